@@ -1,0 +1,49 @@
+# One compilation policy for every target: warnings are errors, one precompiled header, ccache and mold when present.
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The precompiled header's timestamp changes between builds; its content is what matters.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+                    -fno-omit-frame-pointer -fpch-preprocess)
+include_directories(${PROJECT_SOURCE_DIR})
+# Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp), everything else sees declarations.
+add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+
+# tidemark_library(name SOURCES ... LINK ...): one static library per folder.
+function(tidemark_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(NOT name STREQUAL "tidemark_base")
+    target_precompile_headers(${name} REUSE_FROM tidemark_base)
+  endif()
+endfunction()
+
+# tidemark_program(name SOURCES ... LINK ...): one executable, wiring only.
+function(tidemark_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_precompile_headers(${name} REUSE_FROM tidemark_base)
+endfunction()
+
+# tidemark_test(name LABEL unit SOURCES ... LINK ...): a GoogleTest program that ctest runs whole.
+function(tidemark_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_precompile_headers(${name} REUSE_FROM tidemark_base)
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+endfunction()

@@ -1,0 +1,99 @@
+// Who is asking, and what may they do? SharedKey, SharedKeyLite, account SAS and service SAS over the raw request.
+// Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation, "Authorize with
+// Shared Key" and "Create a service/account SAS".
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/time.h"
+
+namespace tidemark::auth {
+
+enum class Service { kBlob, kQueue, kTable };
+
+struct Account {
+  std::string name;
+  std::vector<std::string> keys;  // decoded, one or two
+};
+
+/// The request as it was on the wire.
+struct SignedRequest {
+  std::string_view method;
+  std::string_view path;   // raw
+  std::string_view query;  // raw
+  const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;
+  std::string_view remote_address;
+  std::string_view host;  // the Host header
+};
+
+struct Policy {  // settings of the process
+  bool check_clock_skew = true;  // 15 minutes
+  bool allow_anonymous = false;
+};
+
+/// What the URL names, whatever its form (path style or host style).
+struct Resource {
+  std::string account;
+  bool secondary = false;
+  std::string_view rest;  // raw path after the account, without the leading '/'
+};
+Result<Resource> parse_resource(std::string_view host, std::string_view raw_path,
+                                const std::vector<Account>& accounts);
+
+/// A stored access policy of a table, queue or container.
+struct StoredPolicy {
+  std::string id;
+  std::optional<std::string> start, expiry, permission;  // as set
+};
+
+/// A lookup of the resource's stored policy `id`; called during authentication when a SAS names one (si=).
+using PolicyLookup = std::function<Result<std::optional<StoredPolicy>>(std::string_view account,
+                                                                       std::string_view resource, std::string_view id)>;
+
+enum class Scheme { kSharedKey, kAccountSas, kServiceSas, kAnonymous };
+
+/// The outcome of authentication: what the caller may do. Full for SharedKey.
+struct Identity {
+  Scheme scheme = Scheme::kAnonymous;
+  std::string account;
+  std::string permissions;     // SAS letters
+  std::string services;        // account SAS: letters of ss
+  std::string resource_types;  // account SAS: letters of srt
+  std::string resource;        // service SAS: table (lower case), queue, or container[/blob] it covers
+  std::string sas_version;
+  // Table SAS key range; absent parts do not bound.
+  std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
+  // Blob SAS response overrides, by header name.
+  std::vector<std::pair<std::string, std::string>> response_overrides;
+};
+
+/// Verifies the signature and everything that does not depend on the operation: dates, address, protocol, service.
+/// Errors: kAuthenticationFailed, kInvalidAuthenticationInfo, kNoAuthenticationInformation, kAuthorization*.
+Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
+                              const std::vector<Account>& accounts, Time now, const Policy& policy,
+                              const PolicyLookup& find_policy);
+
+enum class ResourceType : char { kService = 's', kContainer = 'c', kObject = 'o' };
+
+/// May the identity do an operation that needs any one of `any_of` (or all of `all_of` if that is given)?
+/// `service_sas` is false for operations that a service SAS can never grant. For a service SAS `resource_name` must be
+/// the covered one. Errors: kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch,
+/// kAuthorizationFailure.
+struct Need {
+  ResourceType type;
+  std::string_view any_of;
+  std::string_view all_of = {};
+  bool service_sas = true;
+  bool any_sas = true;  // false: only an account key will do (ACLs)
+};
+Result<void> authorize(const Identity& identity, const Need& need, std::string_view resource_name);
+
+/// The well-known development account.
+Account development_account();
+
+}  // namespace tidemark::auth

@@ -1,0 +1,3 @@
+// The bodies of Asio and Beast, compiled here and nowhere else.
+#include <boost/asio/impl/src.hpp>
+#include <boost/beast/src.hpp>

@@ -1,0 +1,146 @@
+#include "common/base/async.h"
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+namespace tidemark {
+namespace {
+
+class SystemTimer final : public Timer, public std::enable_shared_from_this<SystemTimer> {
+ public:
+  SystemTimer(const Executor& executor, std::function<void()> fn) : timer_(executor), fn_(std::move(fn)) {}
+  void start(Duration delay) {
+    timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay));
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) {
+      auto fn = std::move(self->fn_);
+      self->fn_ = nullptr;
+      if (fn && !self->cancelled_.load()) fn();
+    });
+  }
+  void cancel() override {
+    cancelled_.store(true);
+    asio::post(timer_.get_executor(), [self = shared_from_this()] { self->timer_.cancel(); });
+  }
+
+ private:
+  asio::steady_timer timer_;
+  std::function<void()> fn_;
+  std::atomic<bool> cancelled_{false};
+};
+
+class SystemClock final : public Clock {
+ public:
+  Time now() const override { return std::chrono::time_point_cast<Ticks>(std::chrono::system_clock::now()); }
+  std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
+    auto timer = std::make_shared<SystemTimer>(executor, std::move(fn));
+    asio::post(executor, [timer, delay] { timer->start(delay); });
+    return timer;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Clock> make_system_clock() { return std::make_unique<SystemClock>(); }
+
+Task<void> sleep_for(Clock& clock, Duration delay) {
+  auto executor = co_await asio::this_coro::executor;
+  auto initiate = [&clock, delay, executor](auto handler) {
+    // std::function must copy: the handler lives in a shared cell.
+    auto cell = std::make_shared<decltype(handler)>(std::move(handler));
+    clock.call_after(delay, executor, [cell] { std::move (*cell)(); });
+  };
+  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void()>(initiate, asio::use_awaitable);
+  co_await std::move(operation);
+}
+
+struct Signal::Waiter {
+  std::function<void(bool)> resume;  // empty once used
+  std::shared_ptr<Timer> timer;
+  Executor executor;
+};
+
+Task<bool> Signal::wait(Clock& clock, Duration timeout) {
+  auto executor = co_await asio::this_coro::executor;
+  auto initiate = [this, &clock, timeout, executor](auto handler) {
+    auto cell = std::make_shared<decltype(handler)>(std::move(handler));
+    auto waiter = std::make_shared<Waiter>();
+    waiter->executor = executor;
+    waiter->resume = [cell](bool notified) { std::move (*cell)(notified); };
+    {
+      std::lock_guard lock(mutex_);
+      waiters_.push_back(waiter);
+    }
+    std::weak_ptr<Waiter> weak = waiter;
+    auto timer = clock.call_after(timeout, executor, [this, weak] {
+      auto expired = weak.lock();
+      if (!expired) return;
+      std::function<void(bool)> resume;
+      {
+        std::lock_guard lock(mutex_);
+        waiters_.remove(expired);
+        resume = std::exchange(expired->resume, nullptr);
+      }
+      if (resume) resume(false);
+    });
+    std::lock_guard lock(mutex_);
+    waiter->timer = std::move(timer);
+    if (!waiter->resume) waiter->timer->cancel();
+  };
+  auto operation =
+      asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
+  co_return co_await std::move(operation);
+}
+
+namespace {
+void wake(Executor executor, std::function<void(bool)> resume) {
+  asio::post(executor, [resume = std::move(resume)] { resume(true); });
+}
+}  // namespace
+
+void Signal::notify_all() {
+  std::list<std::shared_ptr<Waiter>> woken;
+  {
+    std::lock_guard lock(mutex_);
+    woken.swap(waiters_);
+    for (auto& waiter : woken) {
+      if (waiter->timer) waiter->timer->cancel();
+      if (auto resume = std::exchange(waiter->resume, nullptr)) wake(waiter->executor, std::move(resume));
+    }
+  }
+}
+
+void Signal::notify_one() {
+  std::lock_guard lock(mutex_);
+  while (!waiters_.empty()) {
+    auto waiter = waiters_.front();
+    waiters_.pop_front();
+    if (waiter->timer) waiter->timer->cancel();
+    if (auto resume = std::exchange(waiter->resume, nullptr)) {
+      wake(waiter->executor, std::move(resume));
+      return;
+    }
+  }
+}
+
+std::size_t Signal::waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiters_.size();
+}
+
+void spawn(Executor executor, Task<void> task) {
+  asio::co_spawn(executor, std::move(task), [](std::exception_ptr failure) {
+    if (!failure) return;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "fatal: a task ended with an exception: %s\n", e.what());
+    }
+    std::abort();
+  });
+}
+
+}  // namespace tidemark

@@ -1,0 +1,65 @@
+// Coroutines, clocks, timers and signals. Everything that waits goes through a Clock, so that a simulation decides
+// what time it is. g++ 12 destroys temporaries inside a co_await expression twice: name callables and operations
+// first, then co_await them (tests/tidy checks it).
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "common/base/error.h"
+#include "common/base/time.h"
+
+namespace tidemark {
+
+namespace asio = boost::asio;
+
+template <class T = void>
+using Task = asio::awaitable<T>;
+using Executor = asio::any_io_executor;
+
+/// A pending call; cancelling after it ran, or twice, does nothing. Destroying it does not cancel.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  virtual void cancel() = 0;
+};
+
+/// Wall time for stamps, monotonic time for delays. Thread safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Time now() const = 0;
+  /// Runs `fn` on `executor` once `delay` has passed.
+  virtual std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) = 0;
+};
+
+std::unique_ptr<Clock> make_system_clock();
+
+/// Resumes on the caller's executor.
+Task<void> sleep_for(Clock& clock, Duration delay);
+
+/// Wakes coroutines. A notification wakes those waiting now; it is not remembered. Thread safe.
+class Signal {
+ public:
+  /// True if notified, false if `timeout` passed first. Resumes on the caller's executor.
+  Task<bool> wait(Clock& clock, Duration timeout);
+  void notify_all();
+  void notify_one();
+  [[nodiscard]] std::size_t waiting() const;
+
+ private:
+  struct Waiter;
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<Waiter>> waiters_;
+};
+
+/// Starts `task` on `executor`; an exception that escapes it ends the process with a message (it is a bug).
+void spawn(Executor executor, Task<void> task);
+
+}  // namespace tidemark

@@ -1,0 +1,30 @@
+// Text encodings of the protocols, on top of OpenSSL.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tidemark {
+
+std::string base64_encode(std::string_view bytes);
+/// Standard alphabet with padding; nothing else is accepted.
+std::optional<std::string> base64_decode(std::string_view text);
+std::string hex_encode(std::string_view bytes);  // lower case
+std::optional<std::string> hex_decode(std::string_view text);
+/// Percent-decoding; `plus_is_space` for query values. Nothing for a broken escape.
+std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
+/// RFC 3986 unreserved characters stay; the rest becomes %XX.
+std::string percent_encode(std::string_view text);
+std::string hmac_sha256(std::string_view key, std::string_view text);
+std::string sha256(std::string_view bytes);
+std::string md5(std::string_view bytes);
+/// Takes the same time whatever the contents; lengths are not secret.
+bool constant_time_equal(std::string_view a, std::string_view b);
+/// True for well-formed UTF-8 without surrogates.
+bool is_valid_utf8(std::string_view text);
+/// Length of valid UTF-8 text in UTF-16 code units, the unit of the protocol's limits.
+std::size_t utf16_length(std::string_view utf8);
+std::string to_lower_ascii(std::string_view text);
+bool iequals_ascii(std::string_view a, std::string_view b);
+
+}  // namespace tidemark

@@ -1,0 +1,26 @@
+// Time in 100 ns ticks, the resolution of the table protocol's DateTime.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tidemark {
+
+using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 10'000'000>>;
+/// UTC, since 1970-01-01. Covers years 1 to 9999 and far beyond.
+using Time = std::chrono::sys_time<Ticks>;
+using Duration = Ticks;
+
+/// "2021-09-21T01:04:37.9678478Z": trailing zeros of the fraction and an empty fraction are left out.
+std::string to_iso8601(Time time);
+/// Always seven fraction digits, as ACLs and error bodies have them.
+std::string to_iso8601_7digits(Time time);
+/// "Sat, 21 Nov 2026 11:35:19 GMT"
+std::string to_rfc1123(Time time);
+/// Accepts YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.fffffff]] with Z, an offset, or no zone (then UTC).
+std::optional<Time> parse_iso8601(std::string_view text);
+std::optional<Time> parse_rfc1123(std::string_view text);
+
+}  // namespace tidemark

@@ -1,0 +1,67 @@
+// HTTP as the services see it: a request with a streamed body in, a response out. No socket and no Beast type here.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/async.h"
+
+namespace tidemark::http {
+
+/// The request's body, read in order by the handler. What the handler leaves unread is drained or the connection is
+/// closed.
+class BodyReader {
+ public:
+  virtual ~BodyReader() = default;
+  /// Declared length; nothing for chunked bodies or none.
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_length() const = 0;
+  /// The whole body; kRequestBodyTooLarge if it is or says it is longer than `limit`.
+  virtual Task<Result<std::string>> read_all(std::size_t limit) = 0;
+  /// The next piece, at most `limit` bytes; empty at the end.
+  virtual Task<Result<std::string>> read_some(std::size_t limit) = 0;
+};
+
+struct Request {
+  std::string_view method;                                            // as sent, upper case
+  std::string_view target;                                            // as on the wire: path?query
+  std::string_view path;                                              // raw, percent-encoded
+  std::string_view query;                                             // raw, without '?'
+  std::vector<std::pair<std::string_view, std::string_view>> headers;  // in order, names as sent, values trimmed
+  std::string remote_address;                                         // "127.0.0.1"
+  std::string request_id;                                             // GUID, made for this request
+  BodyReader* body = nullptr;                                         // never null inside a handler
+  /// First header with this name, whatever the case.
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+};
+
+/// Pieces of a streamed response body, in order.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+  /// The next piece; empty at the end. An error aborts the connection (the client sees a short body).
+  virtual Task<Result<std::string>> next() = 0;
+};
+
+struct Response {
+  unsigned status = 200;
+  std::vector<std::pair<std::string, std::string>> headers;  // not Content-Length, Date, Connection: the server adds
+  std::string body;
+  std::unique_ptr<BodySource> source;               // instead of body; then source_length is the Content-Length
+  std::optional<std::uint64_t> source_length;       // absent with a source: chunked
+  std::optional<std::uint64_t> head_content_length;  // HEAD: the length to declare (no body is sent)
+  bool close = false;
+  void set(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
+};
+
+/// Called on an I/O thread for each request. An exception becomes 500 and is logged.
+using Handler = std::function<Task<Response>(Request&)>;
+
+/// Decoded query parameters, in order; names keep their case. Nothing for a broken percent escape.
+std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query);
+
+}  // namespace tidemark::http

@@ -1,0 +1,80 @@
+// The seam: an ordered key-value engine with serializable, durable transactions. Stores are written against this
+// interface alone; no type of the library underneath leaves its own file.
+//
+// Keys and values are bytes; keys sort bytewise. Snapshots and cursors may be used from any thread, one thread at a
+// time each. A TransactionBody runs on the engine's writer, one body at a time: it must not block, must not touch
+// anything but its Transaction and what it captured, and may be run again, so it resets what it captured first.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/async.h"
+#include "common/base/error.h"
+
+namespace tidemark::kv {
+
+/// [lower, upper); an empty upper means "to the end".
+struct KeyRange {
+  std::string lower;
+  std::string upper;
+};
+
+enum class Direction { kForward, kReverse };
+
+/// Walks a range in key order. key() and value() are valid until next().
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  [[nodiscard]] virtual bool valid() const = 0;
+  virtual void next() = 0;
+  [[nodiscard]] virtual std::string_view key() const = 0;
+  [[nodiscard]] virtual std::string_view value() const = 0;
+  /// A cursor that became invalid because of the disk says so here; check it at the end of a walk.
+  [[nodiscard]] virtual Result<void> status() const = 0;
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Cursor> scan(const KeyRange& range,
+                                                     Direction direction = Direction::kForward) const = 0;
+};
+
+/// Reads see the transaction's own writes. A cursor must not outlive a write made after it was opened.
+class Transaction : public Reader {
+ public:
+  virtual void put(std::string_view key, std::string_view value) = 0;
+  virtual void erase(std::string_view key) = 0;
+};
+
+/// An error returned by the body abandons its writes and becomes the outcome.
+using TransactionBody = std::function<Result<void>(Transaction&)>;
+using Completion = std::function<void(Result<void>)>;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// A consistent view of everything committed so far.
+  [[nodiscard]] virtual std::shared_ptr<const Reader> snapshot() const = 0;
+
+  /// Runs the body atomically and serializably; `done` is called once, on the engine's thread, when the outcome is
+  /// durable. Fails with kServerBusy when too many transactions wait, with kStorageFailure once the disk failed
+  /// (then every later transaction fails too: reopen the database).
+  virtual void submit(TransactionBody body, Completion done) = 0;
+
+  /// Deletes a range of keys, durably but not atomically with anything else: for keys nothing refers to any more.
+  virtual Result<void> erase_range(const KeyRange& range) = 0;
+
+  /// Waiting transactions now, for metrics.
+  [[nodiscard]] virtual std::size_t queue_depth() const = 0;
+
+  /// submit() as a coroutine; resumes on the caller's executor.
+  Task<Result<void>> transact(TransactionBody body);
+};
+
+}  // namespace tidemark::kv

@@ -1,0 +1,27 @@
+// The embedded engine: one writer thread folds the waiting transactions into one write with one fsync (group commit).
+#pragma once
+#include <filesystem>
+#include <memory>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::kv {
+
+enum class Durability {
+  kFsync,  // nothing acknowledged is lost to a power cut
+  kOs,     // survives a crash of the process, not of the machine
+};
+
+struct RocksDbOptions {
+  std::filesystem::path path;
+  Durability durability = Durability::kFsync;
+  std::size_t max_queued_transactions = 16384;
+  std::size_t block_cache_bytes = 256UL << 20;
+  std::size_t write_buffer_bytes = 64UL << 20;
+};
+
+/// Opens or creates the database. Errors say what to do: a missing permission, a lock held by another process, a
+/// corrupt file. The destructor completes what is queued and closes.
+Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options);
+
+}  // namespace tidemark::kv

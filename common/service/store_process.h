@@ -1,0 +1,57 @@
+// The frame that the three stores share: settings, engine, HTTP, RPC, health, metrics, shutdown. A store supplies its
+// two faces.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/auth/authenticator.h"
+#include "common/base/random.h"
+#include "common/http/server.h"
+#include "common/kv/engine.h"
+#include "common/process/metrics.h"
+#include "common/rpc/transport.h"
+
+namespace tidemark::service {
+
+struct StoreContext {
+  kv::Engine& engine;
+  Clock& clock;
+  Random& random;
+  process::Metrics& metrics;
+  std::vector<auth::Account> accounts;
+  auth::Policy auth_policy;
+  std::string data_directory;  // the store's own: DATA/table, DATA/queue, DATA/blob
+  Executor background;         // for coroutines that are not a request
+};
+
+/// What a store is, once built. Destroyed after the servers stopped and before the engine closes.
+class Store {
+ public:
+  virtual ~Store() = default;
+  /// A request that is not for /healthz, /readyz or /metrics.
+  virtual Task<http::Response> serve(http::Request& request) = 0;
+  [[nodiscard]] virtual http::Response render_error(const Error& error, const std::string& request_id) = 0;
+  /// Empty: no internal face.
+  virtual rpc::Dispatch internal_face() = 0;
+};
+
+struct StoreDescription {
+  std::string process_name;    // "table_store"
+  std::string folder;          // "table": DATA/table, DATA/run/table.sock
+  std::uint16_t default_port;  // 10002
+  std::string summary;         // for --help
+};
+
+using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;
+
+/// main() of a store. Returns the exit code.
+int run_store(int argc, const char* const* argv, const StoreDescription& description, const StoreFactory& build);
+
+/// "ipc://DATA/run/FOLDER.sock"
+std::string internal_endpoint(const std::string& data, const std::string& folder);
+/// "name:base64key[:base64key2]" separated by commas; kConfigInvalid.
+Result<std::vector<auth::Account>> parse_accounts(const std::string& text);
+
+}  // namespace tidemark::service

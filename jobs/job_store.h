@@ -1,0 +1,106 @@
+// Jobs as api, workers and simulation share them: submission, the record's state changes, listing. Its only state is in
+// the table and queue stores, so any number of instances may work at once. Coroutines resume on the caller's executor;
+// the references must outlive the calls. Calls fail with the codes of the two clients beside those named below; a
+// failed submission with an idempotency key is completed by submitting again.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/async.h"
+#include "common/base/random.h"
+#include "jobs/job_record.h"
+#include "jobs/job_spec.h"
+#include "queue_service/internal/queue_client.h"
+#include "table_store/internal/table_client.h"
+
+namespace tidemark::jobs {
+
+struct JobPage {
+  std::vector<JobRecord> jobs;  // newest first
+  std::string continuation;     // empty at the end; a page may be empty and still have one
+};
+
+struct Submission {
+  JobRecord job;
+  bool created = false;  // false: the idempotency key named a job that exists
+};
+
+/// One delivery of a job's message to a worker.
+struct Delivery {
+  std::string job_id;
+  std::string kind;
+  std::string spec;  // canonical text, or the message's own text if it could not be read
+  std::string message_id;
+  Time message_inserted{};
+  std::uint64_t epoch = 0;
+  std::uint32_t attempt = 0;
+  std::string worker;
+};
+
+enum class ClaimVerdict : std::uint8_t {
+  kRun = 1,        // the record is running under this epoch
+  kDuplicate = 2,  // another message is the job's; drop this one
+  kEnded = 3,      // the job is over; drop the message
+  kStale = 4,      // a later delivery has it; leave the message alone
+};
+
+struct Claim {
+  ClaimVerdict verdict = ClaimVerdict::kRun;
+  JobRecord record;
+};
+
+/// What a delivery (or a person) changes in a record; absent members stay.
+struct RecordChange {
+  std::optional<JobState> state;
+  std::optional<std::uint64_t> done;
+  std::optional<std::uint64_t> skipped;
+  std::optional<std::uint64_t> total;
+  std::optional<std::uint32_t> attempts;
+  std::optional<std::string> phase;
+  std::optional<std::string> error;
+};
+
+class JobStore {
+ public:
+  JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random)
+      : tables_(tables), queues_(queues), clock_(clock), random_(random) {}
+
+  /// Creates the table and both queues where they are missing.
+  Task<Result<void>> ensure_ready();
+
+  /// kIdempotencyKeyReused.
+  Task<Result<Submission>> submit(JobSpec spec);
+  Task<Result<std::optional<JobRecord>>> find(std::string id);
+  /// `limit` 1..1000.
+  Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation);
+  /// Ends a queued or running job; a worker on it stops within a page. kJobNotFound; a job that has ended already is
+  /// returned as it is.
+  Task<Result<JobRecord>> cancel(std::string id);
+
+  /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
+  Task<Result<Claim>> claim(Delivery delivery);
+  /// Compare-and-swap on (state, epoch). Repeating a change that was made succeeds. kFenced: a later delivery has the
+  /// job, or it has ended otherwise (read it to see how). kJobNotFound.
+  Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change);
+  /// After a redrive: poisoned -> queued, if the record still is what `seen` says; otherwise nothing, since a worker
+  /// was faster.
+  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);
+
+ private:
+  Task<Result<void>> create_table_if_missing();
+  /// Registers the key: the id of the job it stands for, new or old.
+  Task<Result<std::string>> reserve(const JobSpec& spec, std::string fresh_id);
+  Task<Result<std::string>> put_message(std::string text);
+  /// Inserts if absent; otherwise the record that is there.
+  Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
+  /// Replaces the version it was read at; nothing if it changed meanwhile.
+  Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
+
+  table_store::TableClient& tables_;
+  queue_service::QueueClient& queues_;
+  Clock& clock_;
+  Random& random_;
+};
+
+}  // namespace tidemark::jobs

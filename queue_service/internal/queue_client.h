@@ -1,0 +1,67 @@
+// The queue service as the workers and the api see it. Leases here are (message id, epoch): a renewal does not
+// invalidate its holder, whatever happened to the reply. Errors: kQueueNotFound, kMessageNotFound, kLeaseLost (taken
+// by another delivery, moved or deleted), kDeadlineExceeded, kUnavailable.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/rpc/transport.h"
+#include "queue_service/model/message.h"
+
+namespace tidemark::queue_service {
+
+struct Lease {
+  std::string queue;
+  std::string message_id;
+  std::uint64_t epoch = 0;
+};
+
+struct QueueFigures {
+  std::uint64_t messages = 0;  // not expired, visible or not
+};
+
+struct MessagePage {
+  std::vector<Message> messages;
+  std::string continuation;  // empty at the end
+};
+
+class QueueClient {
+ public:
+  QueueClient(rpc::Transport& transport, std::string account) : transport_(transport), account_(std::move(account)) {}
+
+  /// Succeeds if the queue exists already.
+  Task<Result<void>> ensure_queue(std::string queue);
+  Task<Result<std::vector<std::string>>> list_queues(std::string prefix);
+  /// Never expires. Returns the message id.
+  Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
+  /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
+  Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
+  /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given.
+  Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation);
+  /// Deletes the message.
+  Task<Result<void>> complete(Lease lease);
+  /// Gives the message back, visible after `delay`, with a new annotation. `count_attempt` false takes the delivery
+  /// out of dequeue_count again (throttling and shutdown are not the message's fault).
+  Task<Result<void>> release(Lease lease, Duration delay, std::string annotation, bool count_attempt);
+  /// One transaction: the message (same id, same text) leaves its queue and is in `to_queue` (created if need be),
+  /// with this annotation, visible there at once.
+  Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation);
+
+  /// For people: all messages of a queue, visible or not, in order; and single ones by id, without a lease.
+  Task<Result<MessagePage>> list(std::string queue, std::uint32_t limit, std::string continuation);
+  Task<Result<std::optional<Message>>> find(std::string queue, std::string message_id);
+  Task<Result<void>> remove(std::string queue, std::string message_id);
+  /// One transaction: out of `queue`, into `to_queue` with the same id, dequeue_count 0, an empty annotation unless one
+  /// is given, and the text if one is given.
+  Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
+                             std::optional<std::string> text, std::string annotation);
+  Task<Result<QueueFigures>> figures(std::string queue);
+
+ private:
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
+  rpc::Transport& transport_;
+  std::string account_;
+};
+
+}  // namespace tidemark::queue_service

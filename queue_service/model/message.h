@@ -1,0 +1,26 @@
+// Messages as the queue keeps them. No I/O.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "common/base/time.h"
+
+namespace tidemark::queue_service {
+
+struct Message {
+  std::string id;  // GUID, lower case
+  std::string text;
+  /// Kept beside the text and invisible to the public protocol: checkpoint, attempt history, poison reason. JSON by
+  /// convention of the workers; bytes to the queue.
+  std::string annotation;
+  Time inserted;
+  Time expires;  // kNeverExpires if never
+  Time next_visible;
+  std::uint32_t dequeue_count = 0;  // attempts: raised by each receive, reset only by a redrive
+  std::uint64_t epoch = 0;          // deliveries ever: raised by each receive, never reset; survives moves
+};
+
+inline constexpr Time kNeverExpires = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} +
+                                      std::chrono::hours(23) + std::chrono::minutes(59) + std::chrono::seconds(59);
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,52 @@
+// The table store as the workers and the api see it. Every call crosses a rpc::Transport, so it may fail with
+// kDeadlineExceeded or kUnavailable without telling whether it took effect. Table names match whatever their case.
+//   error field "index": position of the failing mutation in a failed `mutate`.
+#pragma once
+#include <memory>
+
+#include "common/rpc/transport.h"
+#include "table_store/model/mutation.h"
+
+namespace tidemark::table_store {
+
+struct QueryRequest {
+  std::string table;
+  std::string filter;        // OData text; empty for all
+  std::uint32_t top = 1000;  // 1..1000
+  std::string continuation;  // from the page before; empty at first. May be kept in a checkpoint.
+};
+
+struct QueryPage {
+  std::vector<Entity> entities;  // in (PartitionKey, RowKey) order
+  std::string continuation;      // empty at the end; a page may be empty and still have one
+};
+
+class TableClient {
+ public:
+  /// Calls as `account`; the transport must outlive the client.
+  TableClient(rpc::Transport& transport, std::string account) : transport_(transport), account_(std::move(account)) {}
+
+  Task<Result<void>> create_table(std::string table);  // kTableAlreadyExists
+  Task<Result<void>> delete_table(std::string table);  // kResourceNotFound
+  Task<Result<bool>> table_exists(std::string table);
+  Task<Result<std::vector<std::string>>> list_tables();
+  /// Nothing if there is no such entity; kTableNotFound.
+  Task<Result<std::optional<Entity>>> get(std::string table, std::string partition_key, std::string row_key);
+  Task<Result<QueryPage>> query(QueryRequest request);
+  /// 1..100 mutations of distinct rows of one partition, atomically.
+  Task<Result<std::vector<MutationOutcome>>> mutate(std::string table, std::string partition_key,
+                                                    std::vector<Mutation> mutations, std::optional<Fence> fence);
+  /// Raises the operation's epoch (kFenced if it is higher already or closed) and returns its ledger.
+  Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
+  Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);
+  Task<Result<OperationLedger>> read_operation(std::string operation_id);
+  /// Adds to counters of an open operation without any other effect (for skipped keys).
+  Task<Result<OperationLedger>> count(Fence fence, std::uint64_t amount);
+
+ private:
+  Task<Result<std::string>> call(std::string method, std::string payload);
+  rpc::Transport& transport_;
+  std::string account_;
+};
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,46 @@
+// Entities and their values. No I/O, no JSON.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/base/time.h"
+
+namespace tidemark::table_store {
+
+struct Binary {
+  std::string bytes;
+  bool operator==(const Binary&) const = default;
+};
+struct Guid {
+  std::array<std::uint8_t, 16> bytes{};  // in the order of the text form
+  bool operator==(const Guid&) const = default;
+};
+
+/// The EDM types: String, Int32, Int64, Double, Boolean, DateTime, Guid, Binary. Numbers are the stored type tags + 1.
+using Value = std::variant<std::string, std::int32_t, std::int64_t, double, bool, Time, Guid, Binary>;
+
+struct Property {
+  std::string name;
+  Value value;
+};
+
+/// A point in the store's history: 100 ns ticks since 1970, store-wide strictly increasing and never reused. It is the
+/// entity's Timestamp, and its ETag is made from it.
+using Version = std::int64_t;
+
+struct Entity {
+  std::string partition_key;
+  std::string row_key;
+  Version version = 0;
+  /// Set on copies written by "put if newer": the version of the source that this copy was made from.
+  std::optional<Version> source_version;
+  std::vector<Property> properties;  // in the order given by the client; names unique; no PartitionKey, RowKey, Timestamp
+  [[nodiscard]] const Value* find(std::string_view name) const;
+};
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,69 @@
+// Changes to the entities of one partition of one table, applied together or not at all.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+enum class MutationKind : std::uint8_t {
+  kInsert = 1,           // kEntityAlreadyExists
+  kReplace = 2,          // needs the entity: kResourceNotFound, kUpdateConditionNotSatisfied
+  kMerge = 3,            // likewise
+  kInsertOrReplace = 4,  // with source_version: "put if newer"
+  kInsertOrMerge = 5,
+  kErase = 6,            // kResourceNotFound, kUpdateConditionNotSatisfied
+};
+
+struct Mutation {
+  MutationKind kind = MutationKind::kInsert;
+  std::string row_key;
+  /// Replace, merge, erase: the version the entity must have; nothing means any existing one ('*').
+  std::optional<Version> if_version;
+  std::vector<Property> properties;
+  /// kInsertOrReplace and kErase: the change loses (outcome kSuperseded, nothing written) to an entity whose effective
+  /// version (its source_version, else its version) is newer than this. An equal source_version is kUnchanged.
+  std::optional<Version> source_version;
+  /// kErase, kReplace, kMerge, kInsert: report kSkipped for a failed condition instead of failing the whole transaction.
+  bool lenient = false;
+};
+
+enum class OutcomeKind : std::uint8_t {
+  kApplied = 1,
+  kSuperseded = 2,  // a newer copy is there
+  kUnchanged = 3,   // the same source version is there already
+  kMissing = 4,     // lenient: no such entity
+  kConflict = 5,    // lenient: another version is there, or the entity exists already
+};
+
+struct MutationOutcome {
+  OutcomeKind kind = OutcomeKind::kApplied;
+  Version version = 0;  // of the entity now; 0 if it is gone
+};
+
+/// The fence of an operation: refused with kFenced if a higher epoch was seen or the operation is closed. Checked and
+/// recorded in the same transaction as the effect.
+struct Fence {
+  std::string operation_id;
+  std::uint64_t epoch = 0;
+  /// Added to the operation's counter of this name for each kApplied outcome ("moved", "copied"); empty: none.
+  std::string count_applied_as;
+};
+
+/// The error of a transaction names the operation that failed.
+struct TransactionFailure {
+  std::size_t index = 0;
+};
+
+/// Counters of an operation and whether it is closed; zero for an unknown operation.
+struct OperationLedger {
+  std::uint64_t epoch = 0;
+  bool closed = false;
+  std::vector<std::pair<std::string, std::uint64_t>> counters;
+  [[nodiscard]] std::uint64_t counter(std::string_view name) const;
+};
+
+}  // namespace tidemark::table_store

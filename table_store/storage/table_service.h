@@ -1,0 +1,97 @@
+// The table store's operations, for both faces (rest/ and internal/). Every rule of the domain is here or in model/.
+// Thread safe; coroutines resume on the caller's executor. Table names match whatever their case and keep it.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/async.h"
+#include "common/base/random.h"
+#include "common/kv/engine.h"
+#include "table_store/model/filter.h"
+#include "table_store/model/mutation.h"
+
+namespace tidemark::table_store {
+
+struct SignedIdentifier {  // a stored access policy, as set
+  std::string id;
+  std::optional<std::string> start, expiry, permission;
+};
+
+/// Where a scan goes on: the first entity not yet returned.
+struct Continuation {
+  std::string partition_key, row_key;
+};
+
+/// Entities with (pk, rk) in [start, end], compared as pairs; absent parts do not bound. From a SAS.
+struct KeyBounds {
+  std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
+  [[nodiscard]] bool contains(std::string_view pk, std::string_view rk) const;
+};
+
+struct Query {
+  std::string table;
+  Filter filter;
+  std::uint32_t top = 1000;  // 1..1000
+  std::optional<Continuation> from;
+  KeyBounds bounds;
+};
+
+struct QueryResult {
+  std::size_t count = 0;
+  std::optional<Continuation> next;
+};
+
+class TableService {
+ public:
+  TableService(kv::Engine& engine, Clock& clock, Random& random);
+  ~TableService();
+
+  Task<Result<void>> create_table(std::string account, std::string table);
+  /// O(1): the name is free at once; the rows go in the background.
+  Task<Result<void>> delete_table(std::string account, std::string table);
+  /// Names in case-insensitive order, from `from` on, at most `limit`; `filter` sees one property, TableName.
+  struct TablePage {
+    std::vector<std::string> names;
+    std::optional<std::string> next;
+  };
+  Task<Result<TablePage>> list_tables(std::string account, Filter filter, std::uint32_t limit, std::string from);
+  /// The table's name in its own case; kTableNotFound.
+  Task<Result<std::string>> find_table(std::string account, std::string table);
+
+  Task<Result<std::vector<SignedIdentifier>>> get_acl(std::string account, std::string table);
+  Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
+  Task<Result<std::string>> get_service_properties(std::string account);  // canonical XML; empty if never set
+  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+
+  /// Nothing if there is no such entity; kTableNotFound. Synchronous: one read of a snapshot.
+  Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,
+                                    std::string_view row_key);
+  /// Calls `each` for every match, in key order, until `top`, the end, or 5 s; `each` returns false to stop after the
+  /// entity it was given (page full by bytes). Yields the thread every few milliseconds.
+  Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const Entity&)> each);
+
+  struct MutateResult {
+    std::vector<MutationOutcome> outcomes;
+  };
+  /// 1..100 mutations of distinct rows. On failure the error's field "index" is the position of the failing one.
+  /// Checks all limits of keys, properties and sizes.
+  Task<Result<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
+                                    std::vector<Mutation> mutations, std::optional<Fence> fence);
+
+  Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch);
+  Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch);
+  Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id);
+  Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount);
+
+  /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
+  Task<void> collect_garbage();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,128 @@
+// Starts the stores that a test file needs on free ports with a temporary data directory, runs the file with node's
+// test runner, and stops the stores again. The file's name says what it needs (tables, queues, blobs); a first line
+// "// stores: table queue" overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
+// TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const account = "devstoreaccount1";
+const programs = {
+  table: { program: "table_store", variable: "TIDEMARK_TABLE_URL" },
+  queue: { program: "queue_service", variable: "TIDEMARK_QUEUE_URL" },
+  blob: { program: "blob_store", variable: "TIDEMARK_BLOB_URL" },
+};
+const readyTimeoutMs = 30_000;
+const stopTimeoutMs = 20_000;
+
+function storesFor(file) {
+  const declared = /^\/\/ stores:(.*)$/m.exec(readFileSync(file, "utf8").split("\n", 1)[0]);
+  const wanted = declared
+    ? declared[1].trim().split(/\s+/)
+    : Object.keys(programs).filter((name) => path.basename(file).startsWith(name));
+  const unknown = wanted.find((name) => !programs[name]);
+  if (unknown !== undefined) throw new Error(`${file}: unknown store ${unknown}`);
+  return wanted.length > 0 ? wanted : Object.keys(programs);
+}
+
+// Resolves when the store printed its ready line, with its port.
+function startStore(bin, name, data) {
+  const { program } = programs[name];
+  const child = spawn(path.join(bin, program), ["--port", "0", "--data", data], { stdio: ["ignore", "pipe", "pipe"] });
+  const store = { name, program, child, errors: "", expectedExit: false, exited: false };
+  child.stderr.on("data", (piece) => (store.errors += piece));
+  store.exit = new Promise((resolve) => {
+    child.on("exit", (code, signal) => {
+      store.exited = true;
+      store.exitText = signal ?? `${code}`;
+      store.clean = code === 0;
+      resolve();
+    });
+  });
+  const ready = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${program} was not ready in time`)), readyTimeoutMs);
+    let output = "";
+    child.stdout.on("data", (piece) => {
+      output += piece;
+      const match = new RegExp(`ready ${program}\\b.*?\\bport=(\\d+)`).exec(output);
+      if (!match) return;
+      clearTimeout(timer);
+      store.port = Number(match[1]);
+      resolve();
+    });
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      store.exited = true;
+      reject(new Error(`${program} could not be started: ${error.message}`));
+    });
+    child.on("exit", () => {
+      clearTimeout(timer);
+      if (store.port === undefined) reject(new Error(`${program} ended before it was ready (${store.exitText})`));
+    });
+  });
+  return { store, ready };
+}
+
+async function stopStore(store) {
+  if (store.exited) return store.clean === true;
+  store.child.kill("SIGTERM");
+  const timer = setTimeout(() => store.child.kill("SIGKILL"), stopTimeoutMs);
+  await store.exit;
+  clearTimeout(timer);
+  return store.clean;
+}
+
+function runTests(file, environment) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ["--test", "--test-reporter=spec", file], {
+      stdio: "inherit",
+      env: { ...process.env, ...environment },
+      cwd: here,
+    });
+    child.on("exit", (code) => resolve(code === 0));
+  });
+}
+
+async function runFile(bin, file) {
+  const data = mkdtempSync(path.join(tmpdir(), "tidemark-sdk-"));
+  const stores = [];
+  const environment = { TIDEMARK_BIN: bin, TIDEMARK_DATA: data };
+  let passed = false;
+  try {
+    for (const name of storesFor(file)) {
+      const { program, variable } = programs[name];
+      if (process.env[variable]) continue;
+      const { store, ready } = startStore(bin, name, data);
+      stores.push(store);
+      await ready;
+      environment[variable] = `http://127.0.0.1:${store.port}/${account}`;
+      console.log(`${program} listens on ${store.port}`);
+    }
+    passed = await runTests(file, environment);
+  } catch (error) {
+    console.error(`${path.basename(file)}: ${error.message}`);
+  }
+  for (const store of stores.reverse()) {
+    const clean = await stopStore(store);
+    if (!clean) {
+      console.error(`${store.program} did not end cleanly: ${store.exitText}`);
+      passed = false;
+    }
+  }
+  if (!passed) for (const store of stores) console.error(`--- stderr of ${store.program}\n${store.errors.slice(-20_000)}`);
+  rmSync(data, { recursive: true, force: true });
+  return passed;
+}
+
+const [bin, ...chosen] = process.argv.slice(2);
+const files = (chosen.length > 0 ? chosen : readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()).map(
+  (name) => path.resolve(here, name),
+);
+let failed = 0;
+for (const file of files) {
+  if (!(await runFile(bin, file))) failed += 1;
+}
+process.exit(failed === 0 ? 0 : 1);
