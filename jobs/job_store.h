@@ -88,10 +88,8 @@ class JobStore {
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);
 
  private:
-  Task<Result<void>> create_table_if_missing();
-  /// Registers the key: the id of the job it stands for, new or old.
-  Task<Result<std::string>> reserve(const JobSpec& spec, std::string fresh_id);
-  Task<Result<std::string>> put_message(std::string text);
+  /// Registers the key for this spec: the id of the job it stands for, new or old.
+  Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts if absent; otherwise the record that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
   /// Replaces the version it was read at; nothing if it changed meanwhile.

@@ -33,8 +33,9 @@ Result<void> prepare_directory(const std::filesystem::path& directory);
 
 /// Call first in main: SIGTERM and SIGINT are blocked in all threads from here on.
 void block_signals();
-/// Prints "ready NAME key=value ..." on stdout and waits for SIGTERM or SIGINT. A second one exits at once.
+/// Prints "ready " and `line` ("NAME key=value ...") on stdout, flushed: whoever started the process waits for it.
 void announce_ready(const std::string& line);
+/// Returns at SIGTERM or SIGINT. A second one ends the process at once.
 void wait_for_shutdown();
 
 /// "error: message" on stderr, and the exit code for it (2 for configuration, 1 otherwise).

@@ -35,6 +35,8 @@ class Store {
   [[nodiscard]] virtual http::Response render_error(const Error& error, const std::string& request_id) = 0;
   /// Empty: no internal face.
   virtual rpc::Dispatch internal_face() = 0;
+  /// Ends waits that may last (long polls), so that requests in progress finish soon.
+  virtual void begin_shutdown() {}
 };
 
 struct StoreDescription {

@@ -1,0 +1,20 @@
+// The subcommands of `tidemark`, one family a file. Each adds its commands to the application and, when one was
+// chosen, sets `run`.
+#pragma once
+#include <functional>
+
+#include "api/cli/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tidemark::cli {
+
+using Run = std::function<int()>;
+
+void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,33 @@
+// What every subcommand knows: where the stack is, and how to print.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <string>
+
+#include "common/base/error.h"
+
+namespace tidemark::cli {
+
+/// Exit codes, for scripts.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,       // the request was refused or could not be made
+  kUsage = 2,        // wrong arguments
+  kNotFoundExit = 3,  // no such job, message or entity
+  kJobNotSucceeded = 4,  // job show --watch, job submit --wait: poisoned or cancelled
+};
+
+struct GlobalOptions {
+  std::string api = "http://127.0.0.1:10003";
+  std::string token;
+  std::string table = "http://127.0.0.1:10002/devstoreaccount1";
+  std::string account = "devstoreaccount1";
+  std::string key;  // base64
+  bool json = false;
+};
+
+/// Prints "error: ..." (or {"error":...} with --json) on stderr and gives the exit code.
+int report(const GlobalOptions& options, const Error& error);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,172 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "api/cli/commands.h"
+#include "api/cli/package_index.h"
+#include "api/cli/table_http.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t kBatch = 100;                 // operations in an entity group transaction
+constexpr std::size_t kBatchBytes = 3UL << 20;      // of 4 MiB
+constexpr std::size_t kMaxOpenPartitions = 10'000;  // entities waiting for company
+
+// Gathers entities by partition and sends them in transactions of up to 100.
+class Importer {
+ public:
+  Importer(TableHttp& tables, std::string table) : tables_(tables), table_(std::move(table)) {}
+
+  Result<void> add(json entity) {
+    if (!entity.is_object() || !entity.contains("PartitionKey") || !entity["PartitionKey"].is_string() ||
+        !entity.contains("RowKey") || !entity["RowKey"].is_string()) {
+      return fail(ErrorCode::kPropertiesNeedValue,
+                  "entity " + std::to_string(read_ + 1) + " needs the strings PartitionKey and RowKey");
+    }
+    ++read_;
+    auto& group = groups_[entity["PartitionKey"].get<std::string>()];
+    const auto row = entity["RowKey"].get<std::string>();
+    const auto size = entity.dump(-1, ' ', false, json::error_handler_t::replace).size();
+    // An entity may be in a transaction once, and the transaction has its limits.
+    if (group.rows.contains(row) || group.entities.size() == kBatch || group.bytes + size > kBatchBytes) {
+      if (auto sent = flush(group); !sent) return sent;
+    }
+    group.rows.insert(row);
+    group.bytes += size;
+    group.entities.push_back(std::move(entity));
+    ++waiting_;
+    if (waiting_ > kMaxOpenPartitions) return finish();
+    return {};
+  }
+  Result<void> finish() {
+    for (auto& [partition, group] : groups_) {
+      if (auto sent = flush(group); !sent) return sent;
+    }
+    groups_.clear();
+    return {};
+  }
+  [[nodiscard]] std::size_t sent() const { return sent_; }
+
+ private:
+  struct Group {
+    std::vector<json> entities;
+    std::set<std::string> rows;
+    std::size_t bytes = 0;
+  };
+  Result<void> flush(Group& group) {
+    if (group.entities.empty()) return {};
+    if (auto sent = tables_.upsert(table_, group.entities); !sent) return sent;
+    sent_ += group.entities.size();
+    waiting_ -= group.entities.size();
+    group = Group();
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << sent_ << " entities" << std::flush;
+    return {};
+  }
+  TableHttp& tables_;
+  std::string table_;
+  std::map<std::string, Group> groups_;
+  std::size_t read_ = 0, waiting_ = 0, sent_ = 0;
+};
+
+Result<void> read_json_lines(std::istream& input, Importer& importer) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(input, line); ++number) {
+    if (line.empty()) continue;
+    auto entity = json::parse(line, nullptr, false);
+    if (entity.is_discarded()) {
+      return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
+    }
+    if (auto added = importer.add(std::move(entity)); !added) return added;
+  }
+  return {};
+}
+
+Result<void> read_packages(std::istream& input, Importer& importer) {
+  Result<void> outcome;
+  read_package_index(input, [&](json entity) {
+    outcome = importer.add(std::move(entity));
+    return outcome.has_value();
+  });
+  return outcome;
+}
+
+int import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
+                    const std::string& file) {
+  auto tables = TableHttp::create(options);
+  if (!tables) return report(options, tables.error());
+  std::ifstream opened;
+  if (file != "-") opened.open(file);
+  std::istream& input = file == "-" ? std::cin : opened;
+  if (!input) return report(options, make_error(ErrorCode::kConfigInvalid, "cannot read " + file));
+  if (auto ensured = tables->ensure_table(table); !ensured) return report(options, ensured.error());
+  Importer importer(*tables, table);
+  auto outcome = format == "jsonl" ? read_json_lines(input, importer) : read_packages(input, importer);
+  if (outcome) outcome = importer.finish();
+  if (isatty(STDERR_FILENO) != 0) std::cerr << "\n";
+  if (!outcome) return report(options, outcome.error());
+  if (options.json) {
+    std::cout << json{{"imported", importer.sent()}} << "\n";
+  } else {
+    std::cout << "imported " << importer.sent() << " entities into " << table << "\n";
+  }
+  return kOk;
+}
+
+struct QueryArguments {
+  std::string table, filter, select;
+  std::size_t top = 0;
+  bool count = false;
+};
+
+int query_entities(const GlobalOptions& options, const QueryArguments& a) {
+  auto tables = TableHttp::create(options);
+  if (!tables) return report(options, tables.error());
+  std::size_t seen = 0;
+  auto outcome = tables->query(a.table, a.filter, a.count ? "PartitionKey" : a.select, [&](const json& entity) {
+    ++seen;
+    if (!a.count) std::cout << entity.dump(options.json ? -1 : 2) << "\n";
+    return a.top == 0 || seen < a.top;
+  });
+  if (!outcome) return report(options, outcome.error());
+  if (a.count && options.json) std::cout << json{{"count", seen}} << "\n";
+  if (a.count && !options.json) std::cout << seen << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
+  auto* table = app.add_subcommand("table", "bring entities into a table and look at them")->require_subcommand(1);
+
+  auto name = std::make_shared<std::string>();
+  auto format = std::make_shared<std::string>("jsonl");
+  auto file = std::make_shared<std::string>("-");
+  auto* importing = table->add_subcommand("import", "insert or replace entities from a file or standard input");
+  importing->add_option("table", *name, "the table; created if absent")->required();
+  importing->add_option("--format", *format, "jsonl: an entity a line; debian-packages: as apt-cache dumpavail prints")
+      ->check(CLI::IsMember({"jsonl", "debian-packages"}))
+      ->capture_default_str();
+  importing->add_option("--file", *file, "- for standard input")->capture_default_str();
+  importing->callback([&run, &options, name, format, file] {
+    run = [&options, name, format, file] { return import_entities(options, *name, *format, *file); };
+  });
+
+  auto arguments = std::make_shared<QueryArguments>();
+  auto* querying = table->add_subcommand("query", "print entities as JSON");
+  querying->add_option("table", arguments->table, "the table")->required();
+  querying->add_option("--filter", arguments->filter, "OData filter");
+  querying->add_option("--select", arguments->select, "properties, separated by commas");
+  querying->add_option("--top", arguments->top, "at most so many; 0 for all");
+  querying->add_flag("--count", arguments->count, "print only how many there are");
+  querying->callback([&run, &options, arguments] {
+    run = [&options, arguments] { return query_entities(options, *arguments); };
+  });
+}
+
+}  // namespace tidemark::cli

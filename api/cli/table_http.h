@@ -1,0 +1,34 @@
+// The table service as any client sees it: signed HTTP, JSON entities. For import and query from the command line.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/cli/http_client.h"
+#include "api/cli/options.h"
+
+namespace tidemark::cli {
+
+class TableHttp {
+ public:
+  static Result<TableHttp> create(const GlobalOptions& options);
+  /// An existing table is fine.
+  Result<void> ensure_table(const std::string& table);
+  /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
+  Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
+  /// All pages; `each` returns false to stop.
+  Result<void> query(const std::string& table, const std::string& filter, const std::string& select,
+                     const std::function<bool(const nlohmann::json&)>& each);
+
+ private:
+  TableHttp(HttpClient http, std::string account, std::string key)
+      : http_(std::move(http)), account_(std::move(account)), key_(std::move(key)) {}
+  Result<HttpReply> signed_call(const std::string& method, const std::string& path, const std::string& query,
+                                HttpHeaders headers, std::string body);
+  HttpClient http_;
+  std::string account_, key_;
+};
+
+}  // namespace tidemark::cli

@@ -1,0 +1,126 @@
+// The api process: wiring only.
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/use_future.hpp>
+#include <filesystem>
+#include <future>
+
+#include "api/rest/api_routes.h"
+#include "api/rest/render.h"
+#include "common/base/random.h"
+#include "common/http/server.h"
+#include "common/process/config.h"
+#include "common/process/process.h"
+#include "common/rpc/zmq_transport.h"
+#include "common/service/store_process.h"
+
+namespace tidemark::api {
+namespace {
+
+struct ApiSettings {
+  std::string host = "127.0.0.1";
+  std::int64_t port = 10003;
+  std::string data = "data";
+  std::string account = "devstoreaccount1";
+  std::string token;
+  std::int64_t threads = 1;
+  std::int64_t startup_timeout_s = 30;
+  process::LogOptions log;
+};
+
+void declare(process::Settings& settings, ApiSettings& s) {
+  settings.add("host", s.host, "address to listen on");
+  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
+  settings.add("data", s.data, "data directory of the whole stack: its run folder holds the stores' sockets");
+  settings.add("account", s.account, "account whose tables and queues hold the jobs");
+  settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
+  settings.add("threads", s.threads, 1, 64, "I/O threads");
+  settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at start");
+  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"}, "least level logged");
+  settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
+}
+
+// Repeats until the stores answer or the time is over: the stack's processes start side by side.
+Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, Duration limit) {
+  const auto deadline = clock.now() + limit;
+  for (;;) {
+    auto preparing = jobs.ensure_ready();
+    auto prepared = co_await std::move(preparing);
+    if (prepared || clock.now() >= deadline) co_return prepared;
+    auto pausing = sleep_for(clock, std::chrono::milliseconds(20));
+    co_await std::move(pausing);
+  }
+}
+
+template <class T>
+T run_to_end(const Executor& executor, Task<T> task) {
+  auto outcome = asio::co_spawn(executor, std::move(task), asio::use_future);
+  return outcome.get();
+}
+
+Result<void> run(const ApiSettings& settings) {
+  const bool loopback = settings.host.starts_with("127.") || settings.host == "::1";
+  if (!loopback && settings.token.empty()) {
+    return fail(ErrorCode::kConfigInvalid,
+                "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
+  }
+  const auto data = std::filesystem::absolute(settings.data);
+  if (auto prepared = process::prepare_directory(data / "run"); !prepared) return prepared;
+
+  auto clock = make_system_clock();
+  auto random = make_system_random();
+  process::Metrics metrics;
+  http::ServerOptions http_options;
+  http_options.host = settings.host;
+  http_options.port = static_cast<std::uint16_t>(settings.port);
+  http_options.threads = static_cast<unsigned>(settings.threads);
+  auto builder = http::bind_server(http_options, *random);
+  if (!builder) return fail(std::move(builder.error()));
+
+  auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
+  auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
+  table_store::TableClient tables(*table_link, settings.account);
+  queue_service::QueueClient queues(*queue_link, settings.account);
+  jobs::JobStore job_store(tables, queues, *clock, *random);
+  jobs::PoisonStore poison(job_store, queues);
+  ApiRoutes routes({settings.token}, job_store, poison, tables, metrics);
+
+  auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
+  if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {
+    ready.error().message = "the stores do not answer at " + (data / "run").string() +
+                            ": are table_store and queue_service running with the same --data? (" +
+                            ready.error().message + ")";
+    return ready;
+  }
+  auto pid_file = process::PidFile::create(data, "api");
+  if (!pid_file) return fail(std::move(pid_file.error()));
+  const auto port = (*builder)->port();
+  auto server = (*builder)->start([&](http::Request& request) { return routes.serve(request); },
+                                  [](const Error& error, const std::string& id) { return problem(error, id); });
+  process::announce_ready("api port=" + std::to_string(port));
+  process::wait_for_shutdown();
+  server->stop(std::chrono::seconds(10));
+  // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
+  queue_link.reset();
+  table_link.reset();
+  return {};
+}
+
+}  // namespace
+}  // namespace tidemark::api
+
+int main(int argc, char** argv) {
+  using namespace tidemark;
+  process::block_signals();
+  api::ApiSettings values;
+  process::Settings settings("api", "Jobs, poison messages and metrics of a Tidemark stack, as JSON over HTTP.");
+  api::declare(settings, values);
+  auto parsed = settings.parse(argc, argv);
+  if (!parsed) return process::report_startup_failure(parsed.error());
+  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
+  process::start_logging("api", values.log);
+  spdlog::info("starting {}", settings.describe());
+  auto ran = api::run(values);
+  if (!ran) return process::report_startup_failure(ran.error());
+  return 0;
+}

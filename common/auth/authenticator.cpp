@@ -1,0 +1,58 @@
+#include "common/auth/authenticator.h"
+
+#include <algorithm>
+
+#include "common/auth/query.h"
+#include "common/auth/sas.h"
+#include "common/auth/shared_key.h"
+#include "common/auth/signature.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::auth {
+namespace {
+
+// Nothing if there is none; two of them are refused, since a proxy may have looked at the other one.
+Result<std::optional<std::string_view>> authorization_header(const SignedRequest& request) {
+  std::optional<std::string_view> found;
+  if (request.headers == nullptr) return found;
+  for (const auto& [name, value] : *request.headers) {
+    if (!iequals_ascii(name, "authorization")) continue;
+    if (found) return fail(ErrorCode::kInvalidAuthenticationInfo);
+    found = value;
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
+                              const std::vector<Account>& accounts, Time now, const Policy& policy,
+                              const PolicyLookup& find_policy) {
+  const auto account = std::find_if(accounts.begin(), accounts.end(),
+                                    [&](const Account& candidate) { return candidate.name == resource.account; });
+  if (account == accounts.end()) return fail(authentication_failed("The account of the URL does not exist."));
+  auto header = authorization_header(request);
+  if (!header) return fail(std::move(header.error()));
+  if (*header) {
+    const std::string_view value = **header;
+    if (value.starts_with("SharedKey ") || value.starts_with("SharedKeyLite ")) {
+      return verify_shared_key(service, request, resource, *account, value, now, policy);
+    }
+    if (value.starts_with("Bearer ")) {
+      return fail(authentication_failed("Bearer is not allowed with HTTP. Use the account key or a SAS."));
+    }
+    return fail(ErrorCode::kInvalidAuthenticationInfo);
+  }
+  // Whether or not a token is there, a query that cannot be decoded cannot be served.
+  auto query = decode_query(request.query);
+  if (!query) return fail(authentication_failed("The query of the URL has a broken percent escape."));
+  auto fields = parse_sas(*query);
+  if (!fields) return fail(std::move(fields.error()));
+  if (!fields->sig.empty()) return verify_sas(service, request, resource, *account, *fields, now, find_policy);
+  if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
+  Identity identity;
+  identity.account = resource.account;
+  return identity;
+}
+
+}  // namespace tidemark::auth

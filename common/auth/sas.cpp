@@ -1,0 +1,278 @@
+#include "common/auth/sas.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "common/auth/signature.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::auth {
+namespace {
+
+using Field = std::pair<std::string_view, std::string SasFields::*>;
+constexpr std::array<Field, 23> kFields{{
+    {"sv", &SasFields::sv},     {"ss", &SasFields::ss},     {"srt", &SasFields::srt},     {"sp", &SasFields::sp},
+    {"st", &SasFields::st},     {"se", &SasFields::se},     {"sip", &SasFields::sip},     {"spr", &SasFields::spr},
+    {"ses", &SasFields::ses},   {"si", &SasFields::si},     {"sig", &SasFields::sig},     {"sr", &SasFields::sr},
+    {"tn", &SasFields::tn},     {"spk", &SasFields::spk},   {"srk", &SasFields::srk},     {"epk", &SasFields::epk},
+    {"erk", &SasFields::erk},   {"rscc", &SasFields::rscc}, {"rscd", &SasFields::rscd},   {"rsce", &SasFields::rsce},
+    {"rscl", &SasFields::rscl}, {"rsct", &SasFields::rsct}, {"skoid", &SasFields::skoid},
+}};
+
+// Versions are dates, so they compare as text.
+constexpr std::string_view kOldest = "2012-02-12";
+constexpr std::string_view kOverridesSince = "2013-08-15";
+constexpr std::string_view kServiceSegmentSince = "2015-02-21";
+constexpr std::string_view kAddressSince = "2015-04-05";
+constexpr std::string_view kResourceKindSince = "2018-11-09";
+constexpr std::string_view kEncryptionScopeSince = "2020-12-06";
+
+Error mismatch() {
+  return authentication_failed(
+      "The signature of the SAS does not match its fields. Use the token exactly as it was generated, with the account "
+      "key that is in force and for the resource it was made for.");
+}
+
+bool is_version(std::string_view sv) {
+  if (sv.size() != 10) return false;
+  for (std::size_t i = 0; i < sv.size(); ++i) {
+    const bool dash = i == 4 || i == 7;
+    if (dash ? sv[i] != '-' : (sv[i] < '0' || sv[i] > '9')) return false;
+  }
+  return true;
+}
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
+
+bool only_letters_of(std::string_view text, std::string_view allowed) {
+  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+char letter_of(Service service) {
+  switch (service) {
+    case Service::kBlob: return 'b';
+    case Service::kQueue: return 'q';
+    case Service::kTable: return 't';
+  }
+  return '?';
+}
+
+std::string_view name_of(Service service) {
+  switch (service) {
+    case Service::kBlob: return "/blob";
+    case Service::kQueue: return "/queue";
+    case Service::kTable: return "/table";
+  }
+  return "";
+}
+
+Result<Identity> verify_account_sas(Service service, const SignedRequest& request, const Account& account,
+                                    const SasFields& f, Time now) {
+  std::string text;
+  text.reserve(256);
+  for (const std::string_view field :
+       {std::string_view(account.name), std::string_view(f.sp), std::string_view(f.ss), std::string_view(f.srt),
+        std::string_view(f.st), std::string_view(f.se), std::string_view(f.sip), std::string_view(f.spr),
+        std::string_view(f.sv)}) {
+    text.append(field);
+    text.push_back('\n');
+  }
+  if (f.sv >= kEncryptionScopeSince) {
+    text.append(f.ses);
+    text.push_back('\n');
+  }
+  if (!signature_matches(account, text, f.sig)) return fail(mismatch());
+  if (f.sp.empty() || !only_letters_of(f.ss, "bqtf") || !only_letters_of(f.srt, "sco")) {
+    return fail(authentication_failed("sp, ss (letters of bqtf) and srt (letters of sco) of the SAS must be given."));
+  }
+  auto conditions = check_conditions(f.st, f.se, f, request.remote_address, now);
+  if (!conditions) return fail(std::move(conditions.error()));
+  if (f.ss.find(letter_of(service)) == std::string::npos) return fail(ErrorCode::kAuthorizationServiceMismatch);
+  Identity identity;
+  identity.scheme = Scheme::kAccountSas;
+  identity.account = account.name;
+  identity.permissions = f.sp;
+  identity.services = f.ss;
+  identity.resource_types = f.srt;
+  identity.sas_version = f.sv;
+  return identity;
+}
+
+// What a service SAS covers: `name` as Identity::resource has it, `holder` is the table, queue or container whose
+// policies apply.
+struct Coverage {
+  std::string name;
+  std::string holder;
+};
+
+Result<Coverage> coverage_of(Service service, const Resource& resource, const SasFields& f) {
+  if (service == Service::kTable) {
+    if (f.tn.empty()) return fail(authentication_failed("The SAS names no table (tn)."));
+    auto table = to_lower_ascii(f.tn);
+    return Coverage{table, table};
+  }
+  const auto slash = std::min(resource.rest.find('/'), resource.rest.size());
+  auto holder = percent_decode(resource.rest.substr(0, slash), false);
+  if (!holder || holder->empty() || has_control(*holder) || holder->find('/') != std::string::npos) {
+    return fail(authentication_failed("The URL names no resource that a service SAS could cover."));
+  }
+  if (service == Service::kQueue || f.sr == "c") return Coverage{*holder, *holder};
+  if (f.sr != "b") {
+    return fail(authentication_failed("sr must be c (container) or b (blob); other kinds are not supported."));
+  }
+  auto blob = percent_decode(resource.rest.substr(std::min(slash + 1, resource.rest.size())), false);
+  if (!blob || blob->empty() || has_control(*blob)) {
+    return fail(authentication_failed("The SAS is for a blob (sr=b) and the URL names none."));
+  }
+  return Coverage{*holder + "/" + *blob, *holder};
+}
+
+void append_fields(std::string& out, std::initializer_list<std::string_view> fields) {
+  for (const auto field : fields) {
+    out.push_back('\n');
+    out.append(field);
+  }
+}
+
+std::string service_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
+  std::string out;
+  out.reserve(384);
+  out.append(f.sp);
+  append_fields(out, {f.st, f.se});
+  out.push_back('\n');
+  if (f.sv >= kServiceSegmentSince) out.append(name_of(service));
+  out.push_back('/');
+  out.append(account.name);
+  out.push_back('/');
+  out.append(covered.name);
+  append_fields(out, {f.si});
+  if (f.sv >= kAddressSince) append_fields(out, {f.sip, f.spr});
+  append_fields(out, {f.sv});
+  if (service == Service::kTable) append_fields(out, {f.spk, f.srk, f.epk, f.erk});
+  if (service == Service::kBlob) {
+    // The empty field is the snapshot's time: containers and base blobs have none.
+    if (f.sv >= kResourceKindSince) append_fields(out, {f.sr, ""});
+    if (f.sv >= kEncryptionScopeSince) append_fields(out, {f.ses});
+    if (f.sv >= kOverridesSince) append_fields(out, {f.rscc, f.rscd, f.rsce, f.rscl, f.rsct});
+  }
+  return out;
+}
+
+// Fields that the token's version does not sign must not be in it: anyone could have added them.
+bool has_unsigned_fields(Service service, const SasFields& f) {
+  if (f.sv < kAddressSince && (!f.sip.empty() || !f.spr.empty())) return true;
+  const bool overrides =
+      !f.rscc.empty() || !f.rscd.empty() || !f.rsce.empty() || !f.rscl.empty() || !f.rsct.empty();
+  return service == Service::kBlob && f.sv < kOverridesSince && overrides;
+}
+
+struct Terms {
+  std::string start, expiry, permission;
+};
+
+bool take_from_policy(std::string& term, const std::optional<std::string>& from_policy) {
+  if (!from_policy || from_policy->empty()) return true;
+  if (!term.empty()) return false;
+  term = *from_policy;
+  return true;
+}
+
+Result<Terms> terms_of(const SasFields& f, const Account& account, const Coverage& covered,
+                       const PolicyLookup& find_policy) {
+  Terms terms{f.st, f.se, f.sp};
+  if (!f.si.empty()) {
+    if (!find_policy) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
+    auto found = find_policy(account.name, covered.holder, f.si);
+    if (!found) return fail(std::move(found.error()));
+    if (!*found) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
+    const StoredPolicy& policy = **found;
+    if (!take_from_policy(terms.start, policy.start) || !take_from_policy(terms.expiry, policy.expiry) ||
+        !take_from_policy(terms.permission, policy.permission)) {
+      return fail(authentication_failed(
+          "A field is given both in the SAS and in its stored access policy. Leave it out of one of them."));
+    }
+  }
+  if (terms.permission.empty()) return fail(authentication_failed("The SAS gives no permissions (sp)."));
+  return terms;
+}
+
+std::optional<std::string> bound(const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  return value;
+}
+
+void set_overrides(Identity& identity, const SasFields& f) {
+  const std::array<std::pair<const char*, const std::string*>, 5> overrides{{{"Cache-Control", &f.rscc},
+                                                                           {"Content-Disposition", &f.rscd},
+                                                                           {"Content-Encoding", &f.rsce},
+                                                                           {"Content-Language", &f.rscl},
+                                                                           {"Content-Type", &f.rsct}}};
+  for (const auto& [name, value] : overrides) {
+    if (!value->empty()) identity.response_overrides.emplace_back(name, *value);
+  }
+}
+
+Result<Identity> verify_service_sas(Service service, const SignedRequest& request, const Resource& resource,
+                                    const Account& account, const SasFields& f, Time now,
+                                    const PolicyLookup& find_policy) {
+  if (has_unsigned_fields(service, f)) return fail(mismatch());
+  auto covered = coverage_of(service, resource, f);
+  if (!covered) return fail(std::move(covered.error()));
+  if (!signature_matches(account, service_text(service, account, f, *covered), f.sig)) return fail(mismatch());
+  auto terms = terms_of(f, account, *covered, find_policy);
+  if (!terms) return fail(std::move(terms.error()));
+  auto conditions = check_conditions(terms->start, terms->expiry, f, request.remote_address, now);
+  if (!conditions) return fail(std::move(conditions.error()));
+  if ((f.spk.empty() && !f.srk.empty()) || (f.epk.empty() && !f.erk.empty())) {
+    return fail(authentication_failed("srk needs spk, and erk needs epk."));
+  }
+  Identity identity;
+  identity.scheme = Scheme::kServiceSas;
+  identity.account = account.name;
+  identity.permissions = std::move(terms->permission);
+  identity.resource = std::move(covered->name);
+  identity.sas_version = f.sv;
+  if (service == Service::kTable) {
+    identity.start_pk = bound(f.spk);
+    identity.start_rk = bound(f.srk);
+    identity.end_pk = bound(f.epk);
+    identity.end_rk = bound(f.erk);
+  }
+  if (service == Service::kBlob) set_overrides(identity, f);
+  return identity;
+}
+
+}  // namespace
+
+Result<SasFields> parse_sas(const std::vector<QueryParameter>& parameters) {
+  SasFields fields;
+  std::uint32_t seen = 0;
+  for (const auto& parameter : parameters) {
+    for (std::size_t i = 0; i < kFields.size(); ++i) {
+      if (parameter.name != kFields[i].first) continue;
+      if ((seen >> i & 1U) != 0) return fail(authentication_failed("A field of the SAS is given twice."));
+      if (has_control(parameter.value)) return fail(authentication_failed("A field of the SAS is malformed."));
+      seen |= 1U << i;
+      fields.*kFields[i].second = parameter.value;
+    }
+  }
+  return fields;
+}
+
+Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,
+                            const Account& account, const SasFields& fields, Time now,
+                            const PolicyLookup& find_policy) {
+  if (!is_version(fields.sv) || fields.sv < kOldest) {
+    return fail(authentication_failed("The version (sv) of the SAS must be a date, 2012-02-12 or later."));
+  }
+  if (!fields.ss.empty() && !fields.srt.empty()) return verify_account_sas(service, request, account, fields, now);
+  if (!fields.skoid.empty()) {
+    return fail(authentication_failed("User delegation SAS is not supported. Sign the SAS with the account key."));
+  }
+  return verify_service_sas(service, request, resource, account, fields, now, find_policy);
+}
+
+}  // namespace tidemark::auth

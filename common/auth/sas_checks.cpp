@@ -1,0 +1,74 @@
+// What a SAS demands of the request besides its signature.
+#include <charconv>
+
+#include "common/auth/sas.h"
+#include "common/auth/signature.h"
+
+namespace tidemark::auth {
+namespace {
+
+std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
+  std::uint32_t address = 0;
+  for (int part = 0; part < 4; ++part) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto digits = static_cast<std::size_t>(end - text.data());
+    if (error != std::errc() || digits > 3 || value > 255) return std::nullopt;
+    address = address << 8 | value;
+    text.remove_prefix(digits);
+    if (part == 3) break;
+    if (text.empty() || text.front() != '.') return std::nullopt;
+    text.remove_prefix(1);
+  }
+  if (!text.empty()) return std::nullopt;
+  return address;
+}
+
+Result<void> check_address(std::string_view sip, std::string_view remote) {
+  if (sip.empty()) return {};
+  const auto dash = sip.find('-');
+  const auto low = parse_ipv4(sip.substr(0, dash));
+  const auto high = dash == std::string_view::npos ? low : parse_ipv4(sip.substr(dash + 1));
+  if (!low || !high) return fail(authentication_failed("sip must be an IPv4 address or a range of two."));
+  constexpr std::string_view kMapped = "::ffff:";  // an IPv4 client seen through an IPv6 socket
+  if (remote.starts_with(kMapped)) remote.remove_prefix(kMapped.size());
+  const auto caller = parse_ipv4(remote);
+  if (!caller || *caller < *low || *caller > *high) return fail(ErrorCode::kAuthorizationSourceIPMismatch);
+  return {};
+}
+
+Result<void> check_dates(std::string_view start, std::string_view expiry, Time now) {
+  const auto until = parse_iso8601(expiry);
+  if (!until) return fail(authentication_failed("The expiry (se) of the SAS is missing or is not a UTC date."));
+  if (!start.empty()) {
+    const auto from = parse_iso8601(start);
+    if (!from) return fail(authentication_failed("The start (st) of the SAS is not a UTC date."));
+    if (now < *from) {
+      return fail(authentication_failed("The SAS is not valid yet: it starts at " + to_iso8601(*from) +
+                                        ", the server's time is " + to_iso8601(now) + "."));
+    }
+  }
+  if (now >= *until) {
+    return fail(authentication_failed("The SAS has expired at " + to_iso8601(*until) + ", the server's time is " +
+                                      to_iso8601(now) + ". Make a new one."));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_conditions(std::string_view start, std::string_view expiry, const SasFields& fields,
+                              std::string_view remote_address, Time now) {
+  auto dates = check_dates(start, expiry, now);
+  if (!dates) return dates;
+  auto address = check_address(fields.sip, remote_address);
+  if (!address) return address;
+  // The listeners speak plain HTTP, so a token for https alone is not for them.
+  if (fields.spr == "https") return fail(ErrorCode::kAuthorizationProtocolMismatch);
+  if (!fields.spr.empty() && fields.spr != "https,http" && fields.spr != "http,https") {
+    return fail(authentication_failed("spr must be https or https,http."));
+  }
+  return {};
+}
+
+}  // namespace tidemark::auth

@@ -1,0 +1,242 @@
+#include "common/http/server.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <list>
+
+#include "common/http/session.h"
+
+namespace tidemark::http {
+namespace {
+
+using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
+using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+using boost::system::error_code;
+
+constexpr auto kSweepInterval = std::chrono::seconds(1);
+
+// One I/O thread with its own acceptor and sessions. Everything but start and stop happens on that thread.
+class Worker {
+ public:
+  explicit Worker(ServerContext& context)
+      : context_(context), io_(1), guard_(asio::make_work_guard(io_)), acceptor_(io_), sweep_timer_(io_) {
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  ~Worker() { join(); }
+
+  error_code bind(const asio::ip::tcp::endpoint& endpoint) {
+    error_code error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.set_option(ReusePort(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    return error;
+  }
+  [[nodiscard]] std::uint16_t port() const {
+    error_code ignored;
+    return acceptor_.local_endpoint(ignored).port();
+  }
+  [[nodiscard]] Executor executor() { return io_.get_executor(); }
+  void accept() { spawn(io_.get_executor(), accept_loop()); }
+
+  // Stops accepting and closes connections that are between requests; `drained` when none is left.
+  void begin_stop() {
+    asio::post(io_, [this] {
+      error_code ignored;
+      acceptor_.close(ignored);
+      sweep_timer_.cancel();
+      for (auto& session : sessions_) {
+        if (session->idle()) session->close();
+      }
+    });
+  }
+  void join() {
+    guard_.reset();
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  Task<void> accept_loop() {
+    for (;;) {
+      auto accepting = acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
+      auto [error, accepted] = co_await std::move(accepting);
+      if (context_.stopping.load()) co_return;
+      if (error) {
+        if (error == asio::error::operation_aborted) co_return;
+        // Out of descriptors: wait a little instead of spinning.
+        asio::steady_timer pause(io_, std::chrono::milliseconds(50));
+        auto pausing = pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await std::move(pausing);
+        continue;
+      }
+      Socket socket(std::move(accepted));
+      if (context_.connections.load() >= context_.options.max_connections) {
+        refuse(std::move(socket));
+        continue;
+      }
+      start_session(std::move(socket));
+    }
+  }
+
+  void refuse(Socket socket) {
+    auto response = context_.render_error(make_error(ErrorCode::kServerBusy), context_.random->guid());
+    const auto head = render_head(nullptr, response, false, context_.options.server_name);
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(std::array<asio::const_buffer, 2>{asio::buffer(head), asio::buffer(response.body)}, ignored);
+  }
+
+  void start_session(Socket socket) {
+    context_.connections.fetch_add(1);
+    sessions_.push_back(std::make_unique<Session>(std::move(socket), context_));
+    auto position = std::prev(sessions_.end());
+    if (!sweeping_) {
+      sweeping_ = true;
+      spawn(io_.get_executor(), sweep());
+    }
+    spawn(io_.get_executor(), run_session(position));
+  }
+
+  Task<void> run_session(std::list<std::unique_ptr<Session>>::iterator position) {
+    auto running = (*position)->run();
+    co_await std::move(running);
+    sessions_.erase(position);
+    context_.connections.fetch_sub(1);
+  }
+
+  // Runs only while there are connections, so an idle server sleeps.
+  Task<void> sweep() {
+    while (!sessions_.empty() && !context_.stopping.load()) {
+      sweep_timer_.expires_after(kSweepInterval);
+      auto pausing = sweep_timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+      co_await std::move(pausing);
+      const auto now = std::chrono::steady_clock::now();
+      for (auto& session : sessions_) {
+        if (session->expired(now)) session->close();
+      }
+    }
+    sweeping_ = false;
+  }
+
+  ServerContext& context_;
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_;
+  Acceptor acceptor_;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                             asio::io_context::executor_type>
+      sweep_timer_;
+  std::list<std::unique_ptr<Session>> sessions_;
+  bool sweeping_ = false;
+  std::thread thread_;
+};
+
+class ServerImpl final : public Server {
+ public:
+  ServerImpl(const ServerOptions& options, Random& random) {
+    context_.options = options;
+    context_.random = &random;
+    for (unsigned i = 0; i < std::max(1U, options.threads); ++i) {
+      workers_.push_back(std::make_unique<Worker>(context_));
+    }
+  }
+  ~ServerImpl() override { stop(Duration::zero()); }
+
+  Result<void> bind() {
+    error_code error;
+    const auto address = asio::ip::make_address(context_.options.host, error);
+    if (error) {
+      return fail(ErrorCode::kConfigInvalid, "host \"" + context_.options.host +
+                                                 "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
+    }
+    asio::ip::tcp::endpoint endpoint(address, context_.options.port);
+    if (auto free = check_free(endpoint); !free) return free;
+    for (auto& worker : workers_) {
+      if (error = worker->bind(endpoint); error) return bind_failure(endpoint, error);
+      endpoint.port(worker->port());
+    }
+    port_ = endpoint.port();
+    return {};
+  }
+
+  void start(Handler handler, ErrorRenderer render_error) {
+    context_.handler = std::move(handler);
+    context_.render_error = std::move(render_error);
+    for (auto& worker : workers_) worker->accept();
+  }
+
+  std::uint16_t port() const override { return port_; }
+  Executor executor() override { return workers_[next_.fetch_add(1) % workers_.size()]->executor(); }
+
+  void stop(Duration grace) override {
+    if (!context_.stopping.exchange(true)) {
+      for (auto& worker : workers_) worker->begin_stop();
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(grace);
+    while (context_.connections.load() > 0 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    for (auto& worker : workers_) worker->join();
+  }
+
+ private:
+  // With SO_REUSEPORT two servers could share a port by mistake; a plain bind tells that it is taken.
+  static Result<void> check_free(const asio::ip::tcp::endpoint& endpoint) {
+    if (endpoint.port() == 0) return {};
+    asio::io_context io;
+    asio::ip::tcp::acceptor probe(io);
+    error_code error;
+    probe.open(endpoint.protocol(), error);
+    if (!error) probe.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) probe.bind(endpoint, error);
+    if (!error) probe.listen(1, error);
+    if (error) return bind_failure(endpoint, error);
+    return {};
+  }
+
+  static std::unexpected<Error> bind_failure(const asio::ip::tcp::endpoint& endpoint, const error_code& error) {
+    const auto where = endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+    std::string advice = error.message();
+    if (error == asio::error::address_in_use) {
+      advice = "the port is in use; stop the other program or choose another with --port";
+    } else if (error == asio::error::access_denied) {
+      advice = "permission denied; choose a port above 1023 with --port";
+    }
+    return fail(ErrorCode::kConfigInvalid, "cannot listen on " + where + ": " + advice);
+  }
+
+  ServerContext context_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<std::size_t> next_{0};
+  std::uint16_t port_ = 0;
+};
+
+class Builder final : public ServerBuilder {
+ public:
+  explicit Builder(std::unique_ptr<ServerImpl> server) : server_(std::move(server)), port_(server_->port()) {}
+  std::unique_ptr<Server> start(Handler handler, ErrorRenderer render_error) override {
+    server_->start(std::move(handler), std::move(render_error));
+    return std::move(server_);
+  }
+  Executor executor() override { return server_->executor(); }
+  std::uint16_t port() const override { return port_; }
+
+ private:
+  std::unique_ptr<ServerImpl> server_;
+  std::uint16_t port_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random) {
+  auto server = std::make_unique<ServerImpl>(options, random);
+  if (auto bound = server->bind(); !bound) return fail(std::move(bound.error()));
+  return std::make_unique<Builder>(std::move(server));
+}
+
+}  // namespace tidemark::http

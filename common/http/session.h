@@ -1,0 +1,61 @@
+// One connection: reads a request, calls the handler, writes the response, again. Runs on one I/O thread; a sweeper on
+// the same thread closes the socket when the deadline set for the present step has passed.
+#pragma once
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <list>
+
+#include "common/base/random.h"
+#include "common/http/server.h"
+
+namespace tidemark::http {
+
+using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct ServerContext {
+  ServerOptions options;
+  Handler handler;
+  ErrorRenderer render_error;
+  Random* random = nullptr;
+  std::atomic<bool> stopping{false};
+  std::atomic<std::size_t> connections{0};
+};
+
+class Session {
+ public:
+  Session(Socket socket, ServerContext& context) : socket_(std::move(socket)), context_(context) {}
+  /// Serves until the peer closes, an error, a deadline, or the server stops.
+  Task<void> run();
+  [[nodiscard]] bool expired(SteadyTime now) const { return now >= deadline_; }
+  /// True between requests: nothing is lost by closing now.
+  [[nodiscard]] bool idle() const { return idle_; }
+  void close();
+
+ private:
+  friend class SessionBody;
+  Task<bool> serve_one();
+  Task<bool> respond(const Request& request, Response response, bool keep_alive);
+  Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
+  Task<bool> write(std::string_view first, std::string_view second);
+  /// Appends what the peer sent to input_; false at the end of the stream or on error.
+  Task<bool> receive_more();
+  void set_deadline(Duration from_now) {
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(from_now);
+  }
+
+  Socket socket_;
+  ServerContext& context_;
+  std::string input_;       // bytes received and not yet consumed
+  std::size_t used_ = 0;    // of input_
+  SteadyTime deadline_ = SteadyTime::max();
+  bool idle_ = true;
+  std::string remote_;
+};
+
+/// Status line and headers, up to and including the empty line.
+std::string render_head(const Request* request, const Response& response, bool keep_alive,
+                        const std::string& server_name);
+std::string_view reason_phrase(unsigned status);
+
+}  // namespace tidemark::http

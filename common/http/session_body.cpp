@@ -1,0 +1,111 @@
+#include "common/http/session_body.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+
+namespace tidemark::http {
+namespace {
+std::unexpected<Error> truncated() {
+  return fail(ErrorCode::kMalformedRequest, "The connection ended before the request body was complete.");
+}
+}  // namespace
+
+SessionBody::SessionBody(Session& session, Parser& parser, bool expects_continue)
+    : session_(session), parser_(parser), chunked_(parser.chunked()), expects_continue_(expects_continue) {
+  if (const auto length = parser.content_length()) declared_ = *length;
+  remaining_ = declared_.value_or(0);
+  if (finished()) expects_continue_ = false;
+}
+
+Task<bool> SessionBody::send_continue() {
+  if (!expects_continue_) co_return true;
+  expects_continue_ = false;
+  auto writing = session_.write("HTTP/1.1 100 Continue\r\n\r\n", {});
+  co_return co_await std::move(writing);
+}
+
+Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
+  auto too_large = [limit] {
+    auto error = make_error(ErrorCode::kRequestBodyTooLarge);
+    error.fields.emplace_back("MaxLimit", std::to_string(limit));
+    return error;
+  };
+  if (declared_.value_or(0) > limit) co_return fail(too_large());
+  std::string whole;
+  if (declared_ && *declared_ > 0) whole.reserve(*declared_);
+  for (;;) {
+    auto reading = read_some(limit + 1 - whole.size());
+    auto piece = co_await std::move(reading);
+    if (!piece) co_return fail(std::move(piece.error()));
+    if (piece->empty()) co_return whole;
+    if (whole.empty()) {
+      whole = std::move(*piece);
+    } else {
+      whole += *piece;
+    }
+    if (whole.size() > limit) co_return fail(too_large());
+  }
+}
+
+Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
+  if (finished() || limit == 0) co_return std::string();
+  auto asking = send_continue();
+  const bool asked = co_await std::move(asking);
+  if (!asked) co_return truncated();
+  session_.set_deadline(session_.context_.options.body_timeout);
+  auto reading = chunked_ ? read_chunked(limit) : read_sized(limit);
+  auto piece = co_await std::move(reading);
+  co_return piece;
+}
+
+Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, remaining_));
+  const auto buffered = std::min(wanted, session_.input_.size() - session_.used_);
+  std::string piece(session_.input_, session_.used_, buffered);
+  session_.used_ += buffered;
+  remaining_ -= buffered;
+  if (buffered == wanted) co_return piece;
+  // The rest goes straight into the piece; bounded, so that a caller that asks for much gets what has come so far.
+  piece.resize(std::min<std::size_t>(wanted, buffered + (1UL << 20)));
+  std::size_t filled = buffered;
+  while (filled < piece.size()) {
+    auto receiving = session_.socket_.async_read_some(asio::buffer(piece.data() + filled, piece.size() - filled),
+                                                      asio::as_tuple(asio::use_awaitable));
+    auto [error, received] = co_await std::move(receiving);
+    if (error) co_return truncated();
+    filled += received;
+    remaining_ -= received;
+    session_.set_deadline(session_.context_.options.body_timeout);
+  }
+  co_return piece;
+}
+
+Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
+  std::string piece(std::min<std::size_t>(limit, 256UL << 10), '\0');
+  auto& body = parser_.get().body();
+  body.data = piece.data();
+  body.size = piece.size();
+  body.more = true;
+  while (!parser_.is_done()) {
+    boost::system::error_code error;
+    const auto consumed = parser_.put(
+        asio::buffer(session_.input_.data() + session_.used_, session_.input_.size() - session_.used_), error);
+    session_.used_ += consumed;
+    const bool full = error == boost::beast::http::error::need_buffer || body.size == 0;
+    if (full) break;
+    if (error && error != boost::beast::http::error::need_more) {
+      co_return fail(ErrorCode::kMalformedRequest, "The chunked request body is malformed: " + error.message() + ".");
+    }
+    if (parser_.is_done()) break;
+    if (error == boost::beast::http::error::need_more || consumed == 0) {
+      if (body.size < piece.size()) break;  // hand over what there is
+      auto receiving = session_.receive_more();
+      const bool received = co_await std::move(receiving);
+      if (!received) co_return truncated();
+    }
+  }
+  piece.resize(piece.size() - body.size);
+  co_return piece;
+}
+
+}  // namespace tidemark::http

@@ -1,0 +1,34 @@
+// The body of the request being served: by Content-Length straight from the socket, chunked through Beast's parser.
+#pragma once
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+#include "common/http/session.h"
+
+namespace tidemark::http {
+
+using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
+
+class SessionBody final : public BodyReader {
+ public:
+  SessionBody(Session& session, Parser& parser, bool expects_continue);
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return declared_; }
+  Task<Result<std::string>> read_all(std::size_t limit) override;
+  Task<Result<std::string>> read_some(std::size_t limit) override;
+  [[nodiscard]] bool finished() const { return chunked_ ? parser_.is_done() : remaining_ == 0; }
+  /// The peer still waits for "100 Continue" and will send nothing.
+  [[nodiscard]] bool unwanted() const { return expects_continue_; }
+
+ private:
+  Task<Result<std::string>> read_sized(std::size_t limit);
+  Task<Result<std::string>> read_chunked(std::size_t limit);
+  Task<bool> send_continue();
+  Session& session_;
+  Parser& parser_;
+  bool chunked_;
+  bool expects_continue_;
+  std::optional<std::uint64_t> declared_;
+  std::uint64_t remaining_ = 0;
+};
+
+}  // namespace tidemark::http

@@ -1,0 +1,68 @@
+#include "common/process/metrics.h"
+
+#include <prometheus/text_serializer.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+
+namespace tidemark::process {
+namespace {
+
+// Seconds. The low end separates a read from memory from one fsync, the high end ends at a client's patience.
+const prometheus::Histogram::BucketBoundaries kLatencyBuckets{0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                                              0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
+
+double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0;
+  double resident = 0;
+  if (!(statm >> total >> resident)) return 0;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds() {
+  timespec used{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type, double value) {
+  prometheus::ClientMetric metric;
+  if (type == prometheus::MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  return {name, help, type, {metric}};
+}
+
+}  // namespace
+
+Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {}
+
+prometheus::Counter& Metrics::counter(const std::string& name, const std::string& help,
+                                      const std::map<std::string, std::string>& labels) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(*registry_).Add(labels);
+}
+
+prometheus::Gauge& Metrics::gauge(const std::string& name, const std::string& help,
+                                  const std::map<std::string, std::string>& labels) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(*registry_).Add(labels);
+}
+
+prometheus::Histogram& Metrics::latency_histogram(const std::string& name, const std::string& help,
+                                                  const std::map<std::string, std::string>& labels) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, kLatencyBuckets);
+}
+
+std::string Metrics::render() const {
+  auto families = registry_->Collect();
+  families.push_back(family("process_resident_memory_bytes", "Resident memory of the process.",
+                            prometheus::MetricType::Gauge, resident_bytes()));
+  families.push_back(family("process_cpu_seconds_total", "Processor time used by the process.",
+                            prometheus::MetricType::Counter, cpu_seconds()));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace tidemark::process

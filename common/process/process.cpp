@@ -1,0 +1,186 @@
+#include "common/process/process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace tidemark::process {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A line break or escape sequence in a message, perhaps from a client, must not forge a line of the log.
+std::string one_line(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      out.push_back(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      out += "\\x";
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+  return out;
+}
+
+/// The message, escaped for the format it goes into.
+class EscapedMessage final : public spdlog::custom_flag_formatter {
+ public:
+  explicit EscapedMessage(bool json) : json_(json) {}
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    std::string_view text(message.payload.data(), message.payload.size());
+    auto escaped = json_ ? json_string(text) : one_line(text);
+    out.append(escaped.data(), escaped.data() + escaped.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+    return std::make_unique<EscapedMessage>(json_);
+  }
+
+ private:
+  bool json_;
+};
+
+std::string why() { return std::strerror(errno); }
+
+sigset_t shutdown_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+// std::filesystem would create with the umask's mode and so leave a moment in which others can look in.
+bool make_directories(const fs::path& directory) {
+  fs::path so_far;
+  for (const auto& part : directory) {
+    so_far /= part;
+    struct stat found{};
+    if (::stat(so_far.c_str(), &found) == 0) continue;
+    if (::mkdir(so_far.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  }
+  return true;
+}
+
+bool write_file(const fs::path& path, std::string_view text) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  return (::close(fd) == 0) && written;
+}
+
+}  // namespace
+
+void start_logging(const std::string& process_name, const LogOptions& options) {
+  bool json = options.format == "json";
+  auto pattern = json ? std::string(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","process":"%n","message":%*})")
+                      : std::string("%Y-%m-%dT%H:%M:%S.%eZ %l %n %*");
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<EscapedMessage>('*', json).set_pattern(pattern);
+  auto logger = std::make_shared<spdlog::logger>(process_name, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_formatter(std::move(formatter));
+  logger->set_level(spdlog::level::from_str(options.level));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::string& name) {
+  auto run = data / "run";
+  auto prepared = prepare_directory(run);
+  if (!prepared) return fail(std::move(prepared.error()));
+  auto path = run / (name + ".pid");
+  auto pid = std::to_string(::getpid());
+  auto staged = run / (name + ".pid." + pid);
+  if (!write_file(staged, pid + "\n") || ::rename(staged.c_str(), path.c_str()) != 0) {
+    auto reason = why();
+    ::unlink(staged.c_str());
+    return fail(ErrorCode::kStorageFailure, "The pid file " + path.string() + " cannot be written: " + reason + ".");
+  }
+  return PidFile(std::move(path));
+}
+
+PidFile::PidFile(PidFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+PidFile& PidFile::operator=(PidFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+PidFile::~PidFile() {
+  if (path_.empty()) return;
+  // A successor may have written its own meanwhile.
+  std::ifstream in(path_);
+  long recorded = 0;
+  if ((in >> recorded) && recorded == static_cast<long>(::getpid())) ::unlink(path_.c_str());
+}
+
+Result<void> prepare_directory(const std::filesystem::path& directory) {
+  auto shown = directory.string();
+  if (directory.empty()) return fail(ErrorCode::kConfigInvalid, "The name of a directory is empty.");
+  if (!make_directories(directory)) {
+    return fail(ErrorCode::kConfigInvalid, "The directory " + shown + " cannot be created: " + why() +
+                                               ". Create it, or name another one.");
+  }
+  // Trying is the only true test: access() does not see quotas, and root passes it always.
+  auto probe = (directory / ".write-probe-XXXXXX").string();
+  int fd = ::mkostemp(probe.data(), O_CLOEXEC);
+  if (fd < 0) {
+    return fail(ErrorCode::kConfigInvalid, "The directory " + shown + " cannot be written: " + why() +
+                                               ". Give this user the right to write to it, or name another one.");
+  }
+  ::close(fd);
+  ::unlink(probe.c_str());
+  return {};
+}
+
+void block_signals() {
+  auto set = shutdown_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // A peer that went away is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void announce_ready(const std::string& line) {
+  std::fprintf(stdout, "ready %s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void wait_for_shutdown() {
+  auto set = shutdown_signals();
+  int received = 0;
+  while (::sigwait(&set, &received) != 0) {
+  }
+  spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
+  // The default action from here on: a second signal ends the process even if draining hangs.
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+int report_startup_failure(const Error& error) {
+  std::fprintf(stderr, "error: %s\n", error.message.c_str());
+  if (!error.detail.empty()) std::fprintf(stderr, "  %s\n", error.detail.c_str());
+  return error.code == ErrorCode::kConfigInvalid ? 2 : 1;
+}
+
+}  // namespace tidemark::process

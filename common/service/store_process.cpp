@@ -1,0 +1,213 @@
+#include "common/service/store_process.h"
+
+#include <spdlog/spdlog.h>
+
+#include <condition_variable>
+#include <filesystem>
+
+#include "common/kv/rocksdb_engine.h"
+#include "common/process/config.h"
+#include "common/process/process.h"
+#include "common/rpc/zmq_transport.h"
+
+namespace tidemark::service {
+namespace {
+
+struct StoreSettings {
+  std::string host = "127.0.0.1";
+  std::int64_t port = 0;
+  std::string data = "data";
+  std::string accounts;
+  std::string durability = "fsync";
+  std::int64_t threads = 2;
+  std::int64_t max_connections = 4096;
+  std::int64_t idle_timeout_s = 120;
+  std::int64_t shutdown_grace_s = 10;
+  std::int64_t block_cache_mib = 256;
+  bool check_clock_skew = true;
+  bool allow_development_key = false;
+  process::LogOptions log;
+};
+
+void declare(process::Settings& settings, StoreSettings& s) {
+  settings.add("host", s.host, "address to listen on");
+  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
+  settings.add("data", s.data, "data directory of the whole stack; the database is in a folder of its own");
+  settings.add("accounts", s.accounts,
+               "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
+  settings.add_choice("durability", s.durability, {"fsync", "os"},
+                      "fsync: nothing acknowledged is lost to a power cut; os: survives a crash of the process only");
+  settings.add("threads", s.threads, 1, 64, "I/O threads");
+  settings.add("max_connections", s.max_connections, 1, 100000, "open connections; beyond it 503 ServerBusy");
+  settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
+  settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
+  settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
+  settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
+  settings.add("allow_development_key", s.allow_development_key,
+               "allow the well-known development key when listening beyond loopback");
+  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"}, "least level logged");
+  settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
+}
+
+bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
+
+Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
+  if (is_loopback(settings.host) || settings.allow_development_key) return {};
+  const auto development = auth::development_account();
+  for (const auto& account : accounts) {
+    for (const auto& key : account.keys) {
+      if (key != development.keys[0]) continue;
+      return fail(ErrorCode::kConfigInvalid,
+                  "refusing to listen on " + settings.host + " with the well-known development key: configure accounts "
+                  "with keys of your own, or set allow_development_key if strangers cannot reach this address");
+    }
+  }
+  return {};
+}
+
+// GET /healthz, /readyz and /metrics, before any authentication; they tell nothing about data.
+std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics) {
+  if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
+  http::Response response;
+  response.set("Content-Type", "text/plain; charset=utf-8");
+  if (request.path == "/healthz" || request.path == "/readyz") {
+    response.body = "ok\n";
+  } else if (request.path == "/metrics") {
+    response.body = metrics.render();
+  } else {
+    return std::nullopt;
+  }
+  return response;
+}
+
+// Durations and outcomes of requests, and the access log.
+class RequestMeter {
+ public:
+  explicit RequestMeter(process::Metrics& metrics)
+      : latency_(metrics.latency_histogram("tidemark_http_request_duration_seconds", "Time to answer a request.")) {
+    for (unsigned family = 1; family <= 5; ++family) {
+      const auto label = std::to_string(family) + "xx";
+      answers_[family] = &metrics.counter("tidemark_http_requests_total", "Requests answered.", {{"status", label}});
+    }
+  }
+  void record(const http::Request& request, unsigned status, std::chrono::steady_clock::duration taken) {
+    latency_.Observe(std::chrono::duration<double>(taken).count());
+    answers_[std::min(status / 100, 5U)]->Increment();
+    if (spdlog::should_log(spdlog::level::debug)) {
+      // The query may hold a signature: never logged.
+      spdlog::debug("request request_id={} method={} path={} status={} us={}", request.request_id, request.method,
+                    request.path, status, std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
+    }
+  }
+
+ private:
+  prometheus::Histogram& latency_;
+  std::array<prometheus::Counter*, 6> answers_{};
+};
+
+Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const process::Metrics& metrics,
+                                   http::Request& request) {
+  const auto begun = std::chrono::steady_clock::now();
+  if (auto health = serve_health(request, metrics)) co_return std::move(*health);
+  auto serving = store.serve(request);
+  auto response = co_await std::move(serving);
+  meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  co_return response;
+}
+
+// Returns when everything submitted before has completed: the writer works in order.
+void wait_for_writer(kv::Engine& engine) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  engine.submit([](kv::Transaction&) -> Result<void> { return {}; },
+                [&](const Result<void>&) {
+                  std::lock_guard lock(mutex);
+                  done = true;
+                  changed.notify_all();
+                });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return done; });
+}
+
+Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
+  const std::filesystem::path data = std::filesystem::absolute(settings.data);
+  auto accounts = parse_accounts(settings.accounts);
+  if (!accounts) return fail(std::move(accounts.error()));
+  if (auto safe = check_key_safety(settings, *accounts); !safe) return safe;
+  for (const auto& directory : {data, data / "run", data / description.folder}) {
+    if (auto prepared = process::prepare_directory(directory); !prepared) return prepared;
+  }
+  kv::RocksDbOptions database;
+  database.path = data / description.folder;
+  database.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
+  database.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
+  auto engine = kv::open_rocksdb(database);
+  if (!engine) return fail(std::move(engine.error()));
+
+  auto clock = make_system_clock();
+  auto random = make_system_random();
+  process::Metrics metrics;
+  http::ServerOptions http_options;
+  http_options.host = settings.host;
+  http_options.port = static_cast<std::uint16_t>(settings.port);
+  http_options.threads = static_cast<unsigned>(settings.threads);
+  http_options.max_connections = static_cast<std::size_t>(settings.max_connections);
+  http_options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
+  auto builder = http::bind_server(http_options, *random);
+  if (!builder) return fail(std::move(builder.error()));
+
+  StoreContext context{**engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(),
+                       (*builder)->executor()};
+  context.auth_policy.check_clock_skew = settings.check_clock_skew;
+  const auto store = build(context);
+  std::unique_ptr<rpc::Server> internal;
+  if (auto dispatch = store->internal_face()) {
+    rpc::ServerOptions rpc_options;
+    rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
+    auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
+    if (!served) return fail(std::move(served.error()));
+    internal = std::move(*served);
+  }
+  auto pid_file = process::PidFile::create(data, description.process_name);
+  if (!pid_file) return fail(std::move(pid_file.error()));
+
+  RequestMeter meter(metrics);
+  const auto port = (*builder)->port();
+  auto server = (*builder)->start(
+      [&](http::Request& request) { return serve_metered(*store, meter, metrics, request); },
+      [&](const Error& error, const std::string& request_id) { return store->render_error(error, request_id); });
+  process::announce_ready(description.process_name + " port=" + std::to_string(port));
+  process::wait_for_shutdown();
+
+  spdlog::info("stopping");
+  store->begin_shutdown();
+  if (internal) internal->stop();
+  server->stop(std::chrono::seconds(settings.shutdown_grace_s));
+  // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
+  wait_for_writer(**engine);
+  internal.reset();
+  server.reset();
+  return {};
+}
+
+}  // namespace
+
+int run_store(int argc, const char* const* argv, const StoreDescription& description, const StoreFactory& build) {
+  process::block_signals();
+  StoreSettings values;
+  values.port = description.default_port;
+  process::Settings settings(description.process_name, description.summary);
+  declare(settings, values);
+  auto parsed = settings.parse(argc, argv);
+  if (!parsed) return process::report_startup_failure(parsed.error());
+  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
+  process::start_logging(description.process_name, values.log);
+  spdlog::info("starting {}", settings.describe());
+  auto ran = run(values, description, build);
+  if (!ran) return process::report_startup_failure(ran.error());
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace tidemark::service

@@ -1,0 +1,294 @@
+#include "jobs/job_store.h"
+
+#include "common/base/encoding.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+// A record is changed by its worker and, rarely, by a person; losing this often means that something else is wrong.
+constexpr int kMaxRaces = 16;
+
+std::string text_property(const Entity& entity, std::string_view name) {
+  const auto* value = entity.find(name);
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return text == nullptr ? std::string() : *text;
+}
+
+std::unexpected<Error> contended(const std::string& id) {
+  return fail(ErrorCode::kServerBusy, "The record of job " + id + " is being changed by others. Please retry.");
+}
+
+void apply(const RecordChange& change, Time now, JobRecord& record) {
+  if (change.state) {
+    record.state = *change.state;
+    if (is_terminal(*change.state)) record.finished_at = now;
+  }
+  if (change.done) record.done = *change.done;
+  if (change.skipped) record.skipped = *change.skipped;
+  if (change.total) record.total = *change.total;
+  if (change.attempts) record.attempts = *change.attempts;
+  if (change.phase) record.phase = *change.phase;
+  if (change.error) record.error = *change.error;
+}
+
+/// The record as a delivery takes it over.
+void take(const Delivery& delivery, Time now, JobRecord& record) {
+  record.state = JobState::kRunning;
+  record.epoch = delivery.epoch;
+  record.attempts = delivery.attempt;
+  record.worker = delivery.worker;
+  // A redrive may have brought another spec, and this delivery may be faster than the redrive's own note of it.
+  if (record.spec.empty() || delivery.kind != "unknown") {
+    record.kind = delivery.kind;
+    record.spec = delivery.spec;
+  }
+  if (!record.started_at) record.started_at = now;
+  record.finished_at.reset();
+}
+
+std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& delivery) {
+  if (record.message_id != delivery.message_id) return ClaimVerdict::kDuplicate;
+  if (delivery.epoch < record.epoch) return ClaimVerdict::kStale;
+  if (record.state == JobState::kSucceeded || record.state == JobState::kCancelled) return ClaimVerdict::kEnded;
+  if (!transition_allowed(record.state, record.epoch, JobState::kRunning, delivery.epoch)) return ClaimVerdict::kStale;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Task<Result<void>> JobStore::ensure_ready() {
+  auto table_task = tables_.create_table(std::string(kJobTable));
+  auto table = co_await std::move(table_task);
+  if (!table && table.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(table.error()));
+  auto queue_task = queues_.ensure_queue(std::string(kJobQueue));
+  auto queue = co_await std::move(queue_task);
+  if (!queue) co_return fail(std::move(queue.error()));
+  auto poison_task = queues_.ensure_queue(std::string(kPoisonQueue));
+  auto poison = co_await std::move(poison_task);
+  if (!poison) co_return fail(std::move(poison.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fingerprint, std::string fresh_id) {
+  Mutation insert;
+  insert.kind = MutationKind::kInsert;
+  insert.row_key = key_hash;
+  insert.lenient = true;
+  insert.properties = {{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(insert));
+  auto insert_task =
+      tables_.mutate(std::string(kJobTable), std::string(kIdempotencyPartition), std::move(mutations), std::nullopt);
+  auto inserted = co_await std::move(insert_task);
+  if (!inserted) co_return fail(std::move(inserted.error()));
+  if (inserted->front().kind == OutcomeKind::kApplied) co_return fresh_id;
+
+  auto get_task = tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash);
+  auto row = co_await std::move(get_task);
+  if (!row) co_return fail(std::move(row.error()));
+  if (!row->has_value()) co_return fail(ErrorCode::kServerBusy);
+  auto id = text_property(**row, "JobId");
+  if (!is_job_id(id)) co_return fail(ErrorCode::kCorruption, "The idempotency row does not name a job.");
+  if (text_property(**row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
+  co_return id;
+}
+
+Task<Result<Submission>> JobStore::submit(JobSpec spec) {
+  JobRecord record;
+  record.id = new_job_id(clock_.now(), random_);
+  record.kind = std::string(kind_name(spec));
+  record.spec = canonical_text(spec);
+  record.submitted_at = clock_.now();
+  if (!spec.idempotency_key.empty()) {
+    auto key_hash = hex_encode(sha256(spec.idempotency_key));
+    auto reserve_task = reserve(std::move(key_hash), spec_fingerprint(spec), record.id);
+    auto id = co_await std::move(reserve_task);
+    if (!id) co_return fail(std::move(id.error()));
+    if (*id != record.id) {
+      auto find_task = find(*id);
+      auto existing = co_await std::move(find_task);
+      if (!existing) co_return fail(std::move(existing.error()));
+      if (existing->has_value()) co_return Submission{std::move(**existing), false};
+      record.id = *id;  // reserved by a submission that did not get further
+    }
+  }
+  auto text = job_message_text(record.id, spec);
+  auto put_task = queues_.put(std::string(kJobQueue), std::move(text), Duration::zero());
+  auto message_id = co_await std::move(put_task);
+  if (!message_id) co_return fail(std::move(message_id.error()));
+  record.message_id = std::move(*message_id);
+  // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
+  auto insert_task = insert(std::move(record));
+  auto stored = co_await std::move(insert_task);
+  if (!stored) co_return fail(std::move(stored.error()));
+  co_return Submission{std::move(stored->first), true};
+}
+
+Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
+  auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id));
+  auto entity = co_await std::move(task);
+  if (!entity) co_return fail(std::move(entity.error()));
+  if (!entity->has_value()) co_return std::optional<JobRecord>();
+  auto record = record_from_entity(**entity);
+  if (!record) co_return fail(std::move(record.error()));
+  co_return std::optional<JobRecord>(std::move(*record));
+}
+
+Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "'";
+  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.continuation = std::move(continuation);
+  auto task = tables_.query(std::move(request));
+  auto page = co_await std::move(task);
+  if (!page) co_return fail(std::move(page.error()));
+  JobPage out;
+  out.continuation = std::move(page->continuation);
+  for (const auto& entity : page->entities) {
+    // The table is open to every SDK; a row that somebody else put there must not hide the jobs.
+    if (auto record = record_from_entity(entity)) out.jobs.push_back(std::move(*record));
+  }
+  co_return out;
+}
+
+Task<Result<JobRecord>> JobStore::cancel(std::string id) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto find_task = find(id);
+    auto found = co_await std::move(find_task);
+    if (!found) co_return fail(std::move(found.error()));
+    if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
+    auto record = std::move(**found);
+    if (is_terminal(record.state) && record.state != JobState::kCancelled) co_return record;
+    if (record.state != JobState::kCancelled) {
+      RecordChange change;
+      change.state = JobState::kCancelled;
+      apply(change, clock_.now(), record);
+      auto replace_task = replace(std::move(record));
+      auto replaced = co_await std::move(replace_task);
+      if (!replaced) co_return fail(std::move(replaced.error()));
+      if (!replaced->has_value()) continue;
+      record = std::move(**replaced);
+    }
+    // From here on no write of the job lands, whatever its epoch.
+    auto close_task = tables_.close_operation(record.id, INT64_MAX);
+    auto closed = co_await std::move(close_task);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    co_return record;
+  }
+  co_return contended(id);
+}
+
+Task<Result<Claim>> JobStore::claim(Delivery delivery) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto find_task = find(delivery.job_id);
+    auto found = co_await std::move(find_task);
+    if (!found) co_return fail(std::move(found.error()));
+    if (!found->has_value()) {
+      JobRecord record;
+      record.id = delivery.job_id;
+      record.message_id = delivery.message_id;
+      record.submitted_at = delivery.message_inserted;
+      take(delivery, clock_.now(), record);
+      auto insert_task = insert(std::move(record));
+      auto stored = co_await std::move(insert_task);
+      if (!stored) co_return fail(std::move(stored.error()));
+      if (stored->second) co_return Claim{ClaimVerdict::kRun, std::move(stored->first)};
+      continue;  // the submission was faster
+    }
+    auto record = std::move(**found);
+    if (auto verdict = refusal(record, delivery)) co_return Claim{*verdict, std::move(record)};
+    take(delivery, clock_.now(), record);
+    auto replace_task = replace(std::move(record));
+    auto replaced = co_await std::move(replace_task);
+    if (!replaced) co_return fail(std::move(replaced.error()));
+    if (replaced->has_value()) co_return Claim{ClaimVerdict::kRun, std::move(**replaced)};
+  }
+  co_return contended(delivery.job_id);
+}
+
+Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, RecordChange change) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto find_task = find(id);
+    auto found = co_await std::move(find_task);
+    if (!found) co_return fail(std::move(found.error()));
+    if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
+    auto record = std::move(**found);
+    const auto target = change.state.value_or(record.state);
+    const bool repeated = change.state && record.state == target && record.epoch == epoch && is_terminal(target);
+    if (repeated) co_return record;
+    if (!transition_allowed(record.state, record.epoch, target, epoch)) {
+      auto error = make_error(ErrorCode::kFenced);
+      error.fields.emplace_back("state", std::string(state_name(record.state)));
+      co_return fail(std::move(error));
+    }
+    record.epoch = std::max(record.epoch, epoch);
+    apply(change, clock_.now(), record);
+    auto replace_task = replace(std::move(record));
+    auto replaced = co_await std::move(replace_task);
+    if (!replaced) co_return fail(std::move(replaced.error()));
+    if (replaced->has_value()) co_return std::move(**replaced);
+  }
+  co_return contended(id);
+}
+
+Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited) {
+  if (!transition_allowed(seen.state, seen.epoch, JobState::kQueued, 0)) co_return Result<void>{};
+  seen.state = JobState::kQueued;
+  seen.attempts = 0;
+  seen.finished_at.reset();
+  if (edited) {
+    seen.kind = std::string(kind_name(*edited));
+    seen.spec = canonical_text(*edited);
+  }
+  auto replace_task = replace(std::move(seen));
+  auto replaced = co_await std::move(replace_task);
+  if (!replaced) co_return fail(std::move(replaced.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsert;
+  mutation.row_key = record.id;
+  mutation.lenient = true;
+  mutation.properties = record_properties(record);
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(mutation));
+  auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
+  auto outcomes = co_await std::move(task);
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  if (outcomes->front().kind == OutcomeKind::kApplied) {
+    record.version = outcomes->front().version;
+    co_return std::pair<JobRecord, bool>(std::move(record), true);
+  }
+  auto find_task = find(record.id);
+  auto existing = co_await std::move(find_task);
+  if (!existing) co_return fail(std::move(existing.error()));
+  if (!existing->has_value()) co_return contended(record.id);
+  co_return std::pair<JobRecord, bool>(std::move(**existing), false);
+}
+
+Task<Result<std::optional<JobRecord>>> JobStore::replace(JobRecord record) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kReplace;
+  mutation.row_key = record.id;
+  mutation.if_version = record.version;
+  mutation.lenient = true;
+  mutation.properties = record_properties(record);
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(mutation));
+  auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
+  auto outcomes = co_await std::move(task);
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<JobRecord>();
+  record.version = outcomes->front().version;
+  co_return std::optional<JobRecord>(std::move(record));
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,93 @@
+#include "queue_service/model/queue_rules.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_identifier(std::string_view name) {
+  if (!is_letter(name.front()) && name.front() != '_') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+
+Error too_large(std::size_t limit) {
+  auto error = make_error(ErrorCode::kRequestBodyTooLarge);
+  error.fields.emplace_back("MaxLimit", std::to_string(limit));
+  return error;
+}
+
+}  // namespace
+
+Result<void> check_queue_name(std::string_view name) {
+  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  if (!is_lower_or_digit(name.front()) || !is_lower_or_digit(name.back())) {
+    return fail(ErrorCode::kInvalidResourceName);
+  }
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '-' ? name[i - 1] == '-' : !is_lower_or_digit(name[i])) {
+      return fail(ErrorCode::kInvalidResourceName);
+    }
+  }
+  return {};
+}
+
+Result<Metadata> checked_metadata(Metadata metadata) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : metadata) {
+    if (name.empty()) return fail(ErrorCode::kEmptyMetadataKey);
+    if (!is_identifier(name) || !is_xml_text(value)) return fail(ErrorCode::kInvalidMetadata);
+    bytes += name.size() + value.size();
+  }
+  if (bytes > kMaxMetadataBytes) return fail(ErrorCode::kMetadataTooLarge);
+  std::stable_sort(metadata.begin(), metadata.end(), [](const auto& a, const auto& b) {
+    return to_lower_ascii(a.first) < to_lower_ascii(b.first);
+  });
+  // A header given twice means the list of its values.
+  Metadata merged;
+  for (auto& item : metadata) {
+    if (!merged.empty() && iequals_ascii(merged.back().first, item.first)) {
+      merged.back().second += "," + item.second;
+    } else {
+      merged.push_back(std::move(item));
+    }
+  }
+  return merged;
+}
+
+bool same_metadata(const Metadata& a, const Metadata& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return iequals_ascii(x.first, y.first) && x.second == y.second;
+  });
+}
+
+Result<void> check_text(std::string_view text) {
+  if (text.size() > kMaxTextBytes) return fail(too_large(kMaxTextBytes));
+  return {};
+}
+
+Result<void> check_annotation(std::string_view annotation) {
+  if (annotation.size() > kMaxAnnotationBytes) return fail(too_large(kMaxAnnotationBytes));
+  return {};
+}
+
+bool is_xml_text(std::string_view utf8) {
+  if (!is_valid_utf8(utf8)) return false;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(utf8[i]);
+    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') return false;
+    // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
+    if (byte == 0xEF && static_cast<unsigned char>(utf8[i + 1]) == 0xBF &&
+        static_cast<unsigned char>(utf8[i + 2]) >= 0xBE) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,189 @@
+#include "table_store/rest/entity_routes.h"
+
+#include "table_store/rest/etag.h"
+#include "table_store/rest/query_routes.h"
+
+namespace tidemark::table_store {
+namespace {
+
+bool is_merge(std::string_view method) { return method == "PATCH" || method == "MERGE"; }
+
+Result<std::string> settle_key(std::optional<std::string>& in_body, const std::string& in_url) {
+  if (in_body && *in_body != in_url) {
+    return fail(ErrorCode::kInvalidInput, "The keys in the body do not agree with the keys in the URL.");
+  }
+  return in_url;
+}
+
+Result<EntityWrite> read_insert(const WriteRequest& request) {
+  auto body = parse_entity_json(request.body);
+  if (!body) return fail(std::move(body.error()));
+  if (!body->partition_key || !body->row_key) return fail(ErrorCode::kPropertiesNeedValue);
+  EntityWrite write;
+  write.partition_key = std::move(*body->partition_key);
+  write.mutation.kind = MutationKind::kInsert;
+  write.mutation.row_key = std::move(*body->row_key);
+  write.mutation.properties = std::move(body->properties);
+  return write;
+}
+
+MutationKind update_kind(std::string_view method, bool conditional) {
+  if (is_merge(method)) return conditional ? MutationKind::kMerge : MutationKind::kInsertOrMerge;
+  return conditional ? MutationKind::kReplace : MutationKind::kInsertOrReplace;
+}
+
+Result<EntityWrite> read_update(const WriteRequest& request) {
+  auto body = parse_entity_json(request.body);
+  if (!body) return fail(std::move(body.error()));
+  auto partition_key = settle_key(body->partition_key, request.url.partition_key);
+  if (!partition_key) return fail(std::move(partition_key.error()));
+  auto row_key = settle_key(body->row_key, request.url.row_key);
+  if (!row_key) return fail(std::move(row_key.error()));
+  EntityWrite write;
+  write.partition_key = std::move(*partition_key);
+  write.mutation.kind = update_kind(request.method, request.if_match.has_value());
+  write.mutation.row_key = std::move(*row_key);
+  write.mutation.properties = std::move(body->properties);
+  return write;
+}
+
+std::string location_of(const Call& call, const EntityWrite& write) {
+  std::string out = call.base + "/";
+  append_entity_path(out, call.url.table, write.partition_key, write.mutation.row_key);
+  return out;
+}
+
+http::Response insert_response(const Call& call, EntityWrite write, Version version) {
+  http::Response response;
+  auto prefer = parse_prefer(call.http.header("prefer"));
+  auto location = location_of(call, write);
+  response.set("ETag", etag_of(version));
+  response.set("Location", location);
+  if (prefer == Prefer::kNoContent) {
+    response.status = 204;
+    response.set("DataServiceId", location);
+    response.set("Preference-Applied", "return-no-content");
+    return response;
+  }
+  response.status = 201;
+  if (prefer == Prefer::kContent) response.set("Preference-Applied", "return-content");
+  response.set("Content-Type", std::string(json_content_type(call.level)));
+  append_entity_answer(response.body, call.scope(), inserted_entity(std::move(write), version));
+  return response;
+}
+
+}  // namespace
+
+Entity inserted_entity(EntityWrite write, Version version) {
+  Entity entity;
+  entity.partition_key = std::move(write.partition_key);
+  entity.row_key = std::move(write.mutation.row_key);
+  entity.version = version;
+  entity.properties = std::move(write.mutation.properties);
+  return entity;
+}
+
+Result<EntityWrite> read_write(const WriteRequest& request) {
+  bool insert = request.method == "POST";
+  bool update = request.method == "PUT" || is_merge(request.method);
+  bool erase = request.method == "DELETE";
+  if (!(insert || update || erase) || insert != (request.url.kind == UrlKind::kEntities)) {
+    return fail(ErrorCode::kMethodNotAllowed);
+  }
+  if (request.has_if_none_match && !insert) {
+    return fail(ErrorCode::kInvalidInput, "If-None-Match is not allowed here.");
+  }
+  if (insert) return read_insert(request);
+  std::optional<Version> if_version;
+  if (request.if_match) {
+    auto parsed = parse_if_match(*request.if_match);
+    if (!parsed) return fail(std::move(parsed.error()));
+    if_version = *parsed;
+  }
+  if (update) {
+    auto write = read_update(request);
+    if (write) write->mutation.if_version = if_version;
+    return write;
+  }
+  if (!request.if_match) return fail(ErrorCode::kMissingRequiredHeader, "A delete needs the header If-Match.");
+  EntityWrite write;
+  write.partition_key = request.url.partition_key;
+  write.mutation.kind = MutationKind::kErase;
+  write.mutation.row_key = request.url.row_key;
+  write.mutation.if_version = if_version;
+  return write;
+}
+
+Result<void> allow_write(const Call& call, const EntityWrite& write) {
+  auth::Need need{auth::ResourceType::kObject, "u"};
+  switch (write.mutation.kind) {
+    case MutationKind::kInsert: need.any_of = "a"; break;
+    case MutationKind::kInsertOrReplace:
+    case MutationKind::kInsertOrMerge:
+      need.any_of = {};
+      need.all_of = "au";
+      break;
+    case MutationKind::kErase: need.any_of = "d"; break;
+    case MutationKind::kReplace:
+    case MutationKind::kMerge: break;
+  }
+  if (auto allowed = call.allow(need); !allowed) return allowed;
+  if (!call.bounds().contains(write.partition_key, write.mutation.row_key)) {
+    return fail(ErrorCode::kAuthorizationFailure);
+  }
+  return {};
+}
+
+Result<http::Response> get_entity(const Call& call) {
+  if (auto allowed = call.allow({auth::ResourceType::kObject, "r"}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  const auto& url = call.url;
+  if (call.identity.scheme == auth::Scheme::kServiceSas && !call.bounds().contains(url.partition_key, url.row_key)) {
+    return fail(ErrorCode::kAuthorizationFailure);
+  }
+  auto entity = call.service.get(call.account(), url.table, url.partition_key, url.row_key);
+  if (!entity) return fail(std::move(entity.error()));
+  if (!*entity) return fail(ErrorCode::kResourceNotFound);
+  auto select = parse_select(call.parameter("$select"));
+  if (!select) return fail(std::move(select.error()));
+  auto scope = call.scope();
+  scope.select = &*select;
+  http::Response response;
+  response.set("Content-Type", std::string(json_content_type(call.level)));
+  response.set("ETag", etag_of((*entity)->version));
+  append_entity_answer(response.body, scope, **entity);
+  return response;
+}
+
+Task<Result<http::Response>> write_entity(Call& call) {
+  auto read = call.http.body->read_all(kMaxBody);
+  auto body = co_await std::move(read);
+  if (!body) co_return fail(std::move(body.error()));
+  WriteRequest request{call.method, call.url, call.http.header("if-match"),
+                       call.http.header("if-none-match").has_value(), *body};
+  auto write = read_write(request);
+  if (!write) co_return fail(std::move(write.error()));
+  if (auto allowed = allow_write(call, *write); !allowed) co_return fail(std::move(allowed.error()));
+  bool insert = write->mutation.kind == MutationKind::kInsert;
+  bool erase = write->mutation.kind == MutationKind::kErase;
+  bool with_body = insert && parse_prefer(call.http.header("prefer")) != Prefer::kNoContent;
+  EntityWrite kept;  // what the answer needs once the mutation is gone
+  kept.partition_key = write->partition_key;
+  kept.mutation.row_key = write->mutation.row_key;
+  if (with_body) kept.mutation.properties = write->mutation.properties;
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(write->mutation));
+  auto mutate = call.service.mutate(call.account(), call.url.table, std::move(write->partition_key),
+                                    std::move(mutations), std::optional<Fence>{});
+  auto done = co_await std::move(mutate);
+  if (!done) co_return fail(std::move(done.error()));
+  auto version = done->outcomes.at(0).version;
+  if (insert) co_return insert_response(call, std::move(kept), version);
+  http::Response response;
+  response.status = 204;
+  if (!erase) response.set("ETag", etag_of(version));
+  co_return response;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,56 @@
+// Entities as OData JSON, in and out. Parsing is by simdjson with one parser per thread; output is appended by hand
+// into one string. Thread safe. Errors: kInvalidInput, kPropertiesNeedValue (missing or null keys where they are
+// required), kDuplicatePropertiesSpecified. Limits of names and sizes are the service's, not checked here.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+/// odata=nometadata | minimalmetadata | fullmetadata
+enum class MetadataLevel { kNone, kMinimal, kFull };
+
+/// An entity as a client sent it. A null property is left out: it is neither stored nor does it overwrite.
+struct EntityBody {
+  std::optional<std::string> partition_key, row_key;
+  std::vector<Property> properties;
+};
+Result<EntityBody> parse_entity_json(std::string_view json);
+
+/// The TableName of a create request. kInvalidInput, kPropertiesNeedValue.
+Result<std::string> parse_table_json(std::string_view json);
+
+/// What surrounds the entities of one answer.
+struct JsonScope {
+  std::string_view base;     // "http://host:port/account", without a trailing '/'
+  std::string_view account;
+  std::string_view table;
+  MetadataLevel level = MetadataLevel::kMinimal;
+  const std::vector<std::string>* select = nullptr;  // null or empty: everything
+};
+
+/// One entity as an answer of its own: with odata.metadata.
+void append_entity_answer(std::string& out, const JsonScope& scope, const Entity& entity);
+/// One entity of a list.
+void append_list_element(std::string& out, const JsonScope& scope, const Entity& entity);
+/// Everything before the first element; the caller appends elements, commas and "]}".
+void append_list_head(std::string& out, const JsonScope& scope);
+
+void append_table_answer(std::string& out, const JsonScope& scope);
+void append_table_list(std::string& out, const JsonScope& scope, const std::vector<std::string>& tables);
+
+/// A quoted, escaped JSON string.
+void append_json_string(std::string& out, std::string_view text);
+/// Shortest text that reads back as the same double, always with a fraction or an exponent. Finite values only.
+void append_json_double(std::string& out, double value);
+
+/// "0d391d16-97f1-4b9a-be68-4cc871f90001"
+std::string guid_text(const Guid& guid);
+std::optional<Guid> parse_guid(std::string_view text);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,322 @@
+// The input half of odata_json.h.
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "common/base/encoding.h"
+#include "table_store/rest/odata_json.h"
+
+namespace tidemark::table_store {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr std::string_view kAnnotation = "@odata.type";
+constexpr std::size_t kMaxMembers = 4096;  // far above 252 properties with annotations; bounds the work
+
+enum class RawKind { kNull, kBoolean, kNumber, kString };
+
+/// A member as it stands in the text; views live as long as the parser is not used again.
+struct RawMember {
+  std::string_view name;
+  RawKind kind = RawKind::kNull;
+  std::string_view text;  // string: unescaped; otherwise the token
+  std::string_view type;  // its annotation, or empty
+};
+
+std::unexpected<Error> invalid(std::string message = "An error occurred while processing this request.") {
+  return fail(ErrorCode::kInvalidInput, std::move(message));
+}
+
+std::unexpected<Error> bad_value(const RawMember& member) {
+  return invalid("The value of property '" + std::string(member.name) + "' does not agree with its type" +
+                 (member.type.empty() ? std::string(".") : " '" + std::string(member.type) + "'."));
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' || text.back() == '\t')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+/// The JSON grammar of numbers; simdjson's lazy interface does not check what we do not ask it to parse.
+bool is_json_number(std::string_view t) {
+  std::size_t i = 0;
+  auto digits = [&] {
+    auto begin = i;
+    while (i < t.size() && t[i] >= '0' && t[i] <= '9') ++i;
+    return i - begin;
+  };
+  if (i < t.size() && t[i] == '-') ++i;
+  auto leading = i;
+  auto whole = digits();
+  if (whole == 0 || (whole > 1 && t[leading] == '0')) return false;
+  if (i < t.size() && t[i] == '.') {
+    ++i;
+    if (digits() == 0) return false;
+  }
+  if (i < t.size() && (t[i] == 'e' || t[i] == 'E')) {
+    ++i;
+    if (i < t.size() && (t[i] == '+' || t[i] == '-')) ++i;
+    if (digits() == 0) return false;
+  }
+  return i == t.size();
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// False for values that are not scalars or not JSON.
+bool read_scalar(ondemand::value value, RawMember& member) {
+  ondemand::json_type type{};
+  if (value.type().get(type) != simdjson::SUCCESS) return false;
+  auto token = trim(value.raw_json_token());
+  switch (type) {
+    case ondemand::json_type::string:
+      member.kind = RawKind::kString;
+      return value.get_string().get(member.text) == simdjson::SUCCESS;
+    case ondemand::json_type::number:
+      member.kind = RawKind::kNumber;
+      member.text = token;
+      return is_json_number(token);
+    case ondemand::json_type::boolean:
+      member.kind = RawKind::kBoolean;
+      member.text = token;
+      return token == "true" || token == "false";
+    case ondemand::json_type::null:
+      member.kind = RawKind::kNull;
+      return token == "null";
+    case ondemand::json_type::array:
+    case ondemand::json_type::object:
+      return false;
+  }
+  return false;
+}
+
+struct Members {
+  std::vector<RawMember> members;
+  std::vector<RawMember> annotations;  // name without the suffix, text is the type
+};
+
+/// Splits the document into members and annotations; everything is checked to the last byte.
+Result<void> read_members(ondemand::document& document, Members& out) {
+  ondemand::object object;
+  if (document.get_object().get(object) != simdjson::SUCCESS) return invalid();
+  for (auto field : object) {
+    RawMember member;
+    ondemand::value value;
+    if (field.unescaped_key().get(member.name) != simdjson::SUCCESS) return invalid();
+    if (field.value().get(value) != simdjson::SUCCESS) return invalid();
+    if (!read_scalar(value, member)) {
+      return invalid("The value of property '" + std::string(member.name) + "' is not a valid JSON scalar.");
+    }
+    if (out.members.size() + out.annotations.size() >= kMaxMembers) return fail(ErrorCode::kTooManyProperties);
+    if (member.name.starts_with("odata.")) continue;
+    if (member.name.ends_with(kAnnotation)) {
+      if (member.kind != RawKind::kString) return invalid("An odata.type annotation is not a string.");
+      member.name.remove_suffix(kAnnotation.size());
+      out.annotations.push_back(member);
+    } else {
+      out.members.push_back(member);
+    }
+  }
+  // Anything behind the object is an error; the location is out of bounds only at the very end.
+  if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) return invalid();
+  return {};
+}
+
+/// Finds duplicates, and gives every member its annotation.
+Result<void> pair_annotations(Members& raw) {
+  std::vector<RawMember*> sorted;
+  sorted.reserve(raw.members.size());
+  for (auto& member : raw.members) sorted.push_back(&member);
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  auto same = [](auto* a, auto* b) { return a->name == b->name; };
+  if (std::adjacent_find(sorted.begin(), sorted.end(), same) != sorted.end()) {
+    return fail(ErrorCode::kDuplicatePropertiesSpecified);
+  }
+  for (const auto& annotation : raw.annotations) {
+    auto found = std::lower_bound(sorted.begin(), sorted.end(), annotation.name,
+                                  [](auto* member, std::string_view name) { return member->name < name; });
+    if (found == sorted.end() || (*found)->name != annotation.name) {
+      if (annotation.name == "Timestamp") continue;
+      return invalid("The annotation of '" + std::string(annotation.name) + "' has no property.");
+    }
+    if (!(*found)->type.empty()) return fail(ErrorCode::kDuplicatePropertiesSpecified);
+    (*found)->type = annotation.text;
+  }
+  return {};
+}
+
+Result<Value> read_double(const RawMember& member) {
+  if (member.kind == RawKind::kString) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (member.text == "NaN") return Value{std::numeric_limits<double>::quiet_NaN()};
+    if (member.text == "Infinity") return Value{kInfinity};
+    if (member.text == "-Infinity") return Value{-kInfinity};
+    if (!is_json_number(member.text)) return bad_value(member);
+  } else if (member.kind != RawKind::kNumber) {
+    return bad_value(member);
+  }
+  auto value = parse_number<double>(member.text);
+  if (!value || !std::isfinite(*value)) return bad_value(member);
+  return Value{*value};
+}
+
+/// Without an annotation the JSON type decides. Integers that do not fit Int32 are Doubles, as on the service.
+Result<Value> read_untyped(const RawMember& member) {
+  switch (member.kind) {
+    case RawKind::kString: return Value{std::string(member.text)};
+    case RawKind::kBoolean: return Value{member.text == "true"};
+    case RawKind::kNumber:
+      // "-0" would lose its sign as an integer.
+      if (auto small = parse_number<std::int32_t>(member.text); small && member.text != "-0") return Value{*small};
+      return read_double(member);
+    case RawKind::kNull: break;
+  }
+  return bad_value(member);
+}
+
+template <class T>
+Result<Value> read_integer(const RawMember& member) {
+  // Strings and numbers are both taken: clients write Int64 as a string, some write Int32 so too.
+  if (member.kind != RawKind::kNumber && member.kind != RawKind::kString) return bad_value(member);
+  auto value = parse_number<T>(member.text);
+  if (!value) return bad_value(member);
+  return Value{*value};
+}
+
+Result<Value> read_boolean(const RawMember& member) {
+  bool text = member.kind == RawKind::kBoolean || member.kind == RawKind::kString;
+  if (!text || (member.text != "true" && member.text != "false")) return bad_value(member);
+  return Value{member.text == "true"};
+}
+
+Result<Value> read_date(const RawMember& member) {
+  static const Time earliest = *parse_iso8601("1601-01-01T00:00:00Z");
+  static const Time latest = *parse_iso8601("9999-12-31T23:59:59.9999999Z");
+  auto time = parse_iso8601(member.text);
+  if (!time || *time < earliest || *time > latest) return bad_value(member);
+  return Value{*time};
+}
+
+Result<Value> read_typed(const RawMember& member) {
+  if (member.type == "Edm.Int32") return read_integer<std::int32_t>(member);
+  if (member.type == "Edm.Int64") return read_integer<std::int64_t>(member);
+  if (member.type == "Edm.Double") return read_double(member);
+  if (member.type == "Edm.Boolean") return read_boolean(member);
+  if (member.kind != RawKind::kString) return bad_value(member);
+  if (member.type == "Edm.String") return Value{std::string(member.text)};
+  if (member.type == "Edm.DateTime") return read_date(member);
+  if (member.type == "Edm.Guid") {
+    auto guid = parse_guid(member.text);
+    if (!guid) return bad_value(member);
+    return Value{*guid};
+  }
+  if (member.type == "Edm.Binary") {
+    auto bytes = base64_decode(member.text);
+    if (!bytes) return bad_value(member);
+    return Value{Binary{std::move(*bytes)}};
+  }
+  return invalid("The type '" + std::string(member.type) + "' is not known.");
+}
+
+bool is_known_type(std::string_view type) {
+  constexpr std::string_view kTypes[] = {"Edm.String",  "Edm.Int32",    "Edm.Int64", "Edm.Double",
+                                         "Edm.Boolean", "Edm.DateTime", "Edm.Guid",  "Edm.Binary"};
+  return type.empty() || std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+Result<void> take_member(const RawMember& member, EntityBody& out) {
+  if (member.name == "Timestamp") return {};
+  bool partition = member.name == "PartitionKey";
+  if (partition || member.name == "RowKey") {
+    if (member.kind == RawKind::kNull) return {};
+    if (member.kind != RawKind::kString || !(member.type.empty() || member.type == "Edm.String")) {
+      return bad_value(member);
+    }
+    (partition ? out.partition_key : out.row_key) = std::string(member.text);
+    return {};
+  }
+  if (member.kind == RawKind::kNull) {
+    if (!is_known_type(member.type)) return bad_value(member);
+    return {};
+  }
+  auto value = member.type.empty() ? read_untyped(member) : read_typed(member);
+  if (!value) return fail(std::move(value.error()));
+  out.properties.push_back({std::string(member.name), std::move(*value)});
+  return {};
+}
+
+/// Reads a whole document and gives its members to `take`; the views die with the next document on this thread.
+template <class Take>
+Result<void> for_each_member(std::string_view json, Take take) {
+  thread_local ondemand::parser parser;
+  thread_local std::string padded;
+  padded.reserve(json.size() + simdjson::SIMDJSON_PADDING);
+  padded.assign(json);
+  if (padded.starts_with("\xEF\xBB\xBF")) padded.erase(0, 3);
+  ondemand::document document;
+  if (parser.iterate(simdjson::padded_string_view(padded.data(), padded.size(), padded.capacity())).get(document) !=
+      simdjson::SUCCESS) {
+    return invalid();
+  }
+  Members raw;
+  raw.members.reserve(32);
+  if (auto read = read_members(document, raw); !read) return read;
+  if (auto paired = pair_annotations(raw); !paired) return paired;
+  for (const auto& member : raw.members) {
+    if (auto taken = take(member); !taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EntityBody> parse_entity_json(std::string_view json) {
+  EntityBody out;
+  out.properties.reserve(16);
+  auto read = for_each_member(json, [&](const RawMember& member) { return take_member(member, out); });
+  if (!read) return fail(std::move(read.error()));
+  return out;
+}
+
+Result<std::string> parse_table_json(std::string_view json) {
+  std::optional<std::string> name;
+  auto read = for_each_member(json, [&](const RawMember& member) -> Result<void> {
+    if (member.name != "TableName" || member.kind == RawKind::kNull) return {};
+    if (member.kind != RawKind::kString) return bad_value(member);
+    name = std::string(member.text);
+    return {};
+  });
+  if (!read) return fail(std::move(read.error()));
+  if (!name) return fail(ErrorCode::kPropertiesNeedValue);
+  return std::move(*name);
+}
+
+std::optional<Guid> parse_guid(std::string_view text) {
+  if (text.size() != 36) return std::nullopt;
+  std::string digits;
+  digits.reserve(32);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash != (text[i] == '-')) return std::nullopt;
+    if (!dash) digits += text[i];
+  }
+  auto bytes = hex_decode(digits);
+  if (!bytes || bytes->size() != 16) return std::nullopt;
+  Guid guid;
+  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
+  return guid;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,266 @@
+// The output half of odata_json.h.
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "common/base/encoding.h"
+#include "table_store/rest/etag.h"
+#include "table_store/rest/odata_json.h"
+#include "table_store/rest/table_url.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr char kHex[] = "0123456789abcdef";
+
+constexpr std::array<bool, 256> kNeedsEscape = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t c = 0; c < 0x20; ++c) out[c] = true;
+  out['"'] = out['\\'] = true;
+  return out;
+}();
+
+void append_escaped(std::string& out, char c) {
+  switch (c) {
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    default: break;
+  }
+  auto code = static_cast<unsigned char>(c);
+  out += "\\u00";
+  out += kHex[code >> 4];
+  out += kHex[code & 15];
+}
+
+/// Only what needs no escaping.
+void append_plain(std::string& out, std::string_view text) {
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+/// The annotation that minimal and full metadata need, or empty.
+struct TypeName {
+  std::string_view operator()(const std::string&) const { return {}; }
+  std::string_view operator()(std::int32_t) const { return {}; }
+  std::string_view operator()(std::int64_t) const { return "Edm.Int64"; }
+  std::string_view operator()(double v) const { return std::isfinite(v) ? std::string_view{} : "Edm.Double"; }
+  std::string_view operator()(bool) const { return {}; }
+  std::string_view operator()(const Time&) const { return "Edm.DateTime"; }
+  std::string_view operator()(const Guid&) const { return "Edm.Guid"; }
+  std::string_view operator()(const Binary&) const { return "Edm.Binary"; }
+};
+
+template <class Int>
+void append_integer(std::string& out, Int value) {
+  char text[24];
+  auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  out.append(text, end);
+}
+
+struct ValueWriter {
+  std::string& out;
+  void operator()(const std::string& v) const { append_json_string(out, v); }
+  void operator()(std::int32_t v) const { append_integer(out, v); }
+  void operator()(std::int64_t v) const {
+    out += '"';
+    append_integer(out, v);
+    out += '"';
+  }
+  void operator()(double v) const {
+    if (std::isnan(v)) {
+      out += "\"NaN\"";
+    } else if (std::isinf(v)) {
+      out += v > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+    } else {
+      append_json_double(out, v);
+    }
+  }
+  void operator()(bool v) const { out += v ? "true" : "false"; }
+  void operator()(const Time& v) const { append_plain(out, to_iso8601(v)); }
+  void operator()(const Guid& v) const { append_plain(out, guid_text(v)); }
+  void operator()(const Binary& v) const { append_plain(out, base64_encode(v.bytes)); }
+};
+
+bool selected(const JsonScope& scope, std::string_view name) {
+  if (scope.select == nullptr || scope.select->empty()) return true;
+  for (const auto& wanted : *scope.select) {
+    if (wanted == name) return true;
+  }
+  return false;
+}
+
+/// Starts a member; `first` says whether a comma is due.
+void append_name(std::string& out, bool& first, std::string_view name) {
+  if (!first) out += ',';
+  first = false;
+  append_json_string(out, name);
+  out += ':';
+}
+
+void append_annotation(std::string& out, bool& first, std::string_view name, std::string_view type) {
+  if (!first) out += ',';
+  first = false;
+  append_json_string(out, name);
+  out.insert(out.size() - 1, "@odata.type");
+  out += ':';
+  append_plain(out, type);
+}
+
+void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, const Entity& entity,
+                          const std::string& link) {
+  (void)entity;
+  append_name(out, first, "odata.type");
+  append_json_string(out, std::string(scope.account) + "." + std::string(scope.table));
+  append_name(out, first, "odata.id");
+  append_json_string(out, std::string(scope.base) + "/" + link);
+}
+
+void append_members(std::string& out, bool first, const JsonScope& scope, const Entity& entity) {
+  bool annotate = scope.level != MetadataLevel::kNone;
+  bool full = scope.level == MetadataLevel::kFull;
+  std::string link;
+  if (full) {
+    append_entity_path(link, scope.table, entity.partition_key, entity.row_key);
+    append_full_metadata(out, first, scope, entity, link);
+  }
+  if (annotate) {
+    append_name(out, first, "odata.etag");
+    append_json_string(out, etag_of(entity.version));
+  }
+  if (full) {
+    append_name(out, first, "odata.editLink");
+    append_json_string(out, link);
+  }
+  if (selected(scope, "PartitionKey")) {
+    append_name(out, first, "PartitionKey");
+    append_json_string(out, entity.partition_key);
+  }
+  if (selected(scope, "RowKey")) {
+    append_name(out, first, "RowKey");
+    append_json_string(out, entity.row_key);
+  }
+  if (selected(scope, "Timestamp")) {
+    if (full) append_annotation(out, first, "Timestamp", "Edm.DateTime");
+    append_name(out, first, "Timestamp");
+    append_plain(out, to_iso8601(time_of(entity.version)));
+  }
+  for (const auto& property : entity.properties) {
+    if (!selected(scope, property.name)) continue;
+    auto type = annotate ? std::visit(TypeName{}, property.value) : std::string_view{};
+    if (!type.empty()) append_annotation(out, first, property.name, type);
+    append_name(out, first, property.name);
+    std::visit(ValueWriter{out}, property.value);
+  }
+  out += '}';
+}
+
+void append_metadata_url(std::string& out, const JsonScope& scope, std::string_view set, std::string_view suffix) {
+  std::string url(scope.base);
+  url.append("/$metadata#").append(set).append(suffix);
+  out += "\"odata.metadata\":";
+  append_json_string(out, url);
+}
+
+void append_table_members(std::string& out, bool first, const JsonScope& scope, std::string_view table) {
+  if (scope.level == MetadataLevel::kFull) {
+    std::string link = "Tables('" + std::string(table) + "')";
+    append_name(out, first, "odata.type");
+    append_json_string(out, std::string(scope.account) + ".Tables");
+    append_name(out, first, "odata.id");
+    append_json_string(out, std::string(scope.base) + "/" + link);
+    append_name(out, first, "odata.editLink");
+    append_json_string(out, link);
+  }
+  append_name(out, first, "TableName");
+  append_json_string(out, table);
+  out += '}';
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!kNeedsEscape[static_cast<unsigned char>(text[i])]) continue;
+    out.append(text, begin, i - begin);
+    append_escaped(out, text[i]);
+    begin = i + 1;
+  }
+  out.append(text, begin, text.size() - begin);
+  out += '"';
+}
+
+void append_json_double(std::string& out, double value) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  std::string_view digits(text, static_cast<std::size_t>(end - text));
+  out += digits;
+  // ".0" is how the type survives: without it a reader takes the number for an Int32.
+  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
+}
+
+void append_entity_answer(std::string& out, const JsonScope& scope, const Entity& entity) {
+  out += '{';
+  bool metadata = scope.level != MetadataLevel::kNone;
+  if (metadata) append_metadata_url(out, scope, scope.table, "/@Element");
+  append_members(out, !metadata, scope, entity);
+}
+
+void append_list_element(std::string& out, const JsonScope& scope, const Entity& entity) {
+  out += '{';
+  append_members(out, true, scope, entity);
+}
+
+void append_list_head(std::string& out, const JsonScope& scope) {
+  out += '{';
+  if (scope.level != MetadataLevel::kNone) {
+    std::string suffix;
+    if (scope.select != nullptr && !scope.select->empty()) {
+      suffix = "&$select=";
+      for (const auto& name : *scope.select) {
+        if (suffix.back() != '=') suffix += ',';
+        suffix += name;
+      }
+    }
+    append_metadata_url(out, scope, scope.table, suffix);
+    out += ',';
+  }
+  out += "\"value\":[";
+}
+
+void append_table_answer(std::string& out, const JsonScope& scope) {
+  out += '{';
+  bool metadata = scope.level != MetadataLevel::kNone;
+  if (metadata) append_metadata_url(out, scope, "Tables", "/@Element");
+  append_table_members(out, !metadata, scope, scope.table);
+}
+
+void append_table_list(std::string& out, const JsonScope& scope, const std::vector<std::string>& tables) {
+  JsonScope head = scope;
+  head.table = "Tables";
+  head.select = nullptr;
+  append_list_head(out, head);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    out += i == 0 ? "{" : ",{";
+    append_table_members(out, true, scope, tables[i]);
+  }
+  out += "]}";
+}
+
+std::string guid_text(const Guid& guid) {
+  std::string out;
+  out.reserve(36);
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kHex[guid.bytes[i] >> 4];
+    out += kHex[guid.bytes[i] & 15];
+  }
+  return out;
+}
+
+}  // namespace tidemark::table_store

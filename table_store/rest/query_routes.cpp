@@ -1,0 +1,105 @@
+#include "table_store/rest/query_routes.h"
+
+#include <charconv>
+
+#include "table_store/rest/continuation.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::uint32_t kMaxTop = 1000;
+constexpr std::size_t kMaxSelected = 1024;
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+Result<std::optional<Continuation>> read_continuation(const Call& call) {
+  auto partition = call.parameter("NextPartitionKey");
+  if (!partition || partition->empty()) return std::optional<Continuation>{};
+  auto partition_key = decode_token(*partition);
+  if (!partition_key) return fail(std::move(partition_key.error()));
+  auto row_key = decode_token(call.parameter("NextRowKey").value_or(""));
+  if (!row_key) return fail(std::move(row_key.error()));
+  return std::optional<Continuation>{Continuation{std::move(*partition_key), std::move(*row_key)}};
+}
+
+Result<Query> read_query(const Call& call) {
+  Query query;
+  query.table = call.url.table;
+  auto filter = Filter::parse(call.parameter("$filter").value_or(""));
+  if (!filter) return fail(std::move(filter.error()));
+  query.filter = std::move(*filter);
+  auto top = parse_top(call.parameter("$top"));
+  if (!top) return fail(std::move(top.error()));
+  query.top = *top;
+  auto from = read_continuation(call);
+  if (!from) return fail(std::move(from.error()));
+  query.from = std::move(*from);
+  query.bounds = call.bounds();
+  return query;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_select(std::optional<std::string_view> text) {
+  std::vector<std::string> names;
+  if (!text) return names;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    auto comma = rest.find(',');
+    auto name = trim(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    if (name == "*") return std::vector<std::string>{};
+    if (name.empty()) continue;
+    if (names.size() == kMaxSelected) return fail(ErrorCode::kInvalidInput, "$select has too many names.");
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+Result<std::uint32_t> parse_top(std::optional<std::string_view> text) {
+  if (!text || trim(*text).empty()) return kMaxTop;
+  auto digits = trim(*text);
+  std::uint32_t top = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), top);
+  if (error != std::errc{} || end != digits.data() + digits.size() || top < 1 || top > kMaxTop) {
+    return fail(ErrorCode::kInvalidInput, "$top must be between 1 and 1000.");
+  }
+  return top;
+}
+
+Task<Result<http::Response>> query_entities(Call& call) {
+  if (auto allowed = call.allow({auth::ResourceType::kObject, "r"}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto query = read_query(call);
+  if (!query) co_return fail(std::move(query.error()));
+  auto select = parse_select(call.parameter("$select"));
+  if (!select) co_return fail(std::move(select.error()));
+  auto scope = call.scope();
+  scope.select = &*select;
+  http::Response response;
+  append_list_head(response.body, scope);
+  bool first = true;
+  std::function<bool(const Entity&)> each = [&](const Entity& entity) {
+    if (!first) response.body += ',';
+    first = false;
+    append_list_element(response.body, scope, entity);
+    return response.body.size() < kFullPage;
+  };
+  auto task = call.service.query(call.account(), std::move(*query), std::move(each));
+  auto result = co_await std::move(task);
+  if (!result) co_return fail(std::move(result.error()));
+  response.body += "]}";
+  response.set("Content-Type", std::string(json_content_type(call.level)));
+  if (result->next) {
+    response.set("x-ms-continuation-NextPartitionKey", encode_token(result->next->partition_key));
+    response.set("x-ms-continuation-NextRowKey", encode_token(result->next->row_key));
+  }
+  co_return response;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,72 @@
+#include "table_store/rest/table_errors.h"
+
+#include "table_store/rest/table_call.h"
+
+namespace tidemark::table_store {
+namespace {
+
+std::string full_message(const Error& error, const std::string& request_id, Time now) {
+  return error.message + "\nRequestId:" + request_id + "\nTime:" + to_iso8601_7digits(now);
+}
+
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      default:
+        // Other control characters cannot stand in XML at all.
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+std::string error_xml(const Error& error, const std::string& request_id, Time now) {
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
+      "<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>";
+  out.append(azure_name_of(error.code)).append("</m:code><m:message xml:lang=\"en-US\">");
+  out.append(escape_xml(full_message(error, request_id, now))).append("</m:message></m:error>");
+  return out;
+}
+
+}  // namespace
+
+std::string error_json(const Error& error, const std::string& request_id, Time now, const std::string& prefix) {
+  std::string out = "{\"odata.error\":{\"code\":";
+  append_json_string(out, azure_name_of(error.code));
+  out += ",\"message\":{\"lang\":\"en-US\",\"value\":";
+  append_json_string(out, prefix + full_message(error, request_id, now));
+  out += "}}}";
+  return out;
+}
+
+bool is_authentication_failure(ErrorCode code) {
+  return code == ErrorCode::kAuthenticationFailed || code == ErrorCode::kInvalidAuthenticationInfo ||
+         code == ErrorCode::kNoAuthenticationInformation;
+}
+
+http::Response error_response(const Error& error, ErrorForm form, const std::string& request_id, Time now) {
+  http::Response response;
+  response.status = http_status_of(error.code);
+  response.set("x-ms-error-code", std::string(azure_name_of(error.code)));
+  if (error.code == ErrorCode::kNoAuthenticationInformation) {
+    response.set("WWW-Authenticate", "SharedKey realm=\"tidemark\"");
+  }
+  if (form == ErrorForm::kXml) {
+    response.set("Content-Type", "application/xml");
+    response.body = error_xml(error, request_id, now);
+    return response;
+  }
+  response.set("Content-Type", is_authentication_failure(error.code)
+                                   ? "application/json"
+                                   : std::string(json_content_type(MetadataLevel::kMinimal)));
+  response.set("X-Content-Type-Options", "nosniff");
+  response.body = error_json(error, request_id, now);
+  return response;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,41 @@
+// What a table URL names. Pure text: no limits of the domain are checked here (the service does), only the syntax.
+// Thread safe, no state. Errors: kInvalidInput for a predicate that cannot be read, kInvalidResourceName for a table
+// name with foreign characters, kInvalidUri for anything else.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace tidemark::table_store {
+
+enum class UrlKind {
+  kAccount,    // "" (service properties, statistics)
+  kTables,     // Tables
+  kTable,      // Tables('t')
+  kEntities,   // t or t()
+  kEntity,     // t(PartitionKey='p',RowKey='r')
+  kBatch,      // $batch
+};
+
+struct TableUrl {
+  UrlKind kind = UrlKind::kAccount;
+  std::string table;
+  std::string partition_key, row_key;  // kEntity, decoded
+};
+
+/// `raw` is the percent-encoded path after the account, without the leading '/'.
+Result<TableUrl> parse_table_url(std::string_view raw);
+
+/// The path of an absolute or relative URI as it stands in a batch part, without scheme, host and query; and its query.
+struct SplitUri {
+  std::string_view path;   // without the leading '/'
+  std::string_view query;  // without '?'
+};
+SplitUri split_uri(std::string_view uri);
+
+/// "t(PartitionKey='p',RowKey='r')" with quotes doubled and then percent-encoded.
+void append_entity_path(std::string& out, std::string_view table, std::string_view partition_key,
+                        std::string_view row_key);
+
+}  // namespace tidemark::table_store

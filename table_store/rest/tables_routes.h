@@ -1,0 +1,12 @@
+// Operations on tables: list, get, create, delete, access policies.
+#pragma once
+#include "table_store/rest/table_call.h"
+
+namespace tidemark::table_store {
+
+/// GET and POST Tables; GET and DELETE Tables('t').
+Task<Result<http::Response>> serve_tables(Call& call);
+/// GET and PUT t?comp=acl.
+Task<Result<http::Response>> serve_acl(Call& call);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,161 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/process/metrics.h"
+#include "common/process/process.h"
+
+namespace tidemark::process {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Runtime : public ::testing::Test {
+ protected:
+  Runtime() {
+    std::string name = (fs::temp_directory_path() / "tidemark-process-XXXXXX").string();
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~Runtime() override { fs::remove_all(directory_); }
+  static std::string contents(const fs::path& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  fs::path directory_;
+};
+
+TEST_F(Runtime, PidFileHoldsThePidAndGoesWithItsOwner) {
+  auto path = directory_ / "run" / "table.pid";
+  {
+    auto file = PidFile::create(directory_, "table");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(contents(path), std::to_string(::getpid()) + "\n");
+    PidFile moved = std::move(*file);
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_TRUE(fs::is_empty(directory_ / "run"));
+}
+
+TEST_F(Runtime, PidFileReplacesAStaleOneAndSparesASuccessors) {
+  auto path = directory_ / "run" / "table.pid";
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << "1\n";
+  {
+    auto file = PidFile::create(directory_, "table");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(contents(path), std::to_string(::getpid()) + "\n");
+    std::ofstream(path) << "1\n";
+  }
+  EXPECT_EQ(contents(path), "1\n");
+}
+
+TEST_F(Runtime, PreparedDirectoryIsPrivate) {
+  auto inner = directory_ / "a" / "b";
+  ASSERT_TRUE(prepare_directory(inner));
+  struct stat found{};
+  ASSERT_EQ(::stat(inner.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0700U);
+  EXPECT_TRUE(fs::is_empty(inner));
+  EXPECT_TRUE(prepare_directory(inner));
+  EXPECT_TRUE(prepare_directory(inner.string() + "/"));
+}
+
+TEST_F(Runtime, DirectoryThatCannotBeIsAClearError) {
+  std::ofstream(directory_ / "file") << "x";
+  for (const auto& wrong : {directory_ / "file", directory_ / "file" / "below"}) {
+    auto prepared = prepare_directory(wrong);
+    ASSERT_TRUE(prepared.failed_with(ErrorCode::kConfigInvalid));
+    EXPECT_THAT(prepared.error().message, AllOf(HasSubstr(wrong.string()), HasSubstr("name another one")));
+  }
+  EXPECT_TRUE(prepare_directory("").failed_with(ErrorCode::kConfigInvalid));
+}
+
+TEST_F(Runtime, ReadyLineGoesToStdout) {
+  ::testing::internal::CaptureStdout();
+  announce_ready("table_store port=10002");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "ready table_store port=10002\n");
+}
+
+TEST_F(Runtime, ExitCodesTellConfigurationFromTheRest) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(report_startup_failure(make_error(ErrorCode::kConfigInvalid, "wrong port")), 2);
+  EXPECT_EQ(report_startup_failure(make_error(ErrorCode::kStorageFailure, "no disk")), 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "error: wrong port\nerror: no disk\n");
+}
+
+// gtest runs these in a child process, which may end.
+TEST(ShutdownDeathTest, FirstSignalReturnsFromTheWait) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        block_signals();
+        ::raise(SIGTERM);
+        wait_for_shutdown();
+        std::_Exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+TEST(ShutdownDeathTest, SecondSignalEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        block_signals();
+        ::raise(SIGINT);
+        wait_for_shutdown();
+        ::raise(SIGTERM);
+        std::_Exit(7);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(Logging, TextKeepsOneMessageOnOneLine) {
+  ::testing::internal::CaptureStderr();
+  start_logging("table_store", {"info", "text"});
+  spdlog::info("key=value forged={}", "a\nb\x1b[0m");
+  spdlog::debug("not shown");
+  auto text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, AllOf(HasSubstr(" info table_store key=value forged=a\\nb\\x1b[0m\n"), Not(HasSubstr("not shown"))));
+  EXPECT_THAT(text, ::testing::ContainsRegex("^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9:.]*Z "));
+}
+
+TEST(Logging, JsonIsAlwaysWellFormed) {
+  ::testing::internal::CaptureStderr();
+  start_logging("table_store", {"debug", "json"});
+  std::string hostile = "quote=\" line=\n bytes=\xff";
+  spdlog::debug("{}", hostile);
+  auto text = ::testing::internal::GetCapturedStderr();
+  auto line = nlohmann::json::parse(text);
+  EXPECT_EQ(line["level"], "debug");
+  EXPECT_EQ(line["process"], "table_store");
+  EXPECT_THAT(line["message"].get<std::string>(), ::testing::StartsWith("quote=\" line=\n bytes="));
+}
+
+TEST(Metrics, RenderAsText) {
+  Metrics metrics;
+  auto& requests = metrics.counter("tidemark_requests_total", "Requests.", {{"method", "GET"}});
+  requests.Increment(3);
+  EXPECT_EQ(&requests, &metrics.counter("tidemark_requests_total", "Requests.", {{"method", "GET"}}));
+  metrics.gauge("tidemark_in_flight", "Now.").Set(2);
+  metrics.latency_histogram("tidemark_request_seconds", "Latency.").Observe(0.003);
+  EXPECT_THAT(metrics.render(),
+              AllOf(HasSubstr("# TYPE tidemark_requests_total counter\ntidemark_requests_total{method=\"GET\"} 3\n"),
+                    HasSubstr("tidemark_in_flight 2\n"), HasSubstr("tidemark_request_seconds_bucket{le=\"0.005\"} 1\n"),
+                    HasSubstr("# TYPE process_resident_memory_bytes gauge\n"),
+                    ::testing::ContainsRegex("\nprocess_resident_memory_bytes [1-9]"),
+                    HasSubstr("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total ")));
+}
+
+}  // namespace
+}  // namespace tidemark::process

@@ -1,0 +1,76 @@
+#include "workers/runtime/lease.h"
+
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+
+HeldLease::HeldLease(queue_service::QueueClient& queues, Clock& clock, queue_service::Lease lease, Duration length,
+                     Time taken)
+    : queues_(queues), clock_(clock), lease_(std::move(lease)), length_(length), valid_until_(taken + length) {}
+
+void HeldLease::start(Executor strand) {
+  beating_ = true;
+  auto task = beat(shared_from_this());
+  spawn(std::move(strand), std::move(task));
+}
+
+bool HeldLease::lost() const { return lost_ || clock_.now() >= valid_until_; }
+
+Task<void> HeldLease::stop() {
+  stopping_ = true;
+  wake_.notify_all();
+  while (beating_) {
+    auto ended = ended_.wait(clock_, length_);
+    co_await std::move(ended);
+  }
+}
+
+Task<Result<void>> HeldLease::renew_now(std::string annotation) {
+  // Two renewals under way could arrive in either order, and the older annotation would stay.
+  while (renewing_) {
+    auto ended = ended_.wait(clock_, length_);
+    co_await std::move(ended);
+  }
+  pending_.reset();
+  auto task = renew(std::move(annotation));
+  auto renewed = co_await std::move(task);
+  co_return renewed;
+}
+
+Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
+  const auto sent = clock_.now();
+  renewing_ = true;
+  fail_point(FailPoint::kRenewBefore);
+  auto task = queues_.renew(lease_, length_, std::move(annotation));
+  auto renewed = co_await std::move(task);
+  fail_point(FailPoint::kRenewAfter);
+  renewing_ = false;
+  ended_.notify_all();
+  if (renewed) {
+    valid_until_ = std::max(valid_until_, sent + length_);
+  } else if (renewed.error().code == ErrorCode::kLeaseLost || renewed.error().code == ErrorCode::kMessageNotFound ||
+             renewed.error().code == ErrorCode::kQueueNotFound) {
+    lost_ = true;
+  }
+  co_return renewed;
+}
+
+Task<void> HeldLease::beat(std::shared_ptr<HeldLease> self) {
+  auto pause = self->length_ / 3;
+  while (!self->stopping_ && !self->lost()) {
+    auto waited = self->wake_.wait(self->clock_, pause);
+    co_await std::move(waited);
+    if (self->stopping_ || self->renewing_) continue;
+    auto annotation = std::exchange(self->pending_, std::nullopt);
+    auto copy = annotation;
+    auto task = self->renew(std::move(copy));
+    auto renewed = co_await std::move(task);
+    // An annotation that may not have arrived goes again, unless there is a newer one by now.
+    if (!renewed && !self->pending_) self->pending_ = std::move(annotation);
+    pause = renewed ? self->length_ / 3 : self->length_ / 12;
+  }
+  self->beating_ = false;
+  self->ended_.notify_all();
+}
+
+}  // namespace tidemark::workers

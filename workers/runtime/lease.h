@@ -1,0 +1,48 @@
+// The lease on a job's message while it is worked on: renewed by a heartbeat at a third of its length, each renewal
+// storing the latest annotation. Lost means: the queue said so, or its time passed without a successful renewal. All
+// calls, and the heartbeat, run on one strand.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/async.h"
+#include "queue_service/internal/queue_client.h"
+
+namespace tidemark::workers {
+
+class HeldLease : public std::enable_shared_from_this<HeldLease> {
+ public:
+  /// `taken`: when the receive was sent, so that our idea of the expiry is never later than the queue's.
+  HeldLease(queue_service::QueueClient& queues, Clock& clock, queue_service::Lease lease, Duration length, Time taken);
+
+  /// Starts the heartbeat; `strand` is the caller's executor.
+  void start(Executor strand);
+  /// Ends the heartbeat; afterwards no renewal of it is under way.
+  Task<void> stop();
+  [[nodiscard]] bool lost() const;
+  /// Goes with the next renewal.
+  void set_annotation(std::string annotation) { pending_ = std::move(annotation); }
+  /// Stores the annotation now. kLeaseLost.
+  Task<Result<void>> renew_now(std::string annotation);
+  [[nodiscard]] const queue_service::Lease& lease() const { return lease_; }
+
+ private:
+  static Task<void> beat(std::shared_ptr<HeldLease> self);
+  Task<Result<void>> renew(std::optional<std::string> annotation);
+
+  queue_service::QueueClient& queues_;
+  Clock& clock_;
+  queue_service::Lease lease_;
+  Duration length_;
+  Time valid_until_;
+  std::optional<std::string> pending_;
+  bool lost_ = false;
+  bool stopping_ = false;
+  bool beating_ = false;
+  bool renewing_ = false;
+  Signal wake_;
+  Signal ended_;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,31 @@
+// What a job's message carries in its annotation between deliveries. Pure.
+//   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"redrives":N}      while it is a job (attempts: poison.h)
+//   a poison annotation (poison.h) with "givingUp":true                         once it was decided to give it up
+// The second form is written before the record says poisoned and before the message moves, so that whoever gets the
+// message after a crash in between finishes the move and runs nothing.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/poison.h"
+
+namespace tidemark::workers {
+
+struct MessageStory {
+  std::string job_id;
+  nlohmann::json checkpoint;  // the job's own; null if there is none
+  std::vector<jobs::Attempt> attempts;
+  std::uint32_t stalls = 0;  // uncounted failures in a row
+  std::uint32_t redrives = 0;
+  bool giving_up = false;
+};
+
+/// Tolerant: what cannot be read is as if it were absent.
+MessageStory parse_story(std::string_view annotation);
+std::string story_text(const MessageStory& story);
+std::string giving_up_annotation(const jobs::PoisonRecord& record);
+
+}  // namespace tidemark::workers

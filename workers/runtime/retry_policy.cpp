@@ -1,0 +1,81 @@
+#include "workers/runtime/retry_policy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace tidemark::workers {
+namespace {
+
+/// The server's hint, if it gave one.
+std::optional<Duration> retry_after(const Error& error) {
+  for (const auto& [name, value] : error.fields) {
+    std::int64_t ms = 0;
+    if (name != "retryAfterMs") continue;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), ms);
+    if (parsed.ec == std::errc() && ms >= 0) return std::chrono::milliseconds(std::min<std::int64_t>(ms, 600'000));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ErrorClass classify(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInternalError:
+    case ErrorCode::kOperationTimedOut:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kStorageFailure:
+      return ErrorClass::kTransient;
+    case ErrorCode::kServerBusy:
+      return ErrorClass::kThrottled;
+    case ErrorCode::kUpdateConditionNotSatisfied:
+    case ErrorCode::kConditionNotMet:
+    case ErrorCode::kEntityAlreadyExists:
+      return ErrorClass::kConflict;
+    case ErrorCode::kFenced:
+    case ErrorCode::kLeaseLost:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kMessageNotFound:
+      return ErrorClass::kNotOurs;
+    default:
+      return ErrorClass::kPermanent;
+  }
+}
+
+std::string_view class_name(ErrorClass error_class) {
+  switch (error_class) {
+    case ErrorClass::kTransient: return "transient";
+    case ErrorClass::kThrottled: return "throttled";
+    case ErrorClass::kConflict: return "conflict";
+    case ErrorClass::kPermanent: return "permanent";
+    case ErrorClass::kNotOurs: return "superseded";
+  }
+  return "unknown";
+}
+
+bool counts_as_attempt(ErrorCode code) {
+  return code != ErrorCode::kUnavailable && code != ErrorCode::kDeadlineExceeded && code != ErrorCode::kServerBusy;
+}
+
+Duration RetryPolicy::backoff(std::uint32_t failures, Random& random) const {
+  auto bound = std::min(base, cap);
+  for (std::uint32_t i = 1; i < failures && bound < cap; ++i) bound = std::min(bound * 2, cap);
+  return Duration(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound.count()) + 1)));
+}
+
+Decision RetryPolicy::decide(const Error& error, std::uint32_t attempt, std::uint32_t stalls,
+                             std::uint32_t max_attempts, Random& random) const {
+  const auto error_class = classify(error.code);
+  if (error_class == ErrorClass::kNotOurs) return {Treatment::kAbandon, {}, false};
+  if (error_class == ErrorClass::kPermanent) return {Treatment::kPoison, {}, true};
+  if (!counts_as_attempt(error.code)) {
+    const auto hint = retry_after(error);
+    return {Treatment::kRetry, hint ? *hint : backoff(stalls + 1, random), false};
+  }
+  if (attempt >= max_attempts) return {Treatment::kPoison, {}, true};
+  return {Treatment::kRetry, backoff(attempt, random), true};
+}
+
+}  // namespace tidemark::workers
