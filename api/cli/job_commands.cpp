@@ -46,7 +46,7 @@ void draw_progress(const json& job) {
   if (progress.contains("total") && progress["total"].get<std::uint64_t>() > 0) {
     const auto total = progress["total"].get<std::uint64_t>();
     constexpr std::uint64_t kWidth = 30;
-    const auto filled = std::min(kWidth, done * kWidth / total);
+    const auto filled = std::min<std::uint64_t>(kWidth, done * kWidth / total);
     line += " [" + std::string(filled, '#') + std::string(kWidth - filled, '.') + "] " + std::to_string(done) + "/" +
             std::to_string(total);
   } else {

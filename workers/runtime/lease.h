@@ -13,7 +13,7 @@ namespace tidemark::workers {
 
 class HeldLease : public std::enable_shared_from_this<HeldLease> {
  public:
-  /// `taken`: when the receive was sent, so that our idea of the expiry is never later than the queue's.
+  /// `taken`: when the message arrived.
   HeldLease(queue_service::QueueClient& queues, Clock& clock, queue_service::Lease lease, Duration length, Time taken);
 
   /// Starts the heartbeat; `strand` is the caller's executor.

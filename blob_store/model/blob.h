@@ -1,0 +1,67 @@
+// What a container and a block blob are. Plain values: no I/O, no errors, safe to copy between threads.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/time.h"
+
+namespace tidemark::blob_store {
+
+/// Names keep their case and order.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// One number stamps every change and is both ETag and Last-Modified: 100 ns ticks since the year 1, strictly rising
+/// over the whole store.
+struct Version {
+  std::uint64_t ticks = 0;
+  [[nodiscard]] Time time() const;
+  [[nodiscard]] std::string etag() const;  // 0x8D6D4195BBBCCE8, without quotes
+  static Version at(Time time);
+};
+
+/// Headers that travel with the content. Empty: not set.
+struct ContentHeaders {
+  std::string type, encoding, language, disposition, cache_control;
+  std::string md5;  // base64, as in the header
+};
+
+/// A stretch of a blob's content: one stored payload from its beginning.
+struct Extent {
+  std::uint64_t payload = 0;  // 0 if empty
+  std::uint64_t size = 0;
+  std::string block_id;  // as the client wrote it, base64; empty: content of a Put Blob
+};
+
+struct Blob {
+  ContentHeaders headers;
+  Metadata metadata;
+  Version version;
+  Version created;
+  std::uint64_t size = 0;
+};
+
+struct AccessPolicy {
+  std::string id;
+  std::optional<std::string> start, expiry, permission;
+};
+
+struct Container {
+  std::uint64_t generation = 0;  // its blobs' keys hold this number instead of the name
+  Version version;
+  Metadata metadata;
+  std::string public_access;  // "", "blob" or "container"
+  std::vector<AccessPolicy> policies;
+};
+
+struct ContainerRef {
+  std::string account, name;
+};
+struct BlobRef {
+  std::string account, container, name;
+  [[nodiscard]] ContainerRef parent() const { return {account, container}; }
+};
+
+}  // namespace tidemark::blob_store

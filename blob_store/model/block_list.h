@@ -1,0 +1,40 @@
+// Block lists: which blocks become the blob, and which payloads nothing refers to afterwards. Pure.
+// Errors: kInvalidBlockList.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "common/base/error.h"
+
+namespace tidemark::blob_store {
+
+enum class BlockSource { kLatest, kCommitted, kUncommitted };
+
+struct BlockChoice {
+  BlockSource source = BlockSource::kLatest;
+  std::string id;  // base64, as written
+};
+
+struct StagedBlock {
+  std::uint64_t payload = 0;
+  std::uint64_t size = 0;
+};
+using StagedBlocks = std::map<std::string, StagedBlock, std::less<>>;
+
+struct ResolvedBlocks {
+  std::vector<Extent> extents;
+  std::uint64_t size = 0;
+  std::set<std::uint64_t> unreferenced;  // payloads of dropped blocks, staged or committed
+};
+
+Result<ResolvedBlocks> resolve_block_list(const std::vector<BlockChoice>& choices, const std::vector<Extent>& committed,
+                                          const StagedBlocks& staged);
+
+inline constexpr std::size_t kMaxBlocksInList = 50'000;
+inline constexpr std::uint64_t kMaxStagedBlocks = 100'000;
+
+}  // namespace tidemark::blob_store

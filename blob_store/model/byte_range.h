@@ -1,0 +1,20 @@
+// The Range header as the blob service reads it. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace tidemark::blob_store {
+
+struct ByteRange {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// "bytes=a-b" or "bytes=a-", the end clamped to `size`. Other forms (suffix, reversed, several) are ignored as the
+/// service does: nothing. kInvalidRange if it begins at or past the end.
+Result<std::optional<ByteRange>> parse_range(std::string_view header, std::uint64_t size);
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,67 @@
+#include "blob_store/model/conditions.h"
+
+#include <algorithm>
+
+namespace tidemark::blob_store {
+namespace {
+
+bool any_matches(const std::vector<std::string>& tags, const std::string& etag) {
+  return std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return tag == "*" || tag == etag; });
+}
+
+bool has_star(const std::vector<std::string>& tags) {
+  return std::find(tags.begin(), tags.end(), "*") != tags.end();
+}
+
+std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
+
+bool too_new(const Conditions& c, const Version& version) {
+  return c.if_match.empty() && c.if_unmodified_since && seconds_of(version.time()) > seconds_of(*c.if_unmodified_since);
+}
+
+bool too_old(const Conditions& c, const Version& version) {
+  return c.if_none_match.empty() && c.if_modified_since &&
+         seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
+}
+
+}  // namespace
+
+std::vector<std::string> parse_etags(std::string_view header) {
+  std::vector<std::string> tags;
+  while (!header.empty()) {
+    const auto comma = header.find(',');
+    auto tag = header.substr(0, comma);
+    header.remove_prefix(comma == std::string_view::npos ? header.size() : comma + 1);
+    while (tag.starts_with(' ')) tag.remove_prefix(1);
+    while (tag.ends_with(' ')) tag.remove_suffix(1);
+    if (tag.starts_with("W/")) tag.remove_prefix(2);
+    if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') tag = tag.substr(1, tag.size() - 2);
+    if (!tag.empty()) tags.emplace_back(tag);
+  }
+  return tags;
+}
+
+Result<void> check_read(const Conditions& c, const Version& version) {
+  if (has_star(c.if_none_match)) return fail(ErrorCode::kUnsatisfiableCondition);
+  const auto etag = version.etag();
+  if (!c.if_match.empty() && !any_matches(c.if_match, etag)) return fail(ErrorCode::kConditionNotMet);
+  if (too_new(c, version)) return fail(ErrorCode::kConditionNotMet);
+  if (any_matches(c.if_none_match, etag) || too_old(c, version)) return fail(ErrorCode::kNotModified);
+  return {};
+}
+
+Result<void> check_write(const Conditions& c, const Version* existing, bool creates) {
+  if (existing == nullptr) {
+    // Dates say nothing about what is not there.
+    if (!c.if_match.empty()) return fail(ErrorCode::kConditionNotMet);
+    return {};
+  }
+  if (creates && has_star(c.if_none_match)) return fail(ErrorCode::kBlobAlreadyExists);
+  const auto etag = existing->etag();
+  if (!c.if_match.empty() && !any_matches(c.if_match, etag)) return fail(ErrorCode::kConditionNotMet);
+  if (any_matches(c.if_none_match, etag)) return fail(ErrorCode::kConditionNotMet);
+  if (too_new(c, *existing) || too_old(c, *existing)) return fail(ErrorCode::kConditionNotMet);
+  return {};
+}
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,27 @@
+// Conditional headers: If-Match and its kin against a blob's version. Pure; the check belongs into the transaction
+// that commits. Errors: kConditionNotMet, kNotModified, kBlobAlreadyExists, kUnsatisfiableCondition.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "common/base/error.h"
+
+namespace tidemark::blob_store {
+
+struct Conditions {
+  std::vector<std::string> if_match, if_none_match;  // without quotes; "*" is any
+  std::optional<Time> if_modified_since, if_unmodified_since;
+};
+
+/// Splits a header such as `"0x1", 0x2`; quotes and W/ are taken off.
+std::vector<std::string> parse_etags(std::string_view header);
+
+Result<void> check_read(const Conditions& conditions, const Version& version);
+/// `existing` is null if there is no such blob. `creates`: Put Blob and Put Block List, for which If-None-Match: *
+/// over an existing blob is kBlobAlreadyExists.
+Result<void> check_write(const Conditions& conditions, const Version* existing, bool creates);
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,24 @@
+// MD5 of a stream, for Content-MD5. One thread at a time; cannot fail with the default OpenSSL provider.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tidemark::blob_store {
+
+class Md5 {
+ public:
+  Md5();
+  ~Md5();
+  Md5(const Md5&) = delete;
+  Md5& operator=(const Md5&) = delete;
+  void update(std::string_view bytes);
+  /// 16 bytes; once.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,54 @@
+#include "blob_store/model/names.h"
+
+#include <set>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+Result<void> check_container_name(std::string_view name) {
+  if (name == "$root" || name == "$web" || name == "$logs") return {};
+  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if ((c >= 'a' && c <= 'z') || is_digit(c)) continue;
+    const bool inner = i > 0 && i + 1 < name.size();
+    if (c != '-' || !inner || name[i - 1] == '-') return fail(ErrorCode::kInvalidResourceName);
+  }
+  return {};
+}
+
+Result<void> check_blob_name(std::string_view name) {
+  if (name.find('\0') != std::string_view::npos || !is_valid_utf8(name)) return fail(ErrorCode::kInvalidUri);
+  if (name.empty() || utf16_length(name) > 1024) return fail(ErrorCode::kOutOfRangeInput);
+  return {};
+}
+
+Result<void> check_metadata(const Metadata& metadata) {
+  std::set<std::string> seen;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : metadata) {
+    if (name.empty()) return fail(ErrorCode::kEmptyMetadataKey);
+    if (!is_letter(name[0])) return fail(ErrorCode::kInvalidMetadata);
+    for (char c : name) {
+      if (!is_letter(c) && !is_digit(c)) return fail(ErrorCode::kInvalidMetadata);
+    }
+    for (char c : value) {
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) {
+        return fail(ErrorCode::kInvalidMetadata);
+      }
+    }
+    if (!seen.insert(to_lower_ascii(name)).second) return fail(ErrorCode::kInvalidMetadata);
+    bytes += name.size() + value.size();
+  }
+  if (bytes > 8192) return fail(ErrorCode::kMetadataTooLarge);
+  return {};
+}
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,60 @@
+// The keyspace of the blob store. text and u64 as in common/kv/key_codec.h; one leading byte names the kind.
+//
+//   'A' account(text)                                       service properties
+//   'B' generation(u64) name(bytes, to the end)             blob: headers, metadata, version, size
+//   'C' account(text) container(text)                       container record with its generation
+//   'D' payload(u64)                                        dead payload: its chunks are to be erased
+//   'G' generation(u64)                                     dead generation: a deleted container
+//   'I' 'n' / 'I' 'v'                                       next id (u64) / last version (u64)
+//   'K' generation(u64) name(text) block id(text)           staged block: payload, size
+//   'P' payload(u64) chunk(u64)                             crc32c (4 bytes, little-endian), then up to 256 KiB
+//   'Q' payload(u64)                                        pending payload: being written, start time
+//   'U' generation(u64) name(text)                          staged blocks of a blob: length of their ids, how many
+//   'X' generation(u64) name(bytes, to the end)             extents of a blob
+//
+// Generations and payload ids come from one counter and are never used again, so the key of anything that was deleted
+// can never name something else. A payload is at any time either pending ('Q'), referred to by exactly one blob ('X')
+// or staged block ('K'), or dead ('D'); each move is part of the transaction that causes it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::blob_store::keys {
+
+inline constexpr std::size_t kChunkBytes = 256UL << 10;
+inline constexpr std::string_view kNextId = "In";
+inline constexpr std::string_view kLastVersion = "Iv";
+
+std::string service(std::string_view account);
+std::string container(std::string_view account, std::string_view name);
+/// Containers of an account whose names begin with `prefix` and are not before `from`.
+kv::KeyRange containers(std::string_view account, std::string_view prefix, std::string_view from);
+std::optional<std::string> container_name(std::string_view key);
+
+std::string blob(std::uint64_t generation, std::string_view name);
+std::string extents(std::uint64_t generation, std::string_view name);
+std::string_view blob_name(std::string_view key);
+/// Blobs whose names begin with `prefix` and are not before `from`.
+kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::string_view from);
+
+std::string staged_summary(std::uint64_t generation, std::string_view name);
+std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id);
+kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view name);
+std::optional<std::string> block_id(std::string_view staged_key);
+
+std::string chunk(std::uint64_t payload, std::uint64_t index);
+kv::KeyRange chunks(std::uint64_t payload);
+std::string pending(std::uint64_t payload);
+std::string dead(std::uint64_t payload);
+std::string dead_generation(std::uint64_t generation);
+/// Every key of a kind that is keyed by a number first, or only those of one number.
+kv::KeyRange all(char kind);
+kv::KeyRange all(char kind, std::uint64_t number);
+/// The number after the kind; 0 if there is none.
+std::uint64_t number(std::string_view key);
+
+}  // namespace tidemark::blob_store::keys

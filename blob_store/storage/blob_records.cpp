@@ -1,0 +1,182 @@
+#include "blob_store/storage/blob_records.h"
+
+#include "common/base/bytes.h"
+
+namespace tidemark::blob_store::records {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+
+std::unexpected<Error> corrupt(std::string_view what) {
+  auto error = make_error(ErrorCode::kCorruption);
+  error.detail = "a stored " + std::string(what) + " cannot be read";
+  return fail(std::move(error));
+}
+
+void write_metadata(ByteWriter& out, const Metadata& metadata) {
+  out.varint(metadata.size());
+  for (const auto& [name, value] : metadata) {
+    out.string(name);
+    out.string(value);
+  }
+}
+
+Metadata read_metadata(ByteReader& in) {
+  Metadata metadata;
+  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
+    std::string name(in.string());
+    metadata.emplace_back(std::move(name), std::string(in.string()));
+  }
+  return metadata;
+}
+
+void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
+  out.boolean(value.has_value());
+  if (value) out.string(*value);
+}
+
+std::optional<std::string> read_optional(ByteReader& in) {
+  if (!in.boolean()) return std::nullopt;
+  return std::string(in.string());
+}
+
+}  // namespace
+
+std::string encode(const Container& container) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kFormat);
+  out.varint(container.generation);
+  out.u64(container.version.ticks);
+  write_metadata(out, container.metadata);
+  out.string(container.public_access);
+  out.varint(container.policies.size());
+  for (const auto& policy : container.policies) {
+    out.string(policy.id);
+    write_optional(out, policy.start);
+    write_optional(out, policy.expiry);
+    write_optional(out, policy.permission);
+  }
+  return bytes;
+}
+
+Result<Container> decode_container(std::string_view bytes) {
+  ByteReader in(bytes);
+  Container container;
+  if (in.u8() != kFormat) return corrupt("container");
+  container.generation = in.varint();
+  container.version.ticks = in.u64();
+  container.metadata = read_metadata(in);
+  container.public_access = in.string();
+  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
+    AccessPolicy policy;
+    policy.id = in.string();
+    policy.start = read_optional(in);
+    policy.expiry = read_optional(in);
+    policy.permission = read_optional(in);
+    container.policies.push_back(std::move(policy));
+  }
+  if (!in.finished()) return corrupt("container");
+  return container;
+}
+
+std::string encode(const Blob& blob) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kFormat);
+  out.u64(blob.version.ticks);
+  out.u64(blob.created.ticks);
+  out.varint(blob.size);
+  const auto& h = blob.headers;
+  for (const auto* text : {&h.type, &h.encoding, &h.language, &h.disposition, &h.cache_control, &h.md5}) {
+    out.string(*text);
+  }
+  write_metadata(out, blob.metadata);
+  return bytes;
+}
+
+Result<Blob> decode_blob(std::string_view bytes) {
+  ByteReader in(bytes);
+  Blob blob;
+  if (in.u8() != kFormat) return corrupt("blob");
+  blob.version.ticks = in.u64();
+  blob.created.ticks = in.u64();
+  blob.size = in.varint();
+  auto& h = blob.headers;
+  for (auto* text : {&h.type, &h.encoding, &h.language, &h.disposition, &h.cache_control, &h.md5}) *text = in.string();
+  blob.metadata = read_metadata(in);
+  if (!in.finished()) return corrupt("blob");
+  return blob;
+}
+
+std::string encode(const std::vector<Extent>& extents) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kFormat);
+  out.varint(extents.size());
+  for (const auto& extent : extents) {
+    out.varint(extent.payload);
+    out.varint(extent.size);
+    out.string(extent.block_id);
+  }
+  return bytes;
+}
+
+Result<std::vector<Extent>> decode_extents(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::vector<Extent> extents;
+  if (in.u8() != kFormat) return corrupt("extent list");
+  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
+    Extent extent;
+    extent.payload = in.varint();
+    extent.size = in.varint();
+    extent.block_id = in.string();
+    extents.push_back(std::move(extent));
+  }
+  if (!in.finished()) return corrupt("extent list");
+  return extents;
+}
+
+std::string encode(const StagedBlock& block) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kFormat);
+  out.varint(block.payload);
+  out.varint(block.size);
+  return bytes;
+}
+
+Result<StagedBlock> decode_staged_block(std::string_view bytes) {
+  ByteReader in(bytes);
+  StagedBlock block;
+  const auto format = in.u8();
+  block.payload = in.varint();
+  block.size = in.varint();
+  if (format != kFormat || !in.finished()) return corrupt("staged block");
+  return block;
+}
+
+std::string encode(const StagedSummary& summary) {
+  return encode(StagedBlock{summary.id_length, summary.count});  // the same two numbers
+}
+
+Result<StagedSummary> decode_staged_summary(std::string_view bytes) {
+  auto pair = decode_staged_block(bytes);
+  if (!pair) return fail(std::move(pair.error()));
+  return StagedSummary{pair->payload, pair->size};
+}
+
+std::string encode_number(std::uint64_t number) {
+  std::string bytes;
+  ByteWriter(bytes).u64(number);
+  return bytes;
+}
+
+Result<std::uint64_t> decode_number(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto number = in.u64();
+  if (!in.finished()) return corrupt("number");
+  return number;
+}
+
+}  // namespace tidemark::blob_store::records

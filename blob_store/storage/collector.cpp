@@ -1,0 +1,141 @@
+#include "blob_store/storage/collector.h"
+
+#include <spdlog/spdlog.h>
+
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_records.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kPayloadsPerStep = 256;
+constexpr std::size_t kKeysPerStep = 2048;
+
+void bury(kv::Transaction& txn, std::uint64_t payload) {
+  if (payload != 0) txn.put(keys::dead(payload), "");
+}
+
+struct Found {
+  std::vector<std::pair<std::string, std::string>> entries;
+};
+
+// At most `limit` entries; copied, since a cursor must not outlive a write.
+Result<Found> read_some(const kv::Reader& reader, const kv::KeyRange& range, std::size_t limit) {
+  Found found;
+  const auto cursor = reader.scan(range);
+  for (; cursor->valid() && found.entries.size() < limit; cursor->next()) {
+    found.entries.emplace_back(cursor->key(), cursor->value());
+  }
+  if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+  return found;
+}
+
+// Some keys of one kind of a dead generation: what they refer to dies with them. Returns how many there were.
+Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation, std::size_t limit) {
+  auto found = read_some(txn, keys::all(kind, generation), limit);
+  if (!found) return fail(std::move(found.error()));
+  for (const auto& [key, value] : found->entries) {
+    if (kind == 'X') {
+      auto extents = records::decode_extents(value);
+      if (!extents) return fail(std::move(extents.error()));
+      for (const auto& extent : *extents) bury(txn, extent.payload);
+    } else if (kind == 'K') {
+      auto block = records::decode_staged_block(value);
+      if (!block) return fail(std::move(block.error()));
+      bury(txn, block->payload);
+    }
+    txn.erase(key);
+  }
+  return found->entries.size();
+}
+
+}  // namespace
+
+void Collector::start() {
+  engine_.submit(
+      [](kv::Transaction& txn) -> Result<void> {
+        auto found = read_some(txn, keys::all('Q'), std::numeric_limits<std::size_t>::max());
+        if (!found) return fail(std::move(found.error()));
+        for (const auto& [key, value] : found->entries) {
+          bury(txn, keys::number(key));
+          txn.erase(key);
+        }
+        return {};
+      },
+      [](const Result<void>& done) {
+        if (!done) spdlog::error("collecting unfinished uploads failed: {} {}", done.error().message, done.error().detail);
+      });
+  kick();
+}
+
+void Collector::kick() {
+  if (wanted_.fetch_add(1) == 0) spawn(background_, run(this));
+}
+
+Task<void> Collector::run(Collector* self) {
+  while (true) {
+    const int seen = self->wanted_.load();
+    auto pass = self->collect();
+    auto done = co_await std::move(pass);
+    if (!done) spdlog::warn("collecting dead content failed: {} {}", done.error().message, done.error().detail);
+    int expected = seen;
+    if (self->wanted_.compare_exchange_strong(expected, 0)) co_return;
+  }
+}
+
+Task<Result<void>> Collector::collect() {
+  while (true) {
+    auto generations = collect_generation();
+    auto dropped = co_await std::move(generations);
+    if (!dropped) co_return fail(std::move(dropped.error()));
+    auto payloads = collect_payloads();
+    auto erased = co_await std::move(payloads);
+    if (!erased) co_return fail(std::move(erased.error()));
+    if (*dropped == 0 && *erased == 0) co_return Result<void>{};
+  }
+}
+
+Task<Result<std::size_t>> Collector::collect_payloads() {
+  auto found = read_some(*engine_.snapshot(), keys::all('D'), kPayloadsPerStep);
+  if (!found) co_return fail(std::move(found.error()));
+  const auto& entries = found->entries;
+  if (entries.empty()) co_return std::size_t{0};
+  for (const auto& entry : entries) {
+    auto erased = engine_.erase_range(keys::chunks(keys::number(entry.first)));
+    if (!erased) co_return fail(std::move(erased.error()));
+  }
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    for (const auto& entry : entries) txn.erase(entry.first);
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return entries.size();
+}
+
+// One step of the first dead generation; its own key goes last.
+Task<Result<std::size_t>> Collector::collect_generation() {
+  std::size_t dropped = 0;
+  auto dead = read_some(*engine_.snapshot(), keys::all('G'), 1);
+  if (!dead) co_return fail(std::move(dead.error()));
+  if (dead->entries.empty()) co_return dropped;
+  const auto& key = dead->entries.front().first;
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    dropped = 0;
+    for (const char kind : {'B', 'U', 'K', 'X'}) {
+      // An extent list may be long: only a few of them in one transaction.
+      auto some = drop_keys(txn, kind, keys::number(key), kind == 'X' ? 64 : kKeysPerStep);
+      if (!some) return fail(std::move(some.error()));
+      dropped += *some;
+    }
+    if (dropped == 0) txn.erase(key);
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return dropped + 1;
+}
+
+}  // namespace tidemark::blob_store

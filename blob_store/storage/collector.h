@@ -1,0 +1,30 @@
+// Erases what nothing refers to any more: dead payloads, and the blobs and staged blocks of deleted containers. One
+// pass at a time; kick() during a pass makes another follow. Thread safe. A failure is left for the next pass: the
+// keys that say what is dead are erased last.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::blob_store {
+
+class Collector {
+ public:
+  Collector(kv::Engine& engine, Executor background) : engine_(engine), background_(std::move(background)) {}
+  /// Call before anything is written: whatever is pending then was left by an earlier process and is dead.
+  void start();
+  void kick();
+  /// One pass: until nothing is dead or an error. For kick() and tests.
+  Task<Result<void>> collect();
+
+ private:
+  static Task<void> run(Collector* self);
+  Task<Result<std::size_t>> collect_payloads();
+  Task<Result<std::size_t>> collect_generation();
+  kv::Engine& engine_;
+  Executor background_;
+  std::atomic<int> wanted_{0};
+};
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,140 @@
+#include "blob_store/storage/payload.h"
+
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/crc32c.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+// One durable write holds several chunks: fewer waits for the disk on large uploads.
+constexpr std::size_t kFlushBytes = 4 * keys::kChunkBytes;
+
+std::string chunk_record(std::string_view bytes) {
+  std::string record;
+  record.reserve(bytes.size() + 4);
+  const auto crc = crc32c(bytes);
+  for (int shift = 0; shift < 32; shift += 8) record.push_back(static_cast<char>((crc >> shift) & 0xFF));
+  record += bytes;
+  return record;
+}
+
+Result<std::string> open_chunk(std::string record) {
+  auto error = make_error(ErrorCode::kCorruption);
+  error.detail = "a chunk of stored content is damaged";
+  if (record.size() < 4) return fail(std::move(error));
+  std::uint32_t crc = 0;
+  for (std::size_t i = 0; i < 4; ++i) crc |= static_cast<std::uint32_t>(static_cast<unsigned char>(record[i])) << (8 * i);
+  record.erase(0, 4);
+  if (crc32c(record) != crc) return fail(std::move(error));
+  return record;
+}
+
+void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std::string_view bytes) {
+  for (; !bytes.empty(); ++first) {
+    const auto piece = bytes.substr(0, keys::kChunkBytes);
+    txn.put(keys::chunk(id, first), chunk_record(piece));
+    bytes.remove_prefix(piece.size());
+  }
+}
+
+}  // namespace
+
+Result<std::uint64_t> take_id(kv::Transaction& txn) {
+  auto stored = txn.get(keys::kNextId);
+  if (!stored) return fail(std::move(stored.error()));
+  std::uint64_t id = 1;
+  if (*stored) {
+    auto number = records::decode_number(**stored);
+    if (!number) return number;
+    id = *number;
+  }
+  txn.put(keys::kNextId, records::encode_number(id + 1));
+  return id;
+}
+
+Task<Result<void>> PayloadWriter::append(std::string bytes) {
+  size_ += bytes.size();
+  if (buffer_.empty()) {
+    buffer_ = std::move(bytes);
+  } else {
+    buffer_ += bytes;
+  }
+  if (buffer_.size() < kFlushBytes) co_return Result<void>{};
+  auto flushing = flush();
+  co_return co_await std::move(flushing);
+}
+
+// Writes whole chunks; what is less than one stays for the next time.
+Task<Result<void>> PayloadWriter::flush() {
+  const auto whole = std::max<std::size_t>(buffer_.size() / keys::kChunkBytes, 1) * keys::kChunkBytes;
+  const auto bytes = std::string_view(buffer_).substr(0, whole);
+  std::uint64_t id = id_;
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    if (id_ == 0) {
+      auto taken = take_id(txn);
+      if (!taken) return fail(std::move(taken.error()));
+      id = *taken;
+      const auto now = clock_.now().time_since_epoch().count();
+      txn.put(keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
+    }
+    put_chunks(txn, id, chunks_, bytes);
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return done;
+  id_ = id;
+  chunks_ += (bytes.size() + keys::kChunkBytes - 1) / keys::kChunkBytes;
+  buffer_.erase(0, bytes.size());
+  co_return done;
+}
+
+Task<Result<WrittenPayload>> PayloadWriter::finish() {
+  if (id_ == 0 && buffer_.size() <= keys::kChunkBytes) {
+    co_return WrittenPayload{0, size_, std::move(buffer_)};
+  }
+  while (!buffer_.empty()) {
+    auto flushing = flush();
+    auto done = co_await std::move(flushing);
+    if (!done) co_return fail(std::move(done.error()));
+  }
+  co_return WrittenPayload{id_, size_, {}};
+}
+
+Result<std::uint64_t> settle(kv::Transaction& txn, const WrittenPayload& payload) {
+  if (payload.id != 0) {
+    txn.erase(keys::pending(payload.id));
+    return payload.id;
+  }
+  if (payload.small.empty()) return std::uint64_t{0};
+  auto id = take_id(txn);
+  if (id) put_chunks(txn, *id, 0, payload.small);
+  return id;
+}
+
+PayloadReader::PayloadReader(std::shared_ptr<const kv::Reader> snapshot, std::vector<Extent> extents,
+                             std::uint64_t offset, std::uint64_t length)
+    : snapshot_(std::move(snapshot)), extents_(std::move(extents)), within_(offset), left_(length) {}
+
+Result<std::string> PayloadReader::next() {
+  while (left_ > 0 && extent_ < extents_.size() && within_ >= extents_[extent_].size) {
+    within_ -= extents_[extent_].size;
+    ++extent_;
+  }
+  if (left_ == 0) return std::string();
+  if (extent_ == extents_.size()) return fail(ErrorCode::kCorruption);
+  auto stored = snapshot_->get(keys::chunk(extents_[extent_].payload, within_ / keys::kChunkBytes));
+  if (!stored) return fail(std::move(stored.error()));
+  auto chunk = open_chunk(std::move(*stored).value_or(""));
+  if (!chunk) return chunk;
+  const auto skip = within_ % keys::kChunkBytes;
+  if (skip >= chunk->size()) return fail(ErrorCode::kCorruption);
+  const auto take = std::min<std::uint64_t>(chunk->size() - skip, left_);
+  if (skip != 0 || take != chunk->size()) *chunk = chunk->substr(skip, take);
+  within_ += take;
+  left_ -= take;
+  return chunk;
+}
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,22 @@
+// Internal to rocksdb_*.cpp: an open database and what its errors mean. Include it nowhere else.
+#pragma once
+#include <rocksdb/db.h>
+
+#include <memory>
+
+#include "common/kv/rocksdb_engine.h"
+
+namespace tidemark::kv::detail {
+
+/// Snapshots and cursors share it, so that the database closes only after the last of them.
+using Database = std::shared_ptr<rocksdb::DB>;
+
+Result<Database> open_database(const RocksDbOptions& options);
+
+/// The status as an Error: corruption, or a disk that refused; the log gets the whole text.
+Error error_of(const rocksdb::Status& status);
+
+inline rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+inline std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
+
+}  // namespace tidemark::kv::detail

@@ -1,0 +1,343 @@
+#include "common/kv/rocksdb_engine.h"
+
+#include <rocksdb/utilities/write_batch_with_index.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/kv/rocksdb_database.h"
+
+namespace tidemark::kv {
+namespace {
+
+using detail::Database;
+using detail::error_of;
+using detail::slice;
+using detail::view;
+
+// What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
+constexpr std::size_t kMaxGroupTransactions = 512;
+constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+
+/// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
+struct Bounds {
+  Bounds(const KeyRange& wanted, const rocksdb::Snapshot* snapshot)
+      : range(wanted), lower(slice(range.lower)), upper(slice(range.upper)) {
+    options.snapshot = snapshot;
+    if (!range.lower.empty()) options.iterate_lower_bound = &lower;
+    if (!range.upper.empty()) options.iterate_upper_bound = &upper;
+  }
+  Bounds(const Bounds&) = delete;
+  Bounds& operator=(const Bounds&) = delete;
+
+  KeyRange range;
+  rocksdb::Slice lower;
+  rocksdb::Slice upper;
+  rocksdb::ReadOptions options;
+};
+
+class RocksCursor final : public Cursor {
+ public:
+  /// `failure`, if given, is told when the walk fails.
+  RocksCursor(Database db, std::unique_ptr<Bounds> bounds, std::unique_ptr<rocksdb::Iterator> it, Direction direction,
+              std::optional<Error>* failure)
+      : db_(std::move(db)), bounds_(std::move(bounds)), it_(std::move(it)), direction_(direction), failure_(failure) {
+    const auto& range = bounds_->range;
+    if (!range.upper.empty() && range.upper <= range.lower) {
+      empty_ = true;
+    } else if (direction_ == Direction::kForward) {
+      it_->Seek(bounds_->lower);
+    } else if (range.upper.empty()) {
+      it_->SeekToLast();
+    } else {
+      it_->SeekForPrev(bounds_->upper);
+      if (it_->Valid() && view(it_->key()) == range.upper) it_->Prev();
+    }
+    settle();
+  }
+  bool valid() const override { return valid_; }
+  void next() override {
+    if (direction_ == Direction::kForward) {
+      it_->Next();
+    } else {
+      it_->Prev();
+    }
+    settle();
+  }
+  std::string_view key() const override { return view(it_->key()); }
+  std::string_view value() const override { return view(it_->value()); }
+  Result<void> status() const override {
+    if (empty_ || it_->status().ok()) return {};
+    return fail(error_of(it_->status()));
+  }
+
+ private:
+  /// A transaction's own writes know no bounds, so they are checked here as well.
+  void settle() {
+    valid_ = !empty_ && it_->Valid();
+    if (valid_) {
+      const auto& range = bounds_->range;
+      const auto at = view(it_->key());
+      valid_ = direction_ == Direction::kForward ? range.upper.empty() || at < range.upper : at >= range.lower;
+    } else if (!empty_ && failure_ != nullptr && !it_->status().ok()) {
+      *failure_ = error_of(it_->status());
+    }
+  }
+
+  Database db_;  // outlives the iterator
+  std::unique_ptr<Bounds> bounds_;
+  std::unique_ptr<rocksdb::Iterator> it_;
+  Direction direction_;
+  std::optional<Error>* failure_;
+  bool empty_ = false;
+  bool valid_ = false;
+};
+
+class RocksSnapshot final : public Reader {
+ public:
+  explicit RocksSnapshot(Database db) : db_(std::move(db)), snapshot_(db_->GetSnapshot()) {}
+  RocksSnapshot(const RocksSnapshot&) = delete;
+  RocksSnapshot& operator=(const RocksSnapshot&) = delete;
+  ~RocksSnapshot() override { db_->ReleaseSnapshot(snapshot_); }
+
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    std::string value;
+    const auto status = db_->Get(options, slice(key), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    if (!status.ok()) return fail(error_of(status));
+    return std::optional<std::string>(std::move(value));
+  }
+
+  /// The iterator pins what it reads, so the cursor may outlive the snapshot.
+  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
+    auto bounds = std::make_unique<Bounds>(range, snapshot_);
+    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, nullptr);
+  }
+
+ private:
+  Database db_;
+  const rocksdb::Snapshot* snapshot_;
+};
+
+/// One body's view of the group's batch over the database.
+class RocksTransaction final : public Transaction {
+ public:
+  RocksTransaction(const Database& db, rocksdb::WriteBatchWithIndex& batch) : db_(db), batch_(batch) {}
+
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    std::string value;
+    const auto status = batch_.GetFromBatchAndDB(db_.get(), rocksdb::ReadOptions(), slice(key), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    if (status.ok()) return std::optional<std::string>(std::move(value));
+    failure_ = error_of(status);
+    return fail(*failure_);
+  }
+
+  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
+    auto bounds = std::make_unique<Bounds>(range, nullptr);
+    auto* base = db_->NewIterator(bounds->options);
+    std::unique_ptr<rocksdb::Iterator> it(batch_.NewIteratorWithBase(db_->DefaultColumnFamily(), base));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, &failure_);
+  }
+
+  void put(std::string_view key, std::string_view value) override {
+    before_write();
+    note(batch_.Put(slice(key), slice(value)));
+  }
+
+  void erase(std::string_view key) override {
+    before_write();
+    note(batch_.Delete(slice(key)));
+  }
+
+  /// Keeps or undoes the body's writes. A body that overlooked a failed read must not commit what it made of it.
+  Result<void> finish(Result<void> outcome) {
+    if (outcome && failure_) outcome = fail(std::move(*failure_));
+    if (wrote_) {
+      const auto status = outcome ? batch_.PopSavePoint() : batch_.RollbackToSavePoint();
+      if (!status.ok()) return fail(error_of(status));
+    }
+    return outcome;
+  }
+
+ private:
+  /// Most bodies that fail have written nothing, and rolling back rebuilds the index of the whole group.
+  void before_write() {
+    if (!wrote_) batch_.SetSavePoint();
+    wrote_ = true;
+  }
+  void note(const rocksdb::Status& status) {
+    if (!status.ok()) failure_ = error_of(status);
+  }
+
+  const Database& db_;
+  rocksdb::WriteBatchWithIndex& batch_;
+  bool wrote_ = false;
+  mutable std::optional<Error> failure_;
+};
+
+class RocksEngine final : public Engine {
+ public:
+  RocksEngine(Database db, const RocksDbOptions& options)
+      : db_(std::move(db)), max_queued_(options.max_queued_transactions) {
+    write_options_.sync = options.durability == Durability::kFsync;
+    writer_ = std::thread([this] { write_until_stopped(); });
+  }
+  RocksEngine(const RocksEngine&) = delete;
+  RocksEngine& operator=(const RocksEngine&) = delete;
+  ~RocksEngine() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_writer_.notify_one();
+    writer_.join();
+  }
+
+  std::shared_ptr<const Reader> snapshot() const override { return std::make_shared<RocksSnapshot>(db_); }
+
+  void submit(TransactionBody body, Completion done) override {
+    {
+      std::unique_lock lock(mutex_);
+      if (queue_.size() < max_queued_) {
+        queue_.push_back({std::move(body), std::move(done)});
+        lock.unlock();
+        wake_writer_.notify_one();
+        return;
+      }
+    }
+    done(fail(ErrorCode::kServerBusy));  // on the caller's thread: the writer's is what is overloaded
+  }
+
+  Result<void> erase_range(const KeyRange& range) override {
+    if (!range.upper.empty() && range.upper <= range.lower) return {};
+    if (auto failure = failure_now()) return fail(std::move(*failure));
+    rocksdb::WriteBatch batch;
+    auto end = range.upper;
+    if (end.empty()) {
+      rocksdb::ReadOptions options;
+      std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
+      it->SeekToLast();
+      if (!it->status().ok()) return fail(error_of(it->status()));
+      if (!it->Valid()) return {};
+      end = it->key().ToString() + '\0';  // just after the last key
+      if (end <= range.lower) return {};
+    }
+    auto status = batch.DeleteRange(slice(range.lower), slice(end));
+    if (status.ok()) status = db_->Write(write_options_, &batch);
+    if (status.ok()) return {};
+    remember_failure(error_of(status));
+    return fail(error_of(status));
+  }
+
+  std::size_t queue_depth() const override {
+    std::lock_guard lock(mutex_);
+    return queue_.size();
+  }
+
+ private:
+  struct Waiting {
+    TransactionBody body;
+    Completion done;
+  };
+
+  void write_until_stopped() {
+    rocksdb::WriteBatchWithIndex batch(rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true);
+    for (;;) {
+      auto taken = take_waiting();
+      if (taken.empty()) return;
+      std::span<Waiting> rest(taken);
+      while (!rest.empty()) rest = rest.subspan(commit_group(batch, rest));
+    }
+  }
+
+  /// Nothing once the engine stops and the queue is empty.
+  std::vector<Waiting> take_waiting() {
+    std::unique_lock lock(mutex_);
+    wake_writer_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    const auto count = std::min(queue_.size(), kMaxGroupTransactions);
+    std::vector<Waiting> taken;
+    taken.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      taken.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    return taken;
+  }
+
+  /// Runs bodies until the group is full, writes it once, completes them; returns how many it took.
+  std::size_t commit_group(rocksdb::WriteBatchWithIndex& batch, std::span<Waiting> waiting) {
+    std::vector<Result<void>> outcomes;
+    auto failure = failure_now();
+    while (!failure && outcomes.size() < waiting.size() && batch.GetDataSize() < kMaxGroupBytes) {
+      outcomes.push_back(run(batch, waiting[outcomes.size()].body));
+    }
+    if (!failure && batch.GetWriteBatch()->Count() > 0) {
+      const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+      if (!status.ok()) failure = remember_failure(error_of(status));
+    }
+    batch.Clear();
+    // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
+    if (failure) outcomes.assign(waiting.size(), fail(*failure));
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      auto item = std::move(waiting[i]);
+      item.body = nullptr;  // let go of what it captured before its owner hears of the end
+      item.done(std::move(outcomes[i]));
+    }
+    return outcomes.size();
+  }
+
+  Result<void> run(rocksdb::WriteBatchWithIndex& batch, const TransactionBody& body) {
+    RocksTransaction txn(db_, batch);
+    Result<void> outcome;
+    try {
+      outcome = body(txn);
+    } catch (const std::exception& e) {
+      auto error = make_error(ErrorCode::kInternalError);
+      error.detail = std::string("a transaction body threw: ") + e.what();
+      outcome = fail(std::move(error));
+    }
+    return txn.finish(std::move(outcome));
+  }
+
+  std::optional<Error> failure_now() const {
+    std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  /// The first failure stays: after it nobody can tell what the disk holds until the database is opened again.
+  Error remember_failure(Error error) {
+    std::lock_guard lock(mutex_);
+    error.code = ErrorCode::kStorageFailure;
+    error.message = default_message_of(ErrorCode::kStorageFailure);
+    if (!failure_) failure_ = std::move(error);
+    return *failure_;
+  }
+
+  Database db_;
+  rocksdb::WriteOptions write_options_;
+  const std::size_t max_queued_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_writer_;
+  std::deque<Waiting> queue_;
+  std::optional<Error> failure_;
+  bool stopping_ = false;
+  std::thread writer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options) {
+  auto db = detail::open_database(options);
+  if (!db) return fail(std::move(db.error()));
+  return std::make_unique<RocksEngine>(std::move(*db), options);
+}
+
+}  // namespace tidemark::kv

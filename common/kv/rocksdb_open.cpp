@@ -1,0 +1,168 @@
+// Opening a database: its options, and errors that tell a person what to do.
+#include <fcntl.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "common/kv/rocksdb_database.h"
+
+namespace tidemark::kv::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+rocksdb::CompressionType best_compression() {
+  const auto supported = rocksdb::GetSupportedCompressions();
+  for (const auto type : {rocksdb::kLZ4Compression, rocksdb::kSnappyCompression}) {
+    if (std::find(supported.begin(), supported.end(), type) != supported.end()) return type;
+  }
+  return rocksdb::kNoCompression;
+}
+
+rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.format_version = 5;
+  // Indexes and filters count against the cache too, so memory stays bounded however much is stored.
+  table.cache_index_and_filter_blocks = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  return table;
+}
+
+rocksdb::Options engine_options(const RocksDbOptions& options) {
+  rocksdb::Options out;
+  out.create_if_missing = true;
+  out.paranoid_checks = true;
+  // A process that dies leaves at most a torn record at the end of the log; anything else that does not read is
+  // damage to acknowledged data and must be an error. Without fsync a power cut may tear the log anywhere, and the
+  // records before the tear are what that mode promises.
+  out.wal_recovery_mode = options.durability == Durability::kFsync
+                              ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
+                              : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  out.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options(options)));
+
+  out.write_buffer_size = options.write_buffer_bytes;
+  out.max_write_buffer_number = 3;
+  out.allow_concurrent_memtable_write = false;  // there is one writer
+  out.max_background_jobs = 2;
+  out.bytes_per_sync = 1UL << 20;
+  out.level_compaction_dynamic_level_bytes = true;
+  // The young levels are rewritten soon; where data rests it is compressed.
+  out.compression_per_level.assign(static_cast<std::size_t>(out.num_levels), best_compression());
+  out.compression_per_level[0] = rocksdb::kNoCompression;
+  out.compression_per_level[1] = rocksdb::kNoCompression;
+  out.bottommost_compression = best_compression();
+  // Queues leave runs of tombstones that scans would walk over: compact such files early.
+  out.table_properties_collector_factories.push_back(rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
+
+  out.max_open_files = 512;
+  out.skip_stats_update_on_db_open = true;
+  // An idle process stays idle.
+  out.stats_dump_period_sec = 0;
+  out.stats_persist_period_sec = 0;
+  out.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  out.keep_log_file_num = 2;
+  out.max_log_file_size = 4UL << 20;
+  return out;
+}
+
+Error error_with(ErrorCode code, std::string message, std::string detail = {}) {
+  auto error = make_error(code, std::move(message));
+  error.detail = std::move(detail);
+  return error;
+}
+
+Error not_permitted(const fs::path& path, std::string detail) {
+  return error_with(ErrorCode::kConfigInvalid,
+                    "Cannot read and write the directory " + path.string() + ": check owner and permissions.",
+                    std::move(detail));
+}
+
+Error damaged(const fs::path& path, std::string detail) {
+  return error_with(ErrorCode::kCorruption,
+                    "The database in " + path.string() +
+                        " is damaged. Restore it from a backup, or move the directory away to start empty.",
+                    std::move(detail));
+}
+
+Result<void> prepare_directory(const fs::path& path) {
+  std::error_code ec;
+  fs::create_directories(path, ec);
+  if (ec == std::errc::permission_denied || ec == std::errc::read_only_file_system) {
+    return fail(not_permitted(path, ec.message()));
+  }
+  if (ec || !fs::is_directory(path, ec)) {
+    const auto why = ec ? ec.message() : std::string("something else has that name");
+    return fail(error_with(ErrorCode::kConfigInvalid, "Cannot create the directory " + path.string() + ": " + why +
+                                                          ". Check the configured path."));
+  }
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+    return fail(not_permitted(path, std::system_category().message(errno)));
+  }
+  return {};
+}
+
+/// Without CURRENT the library would take the directory for a new database and delete what it does not know.
+Result<void> refuse_headless_database(const fs::path& path) {
+  std::error_code ec;
+  if (fs::exists(path / "CURRENT", ec)) return {};
+  auto entries = fs::directory_iterator(path, ec);
+  for (; !ec && entries != fs::directory_iterator(); entries.increment(ec)) {
+    const auto extension = entries->path().extension();
+    std::error_code size_ec;
+    const bool has_content = extension == ".sst" || (extension == ".log" && entries->file_size(size_ec) > 0);
+    if (has_content) return fail(damaged(path, "CURRENT is missing beside " + entries->path().filename().string()));
+  }
+  if (ec) return fail(not_permitted(path, ec.message()));
+  return {};
+}
+
+/// The library tells causes apart by text only.
+Error open_error(const fs::path& path, const rocksdb::Status& status) {
+  auto text = status.ToString();
+  auto mentions = [&text](std::string_view part) { return text.find(part) != std::string::npos; };
+  if (mentions("Permission denied") || mentions("Read-only file system")) return not_permitted(path, text);
+  const bool lock_is_held = mentions("Resource temporarily unavailable") || mentions("lock hold by current process");
+  if (mentions("LOCK") && lock_is_held) {
+    return error_with(ErrorCode::kConfigInvalid,
+                      "Another process has this database open: " + path.string() +
+                          ". Stop it, or configure another directory.",
+                      text);
+  }
+  if (status.IsNoSpace() || mentions("No space left")) {
+    return error_with(ErrorCode::kStorageFailure, "The disk of " + path.string() + " is full: make room.", text);
+  }
+  const bool file_is_missing = status.IsPathNotFound() || status.IsNotFound() || mentions("No such file");
+  if (status.IsCorruption() || status.IsInvalidArgument() || status.IsNotSupported() || file_is_missing) {
+    return damaged(path, text);
+  }
+  return error_with(ErrorCode::kStorageFailure, "The disk refused to open the database in " + path.string() + ".",
+                    text);
+}
+
+}  // namespace
+
+Error error_of(const rocksdb::Status& status) {
+  auto error = make_error(status.IsCorruption() ? ErrorCode::kCorruption : ErrorCode::kStorageFailure);
+  error.detail = status.ToString();
+  return error;
+}
+
+Result<Database> open_database(const RocksDbOptions& options) {
+  if (auto prepared = prepare_directory(options.path); !prepared) return fail(std::move(prepared.error()));
+  if (auto whole = refuse_headless_database(options.path); !whole) return fail(std::move(whole.error()));
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::Open(engine_options(options), options.path.string(), &db);
+  if (!status.ok()) return fail(open_error(options.path, status));
+  return Database(db);
+}
+
+}  // namespace tidemark::kv::detail

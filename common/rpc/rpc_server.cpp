@@ -1,0 +1,239 @@
+#include <zmq.h>
+
+#include <atomic>
+#include <boost/asio/detached.hpp>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/rpc/rpc_socket.h"
+#include "common/rpc/rpc_wire.h"
+#include "common/rpc/zmq_transport.h"
+
+namespace tidemark::rpc {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Requests taken in one go before replies get their turn.
+constexpr int kRequestsPerTurn = 256;
+
+struct Reply {
+  std::string identity;
+  std::uint64_t id = 0;
+  Result<std::string> result;
+};
+
+/// Where served calls leave their replies for the server's thread. Outlives the server while calls run.
+struct ReplyBox {
+  std::mutex mutex;
+  std::vector<Reply> replies;
+  WakeUp wake;
+  bool stopping = false;
+
+  void put(Reply reply) {
+    bool was_empty = false;
+    {
+      std::lock_guard lock(mutex);
+      was_empty = replies.empty();
+      replies.push_back(std::move(reply));
+    }
+    if (was_empty) wake.notify();
+  }
+};
+
+/// Answers exactly once, even if the call's coroutine is destroyed before it ends.
+class Answer {
+ public:
+  Answer(std::shared_ptr<ReplyBox> box, std::string identity, std::uint64_t id)
+      : box_(std::move(box)), identity_(std::move(identity)), id_(id) {}
+  Answer(Answer&&) = default;
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() {
+    if (box_) send(fail(ErrorCode::kUnavailable));
+  }
+  void send(Result<std::string> result) {
+    auto box = std::exchange(box_, nullptr);
+    box->put({std::move(identity_), id_, std::move(result)});
+  }
+
+ private:
+  std::shared_ptr<ReplyBox> box_;
+  std::string identity_;
+  std::uint64_t id_;
+};
+
+Error escaped_exception(const char* what) {
+  auto error = make_error(ErrorCode::kInternalError);
+  error.detail = std::string("exception: ") + what;
+  return error;
+}
+
+Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, Answer answer, std::string method,
+                     std::string payload) {
+  Result<std::string> result;
+  try {
+    auto task = (*dispatch)(std::move(method), std::move(payload));
+    result = co_await std::move(task);
+  } catch (const std::exception& e) {
+    result = fail(escaped_exception(e.what()));
+  } catch (...) {
+    result = fail(escaped_exception("of an unknown type"));
+  }
+  answer.send(std::move(result));
+}
+
+class ZmqServer final : public Server {
+ public:
+  ZmqServer(const ServerOptions& options, Executor executor, Dispatch dispatch, Listener listener, Socket socket)
+      : options_(options),
+        executor_(std::move(executor)),
+        dispatch_(std::make_shared<const Dispatch>(std::move(dispatch))),
+        listener_(std::move(listener)),
+        socket_(std::make_unique<Socket>(std::move(socket))),
+        // From here on the socket is the thread's.
+        thread_([this] { run(); }) {}
+
+  ~ZmqServer() override { stop(); }
+
+  void stop() override {
+    {
+      std::lock_guard lock(box_->mutex);
+      box_->stopping = true;
+    }
+    box_->wake.notify();
+    std::lock_guard lock(join_mutex_);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  ServerCounters counters() const override { return {calls_.load(), busy_.load(), malformed_.load()}; }
+
+ private:
+  void run() {
+    std::optional<SteadyClock::time_point> give_up_at;
+    while (true) {
+      bool stopping = send_replies();
+      if (stopping && !give_up_at) {
+        listener_.remove_file();
+        give_up_at = SteadyClock::now() + options_.drain;
+      }
+      if (stopping && (in_flight_.empty() || SteadyClock::now() >= *give_up_at)) break;
+      for (int i = 0; i < kRequestsPerTurn; ++i) {
+        auto message = socket_->receive();
+        if (!message) break;
+        take(std::move(*message), stopping);
+      }
+      wait(give_up_at);
+    }
+    for (const auto& [identity, id] : in_flight_) send(identity, id, fail(ErrorCode::kUnavailable));
+    // The last replies are still on their way through ZeroMQ's thread.
+    socket_->set(ZMQ_LINGER, 500);
+    socket_.reset();
+  }
+
+  void wait(const std::optional<SteadyClock::time_point>& until) {
+    long timeout_ms = -1;
+    if (until) {
+      auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - SteadyClock::now());
+      timeout_ms = std::max<long>(0, left.count());
+    }
+    zmq_pollitem_t items[] = {{socket_->raw(), 0, ZMQ_POLLIN, 0}, {nullptr, box_->wake.fd(), ZMQ_POLLIN, 0}};
+    ::zmq_poll(items, 2, timeout_ms);
+    if ((items[1].revents & ZMQ_POLLIN) != 0) box_->wake.clear();
+  }
+
+  /// Returns whether the server is stopping.
+  bool send_replies() {
+    std::vector<Reply> replies;
+    bool stopping = false;
+    {
+      std::lock_guard lock(box_->mutex);
+      replies.swap(box_->replies);
+      stopping = box_->stopping;
+    }
+    for (auto& reply : replies) {
+      in_flight_.erase({reply.identity, reply.id});
+      send(reply.identity, reply.id, std::move(reply.result));
+    }
+    return stopping;
+  }
+
+  void take(Socket::Message message, bool stopping) {
+    auto& [identity, id_frame, method, payload] = message.frames;
+    auto id = decode_id(id_frame);
+    bool well_formed = message.count == 4 && id && is_valid_method(method);
+    // Two calls under one id could not be told apart.
+    if (!well_formed || in_flight_.contains({identity, *id})) {
+      malformed_.fetch_add(1);
+      return;
+    }
+    if (stopping) return send(identity, *id, fail(ErrorCode::kUnavailable));
+    if (payload.size() > options_.max_message_bytes) {
+      return send(identity, *id, fail(ErrorCode::kRequestBodyTooLarge));
+    }
+    if (in_flight_.size() >= options_.max_in_flight) {
+      busy_.fetch_add(1);
+      return send(identity, *id, fail(ErrorCode::kServerBusy));
+    }
+    in_flight_.emplace(identity, *id);
+    calls_.fetch_add(1);
+    Answer answer(box_, std::move(identity), *id);
+    auto task = serve_one(dispatch_, std::move(answer), std::move(method), std::move(payload));
+    asio::co_spawn(executor_, std::move(task), asio::detached);
+  }
+
+  void send(const std::string& identity, std::uint64_t id, Result<std::string> result) {
+    // The client would drop the connection, and every other call with it, over a body that it finds too large.
+    if (result && result->size() > kMaxMessageBytes) {
+      auto error = make_error(ErrorCode::kInternalError);
+      error.detail = "rpc reply of " + std::to_string(result->size()) + " bytes is over the limit";
+      result = fail(std::move(error));
+    }
+    auto status = result ? std::uint16_t{0} : static_cast<std::uint16_t>(result.error().code);
+    auto body = result ? std::move(*result) : encode_error(result.error());
+    // A peer that is gone or does not read loses its reply; its own deadline tells it.
+    if (!socket_->send(identity, true)) return;
+    if (!socket_->send(encode_id(id), true)) return;
+    if (!socket_->send(encode_status(status), true)) return;
+    socket_->send(body, false);
+  }
+
+  const ServerOptions options_;
+  const Executor executor_;
+  const std::shared_ptr<const Dispatch> dispatch_;
+  const std::shared_ptr<ReplyBox> box_ = std::make_shared<ReplyBox>();
+  Listener listener_;
+  std::unique_ptr<Socket> socket_;
+  std::set<std::pair<std::string, std::uint64_t>> in_flight_;  // the thread's own
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<std::uint64_t> busy_{0};
+  std::atomic<std::uint64_t> malformed_{0};
+  std::mutex join_mutex_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor executor, Dispatch dispatch) {
+  auto path = socket_path(options.endpoint);
+  if (!path) return fail(std::move(path.error()));
+  auto listener = Listener::open(*path);
+  if (!listener) return fail(std::move(listener.error()));
+  Socket socket(ZMQ_ROUTER);
+  // Above it ZeroMQ drops the connection unread; up to it the caller gets a proper error.
+  auto hard_limit = std::max(options.max_message_bytes, kMaxMessageBytes) + kFrameSlackBytes;
+  socket.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(hard_limit));
+  socket.set(ZMQ_RCVHWM, 1000);
+  socket.set(ZMQ_SNDHWM, static_cast<int>(std::max<std::size_t>(1000, options.max_in_flight)));
+  socket.set(ZMQ_USE_FD, listener->release());
+  if (::zmq_bind(socket.raw(), options.endpoint.c_str()) != 0) {
+    return fail(ErrorCode::kConfigInvalid, "The endpoint " + options.endpoint + " cannot be bound: " +
+                                               ::zmq_strerror(::zmq_errno()) + ".");
+  }
+  std::unique_ptr<Server> server = std::make_unique<ZmqServer>(options, std::move(executor), std::move(dispatch),
+                                                               std::move(*listener), std::move(socket));
+  return server;
+}
+
+}  // namespace tidemark::rpc

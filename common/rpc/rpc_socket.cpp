@@ -1,0 +1,179 @@
+#include "common/rpc/rpc_socket.h"
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tidemark::rpc {
+namespace {
+
+constexpr std::string_view kScheme = "ipc://";
+constexpr std::size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr int kBacklog = 128;
+
+// Running out of descriptors at start is not something a caller could handle.
+[[noreturn]] void give_up(const char* what) {
+  std::fprintf(stderr, "fatal: %s: %s\n", what, std::strerror(errno));
+  std::abort();
+}
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+int connect_or_bind(decltype(&::connect) operation, int fd, const std::string& path) {
+  auto address = address_of(path);
+  return operation(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+}
+
+bool somebody_listens(const std::string& path) {
+  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  bool alive = connect_or_bind(&::connect, fd, path) == 0 || errno == EAGAIN || errno == EINPROGRESS;
+  ::close(fd);
+  return alive;
+}
+
+std::unexpected<Error> cannot_listen(const std::string& path, const std::string& reason) {
+  return fail(ErrorCode::kConfigInvalid, "The socket " + path + " cannot be listened on: " + reason + ".");
+}
+
+}  // namespace
+
+void* zmq_context() {
+  static void* context = [] {
+    void* made = ::zmq_ctx_new();
+    if (made == nullptr) give_up("zmq_ctx_new");
+    ::zmq_ctx_set(made, ZMQ_IO_THREADS, 1);
+    return made;
+  }();
+  return context;
+}
+
+Socket::Socket(int type) : raw_(::zmq_socket(zmq_context(), type)) {
+  if (raw_ == nullptr) give_up("zmq_socket");
+  set(ZMQ_LINGER, 0);
+}
+
+Socket::~Socket() {
+  if (raw_ != nullptr) ::zmq_close(raw_);
+}
+
+void Socket::set(int option, int value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
+void Socket::set(int option, std::int64_t value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
+
+bool Socket::send(std::string_view frame, bool more) {
+  int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  int sent = -1;
+  do {
+    sent = ::zmq_send(raw_, frame.data(), frame.size(), flags);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0;
+}
+
+std::optional<Socket::Message> Socket::receive() {
+  Message message;
+  bool more = true;
+  while (more) {
+    zmq_msg_t part;
+    ::zmq_msg_init(&part);
+    int got = -1;
+    do {
+      got = ::zmq_msg_recv(&part, raw_, ZMQ_DONTWAIT);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+      ::zmq_msg_close(&part);
+      return std::nullopt;
+    }
+    if (message.count < message.frames.size()) {
+      message.frames[message.count].assign(static_cast<const char*>(::zmq_msg_data(&part)), ::zmq_msg_size(&part));
+    }
+    ++message.count;
+    more = ::zmq_msg_more(&part) != 0;
+    ::zmq_msg_close(&part);
+  }
+  return message;
+}
+
+WakeUp::WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (fd_ < 0) give_up("eventfd");
+}
+WakeUp::~WakeUp() { ::close(fd_); }
+void WakeUp::notify() {
+  std::uint64_t one = 1;
+  // It fails only when the counter is full, and then the thread is awake.
+  [[maybe_unused]] auto written = ::write(fd_, &one, sizeof(one));
+}
+void WakeUp::clear() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] auto got = ::read(fd_, &count, sizeof(count));
+}
+
+Result<std::string> socket_path(const std::string& endpoint) {
+  auto path = endpoint.starts_with(kScheme) ? endpoint.substr(kScheme.size()) : std::string();
+  // '@' and '*' are an abstract and a temporary address to ZeroMQ: neither has a file whose mode protects it.
+  if (path.empty() || path[0] == '@' || path[0] == '*' || path.find('\0') != std::string::npos) {
+    return fail(ErrorCode::kConfigInvalid, "The endpoint '" + endpoint + "' is not of the form ipc:///path/to.sock.");
+  }
+  if (path.size() > kMaxPathBytes) {
+    return fail(ErrorCode::kConfigInvalid, "The socket path " + path + " has " + std::to_string(path.size()) +
+                                               " bytes; the system allows " + std::to_string(kMaxPathBytes) +
+                                               ". Use a data directory with a shorter path.");
+  }
+  return path;
+}
+
+Result<Listener> Listener::open(const std::string& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) == 0) {
+    if (!S_ISSOCK(found.st_mode)) return cannot_listen(path, "a file that is not a socket is there");
+    if (somebody_listens(path)) return cannot_listen(path, "another process listens on it");
+    ::unlink(path.c_str());
+  }
+  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return cannot_listen(path, std::strerror(errno));
+  Listener listener(fd, path);
+  // The mode must be right from the first moment on; a file that another thread makes meanwhile is only more private.
+  auto old_mask = ::umask(0177);
+  int bound = connect_or_bind(&::bind, fd, path);
+  int bind_errno = errno;
+  ::umask(old_mask);
+  if (bound != 0) return cannot_listen(path, std::strerror(bind_errno));
+  if (::lstat(path.c_str(), &found) == 0) {
+    listener.device_ = found.st_dev;
+    listener.inode_ = found.st_ino;
+  }
+  if (::listen(fd, kBacklog) != 0) return cannot_listen(path, std::strerror(errno));
+  return listener;
+}
+
+Listener::Listener(Listener&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      device_(other.device_),
+      inode_(std::exchange(other.inode_, 0)) {}
+
+Listener::~Listener() {
+  if (fd_ >= 0) ::close(fd_);
+  remove_file();
+}
+
+void Listener::remove_file() {
+  struct stat found{};
+  if (inode_ == 0 || ::lstat(path_.c_str(), &found) != 0) return;
+  if (found.st_dev == device_ && found.st_ino == inode_) ::unlink(path_.c_str());
+  inode_ = 0;
+}
+
+}  // namespace tidemark::rpc

@@ -1,0 +1,80 @@
+// ZeroMQ and eventfd, owned. A Socket belongs to one thread; WakeUp is how others reach that thread.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace tidemark::rpc {
+
+/// The process's one context. It is never ended: sockets close without lingering, so nothing is lost by that.
+void* zmq_context();
+
+class Socket {
+ public:
+  explicit Socket(int type);
+  ~Socket();
+  Socket(Socket&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  [[nodiscard]] void* raw() const { return raw_; }
+  void set(int option, int value);
+  void set(int option, std::int64_t value);
+  /// Sends one frame without waiting; false if it could not be taken.
+  bool send(std::string_view frame, bool more);
+
+  /// One message. Frames past the fourth are dropped and counted in `count`.
+  struct Message {
+    std::array<std::string, 4> frames;
+    std::size_t count = 0;
+  };
+  /// The next message, if one is there.
+  std::optional<Message> receive();
+
+ private:
+  void* raw_;
+};
+
+/// Wakes a thread that polls fd().
+class WakeUp {
+ public:
+  WakeUp();
+  ~WakeUp();
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+  [[nodiscard]] int fd() const { return fd_; }
+  void notify();
+  void clear();
+
+ private:
+  int fd_;
+};
+
+/// The path of "ipc:///path"; kConfigInvalid for anything else, or if the path is too long for a socket.
+Result<std::string> socket_path(const std::string& endpoint);
+
+/// A listening Unix socket of mode 0600. A stale file is replaced; one that somebody listens on, or that is no socket,
+/// is kConfigInvalid.
+class Listener {
+ public:
+  static Result<Listener> open(const std::string& path);
+  Listener(Listener&& other) noexcept;
+  Listener& operator=(Listener&&) = delete;
+  ~Listener();
+  /// ZeroMQ takes the descriptor over; the file stays ours.
+  int release() { return std::exchange(fd_, -1); }
+  /// Removes the file, unless a successor put its own there.
+  void remove_file();
+
+ private:
+  Listener(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_;
+  std::string path_;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+};
+
+}  // namespace tidemark::rpc

@@ -1,0 +1,30 @@
+// The bytes of zmq_transport.h's frames, without sockets. What arrives is checked; wrong input is nothing, or an error.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+
+namespace tidemark::rpc {
+
+inline constexpr std::size_t kMaxMethodBytes = 64;
+inline constexpr std::size_t kMaxErrorFields = 64;
+/// What a client sends and accepts at most; a server may be set lower.
+inline constexpr std::size_t kMaxMessageBytes = 16UL << 20;
+/// Room for status and framing above the largest payload, where ZeroMQ itself cuts off.
+inline constexpr std::size_t kFrameSlackBytes = 64UL << 10;
+
+std::string encode_id(std::uint64_t id);
+std::optional<std::uint64_t> decode_id(std::string_view frame);
+/// A short printable name without spaces.
+bool is_valid_method(std::string_view method);
+
+std::string encode_status(std::uint16_t status);
+std::optional<std::uint16_t> decode_status(std::string_view frame);
+std::string encode_error(const Error& error);
+/// The result that a reply's status and body stand for. A reply that makes no sense is kInternalError.
+Result<std::string> decode_reply(std::uint16_t status, std::string body);
+
+}  // namespace tidemark::rpc

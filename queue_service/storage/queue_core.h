@@ -1,0 +1,35 @@
+// What the operations of the queue service share: the engine, the hints and the waiters, and the one way of running a
+// transaction that keeps the latter two true. Private to storage/. Thread safe.
+#pragma once
+#include "queue_service/storage/arrivals.h"
+#include "queue_service/storage/queue_service.h"
+
+namespace tidemark::queue_service {
+
+struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
+  Core(kv::Engine& engine_, Clock& clock_, Random& random_)
+      : engine(engine_), clock(clock_), random(random_), arrivals(clock_) {}
+
+  kv::Engine& engine;
+  Clock& clock;
+  Random& random;
+  FrontHints hints;
+  Arrivals arrivals;
+
+  using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
+  /// Runs the body; once it is committed, wakes those whom its effects concern and starts collection if need be.
+  Task<Result<void>> transact(Body body);
+  static Task<void> collect(std::shared_ptr<Core> core);
+
+  /// What a look without a transaction shows of the front of a queue.
+  struct Look {
+    std::uint64_t generation = 0;
+    bool something = false;  // visible, or expired and in the way
+    bool worth_tidying = false;
+  };
+  Result<Look> look(std::string_view account, std::string_view queue);
+  /// When the first message that is not visible yet will be.
+  Result<std::optional<Time>> first_due(std::uint64_t generation);
+};
+
+}  // namespace tidemark::queue_service

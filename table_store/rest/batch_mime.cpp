@@ -1,0 +1,203 @@
+#include "table_store/rest/batch_mime.h"
+
+#include "common/base/encoding.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::size_t kMaxHeaders = 64;
+constexpr std::size_t kMaxOuterParts = 128;
+constexpr std::size_t kMaxBoundary = 200;
+
+std::unexpected<Error> malformed(std::string_view what) {
+  return fail(ErrorCode::kInvalidInput, "The batch request is malformed: " + std::string(what) + ".");
+}
+
+std::string_view trim(std::string_view text) {
+  auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// Takes a line off the front, without its line end. False at the end of the text.
+bool take_line(std::string_view& text, std::string_view& line) {
+  if (text.empty()) return false;
+  auto end = text.find('\n');
+  line = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return true;
+}
+
+void skip_empty_lines(std::string_view& text) {
+  while (text.starts_with("\r\n") || text.starts_with("\n")) text.remove_prefix(text.front() == '\r' ? 2 : 1);
+}
+
+void trim_one_line_end(std::string_view& text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+}
+
+enum class Mark { kNone, kOpen, kClose };
+
+Mark mark_of(std::string_view line, std::string_view boundary) {
+  if (!line.starts_with("--")) return Mark::kNone;
+  line.remove_prefix(2);
+  if (!line.starts_with(boundary)) return Mark::kNone;
+  line.remove_prefix(boundary.size());
+  while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
+  if (line.empty()) return Mark::kOpen;
+  return line == "--" ? Mark::kClose : Mark::kNone;
+}
+
+/// The texts between the boundary lines. A missing closing boundary is tolerated: documentation samples lack it.
+std::vector<std::string_view> split_parts(std::string_view text, std::string_view boundary, std::size_t limit) {
+  std::vector<std::string_view> parts;
+  std::optional<std::size_t> begin;
+  std::size_t at = 0;
+  while (at < text.size() && parts.size() < limit) {
+    auto end = text.find('\n', at);
+    auto next = end == std::string_view::npos ? text.size() : end + 1;
+    auto line = text.substr(at, next - at);
+    while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
+    auto mark = mark_of(line, boundary);
+    if (mark != Mark::kNone) {
+      if (begin) parts.push_back(text.substr(*begin, at - *begin));
+      begin.reset();
+      if (mark == Mark::kClose) return parts;
+      begin = next;
+    }
+    at = next;
+  }
+  if (begin && parts.size() < limit && !trim(text.substr(*begin)).empty()) parts.push_back(text.substr(*begin));
+  return parts;
+}
+
+using Headers = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// Header lines up to an empty line or the end of the text.
+Result<Headers> take_headers(std::string_view& text) {
+  Headers headers;
+  std::string_view line;
+  while (take_line(text, line)) {
+    if (line.empty()) break;
+    auto colon = line.find(':');
+    if (colon == std::string_view::npos || colon == 0) return malformed("a header line has no name");
+    if (headers.size() == kMaxHeaders) return malformed("a part has too many headers");
+    headers.emplace_back(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
+  }
+  return headers;
+}
+
+std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (iequals_ascii(key, name)) return value;
+  }
+  return std::nullopt;
+}
+
+/// An HTTP request inside a part whose MIME headers are read already.
+Result<BatchPart> parse_request(std::string_view text) {
+  skip_empty_lines(text);
+  std::string_view line;
+  if (!take_line(text, line)) return malformed("a part holds no request");
+  BatchPart part;
+  auto first = line.find(' ');
+  auto last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last || !line.substr(last + 1).starts_with("HTTP/")) {
+    return malformed("a request line cannot be read");
+  }
+  part.method = line.substr(0, first);
+  part.uri = trim(line.substr(first + 1, last - first - 1));
+  auto headers = take_headers(text);
+  if (!headers) return fail(std::move(headers.error()));
+  part.headers = std::move(*headers);
+  skip_empty_lines(text);
+  trim_one_line_end(text);
+  part.body = text;
+  return part;
+}
+
+/// A part of the batch or of its change set that must be application/http.
+Result<BatchPart> parse_http_part(std::string_view text) {
+  skip_empty_lines(text);
+  auto headers = take_headers(text);
+  if (!headers) return fail(std::move(headers.error()));
+  auto type = find_header(*headers, "content-type");
+  if (!type || !to_lower_ascii(*type).starts_with("application/http")) {
+    return malformed("a part is not application/http");
+  }
+  return parse_request(text);
+}
+
+Result<void> read_change_set(std::string_view text, std::string_view boundary, Batch& batch) {
+  auto parts = split_parts(text, boundary, kMaxBatchOperations + 1);
+  if (parts.empty()) return malformed("a change set is empty");
+  batch.more_than_allowed = parts.size() > kMaxBatchOperations;
+  for (auto piece : parts) {
+    auto part = parse_http_part(piece);
+    if (!part) return fail(std::move(part.error()));
+    batch.changes.push_back(std::move(*part));
+  }
+  return {};
+}
+
+Result<void> read_outer_part(std::string_view text, Batch& batch) {
+  skip_empty_lines(text);
+  auto inside = text;
+  auto headers = take_headers(inside);
+  if (!headers) return fail(std::move(headers.error()));
+  auto type = find_header(*headers, "content-type");
+  if (auto boundary = type ? multipart_boundary(*type) : std::nullopt) {
+    if (!batch.changes.empty()) {
+      batch.second_change_set = true;
+      return {};
+    }
+    return read_change_set(inside, *boundary, batch);
+  }
+  auto part = parse_http_part(text);
+  if (!part) return fail(std::move(part.error()));
+  if (part->method != "GET") return malformed("a change stands outside of a change set");
+  if (batch.query) return malformed("only one query is allowed");
+  batch.query = std::move(*part);
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string_view> BatchPart::header(std::string_view name) const { return find_header(headers, name); }
+
+std::optional<std::string> multipart_boundary(std::string_view content_type) {
+  auto lower = to_lower_ascii(content_type);
+  if (!lower.starts_with("multipart/mixed")) return std::nullopt;
+  auto at = lower.find("boundary=");
+  if (at == std::string::npos) return std::nullopt;
+  auto value = content_type.substr(at + 9);
+  if (value.starts_with('"')) {
+    value.remove_prefix(1);
+    auto quote = value.find('"');
+    if (quote == std::string_view::npos) return std::nullopt;
+    value = value.substr(0, quote);
+  } else {
+    value = trim(value.substr(0, value.find(';')));
+  }
+  if (value.empty() || value.size() > kMaxBoundary) return std::nullopt;
+  return std::string(value);
+}
+
+Result<Batch> parse_batch(std::string_view body, std::string_view boundary) {
+  auto parts = split_parts(body, boundary, kMaxOuterParts);
+  if (parts.empty()) return malformed("it has no parts");
+  Batch batch;
+  for (auto part : parts) {
+    if (auto read = read_outer_part(part, batch); !read) return fail(std::move(read.error()));
+  }
+  if (batch.query && !batch.changes.empty()) return malformed("a query cannot stand beside changes");
+  for (const auto& change : batch.changes) {
+    if (change.method == "GET" && batch.changes.size() > 1) return malformed("a query cannot stand beside changes");
+  }
+  return batch;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,39 @@
+// The multipart bodies of $batch. Parts are found by their boundary lines alone: line ends may be CRLF or LF, empty
+// lines may stand before boundaries and before bodies, Content-Length is not looked at. Views point into the body.
+// No state. Errors: kInvalidInput.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace tidemark::table_store {
+
+inline constexpr std::size_t kMaxBatchOperations = 100;
+
+struct BatchPart {
+  std::string_view method;
+  std::string_view uri;  // absolute or relative, with its query
+  std::vector<std::pair<std::string_view, std::string_view>> headers;
+  std::string_view body;
+  /// First header with this name, whatever the case.
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+};
+
+struct Batch {
+  std::vector<BatchPart> changes;    // of the first change set
+  std::optional<BatchPart> query;    // outside of any change set
+  bool more_than_allowed = false;    // over 100 changes: the rest was not read
+  bool second_change_set = false;
+};
+
+/// The boundary named by a Content-Type; nothing if it is not multipart/mixed or the boundary is not usable.
+std::optional<std::string> multipart_boundary(std::string_view content_type);
+
+/// kInvalidInput if it is not a batch: no parts, a query beside changes, two queries.
+Result<Batch> parse_batch(std::string_view body, std::string_view boundary);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,314 @@
+#include "table_store/rest/batch_routes.h"
+
+#include <set>
+
+#include "common/base/encoding.h"
+#include "table_store/rest/batch_mime.h"
+#include "table_store/rest/entity_routes.h"
+#include "table_store/rest/etag.h"
+#include "table_store/rest/query_routes.h"
+#include "table_store/rest/table_errors.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::string_view kPartHead = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+constexpr std::string_view kCommonHeaders = "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n";
+
+/// An operation of the change set, read and checked as far as it stands alone.
+struct Operation {
+  TableUrl url;
+  EntityWrite write;
+  Prefer prefer = Prefer::kNone;
+  MetadataLevel level = MetadataLevel::kMinimal;
+  // What the answer needs, the write itself being gone by then.
+  std::string row_key;
+  MutationKind kind = MutationKind::kInsert;
+  std::vector<Property> answered;
+};
+
+/// A failure of one operation: the batch is well-formed, so it is told inside a 202.
+struct Failure {
+  std::size_t index = 0;
+  Error error;
+};
+
+std::string_view reason_of(unsigned status) {
+  switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 204: return "No Content";
+    case 400: return "Bad Request";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 412: return "Precondition Failed";
+    case 413: return "Request Entity Too Large";
+    case 415: return "Unsupported Media Type";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    default: return "Internal Server Error";
+  }
+}
+
+void append_status(std::string& out, unsigned status) {
+  out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(reason_of(status)).append("\r\n");
+  out += kCommonHeaders;
+}
+
+void append_header(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+/// Table, keys and query of a part, from the path alone; in path style the account stands in front.
+Result<TableUrl> part_url(const Call& call, const BatchPart& part, std::string_view& query) {
+  auto uri = split_uri(part.uri);
+  query = uri.query;
+  auto account = uri.path.substr(0, call.account().size());
+  if (account == call.account() && uri.path.substr(account.size()).starts_with('/')) {
+    uri.path.remove_prefix(account.size() + 1);
+  }
+  return parse_table_url(uri.path);
+}
+
+Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& parameters) {
+  return metadata_level(find_parameter(parameters, "$format"), part.header("accept"));
+}
+
+/// The verb that an old client tunnels through POST.
+std::string_view verb_of(const BatchPart& part) {
+  auto tunnelled = part.method == "POST" ? part.header("x-http-method") : std::nullopt;
+  return tunnelled.value_or(part.method);
+}
+
+Result<Operation> read_operation(const Call& call, const BatchPart& part) {
+  Operation out;
+  std::string_view query;
+  auto url = part_url(call, part, query);
+  if (!url) return fail(std::move(url.error()));
+  out.url = std::move(*url);
+  auto parameters = http::parse_query(query);
+  if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
+  auto level = part_level(part, *parameters);
+  if (!level) return fail(std::move(level.error()));
+  out.level = *level;
+  out.prefer = parse_prefer(part.header("prefer"));
+  WriteRequest request{verb_of(part), out.url, part.header("if-match"), part.header("if-none-match").has_value(),
+                       part.body};
+  auto write = read_write(request);
+  if (!write) return fail(std::move(write.error()));
+  out.write = std::move(*write);
+  out.row_key = out.write.mutation.row_key;
+  out.kind = out.write.mutation.kind;
+  bool with_body = out.kind == MutationKind::kInsert && out.prefer != Prefer::kNoContent;
+  if (with_body) out.answered = out.write.mutation.properties;
+  return out;
+}
+
+/// What the operations must have in common.
+Result<void> check_group(const Operation& first, const Operation& next, std::set<std::string_view>& rows) {
+  if (!iequals_ascii(first.url.table, next.url.table)) {
+    return fail(ErrorCode::kInvalidInput, "All operations of a batch must act on the same table.");
+  }
+  if (first.write.partition_key != next.write.partition_key) {
+    return fail(ErrorCode::kCommandsInBatchActOnDifferentPartitions);
+  }
+  if (!rows.insert(next.row_key).second) return fail(ErrorCode::kInvalidDuplicateRow);
+  return {};
+}
+
+void append_success(std::string& out, const Call& call, Operation& op, const std::string& partition_key,
+                    Version version) {
+  bool insert = op.kind == MutationKind::kInsert;
+  bool content = insert && op.prefer != Prefer::kNoContent;
+  append_status(out, content ? 201 : 204);
+  if (insert && op.prefer != Prefer::kNone) {
+    append_header(out, "Preference-Applied", content ? "return-content" : "return-no-content");
+  }
+  append_header(out, "DataServiceVersion", insert ? "3.0;" : "1.0;");
+  if (content) append_header(out, "Content-Type", json_content_type(op.level));
+  if (insert) {
+    std::string location = call.base + "/";
+    append_entity_path(location, op.url.table, partition_key, op.row_key);
+    append_header(out, "Location", location);
+    if (!content) append_header(out, "DataServiceId", location);
+  }
+  if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(version));
+  out += "\r\n";
+  if (content) {
+    Entity entity{partition_key, op.row_key, version, {}, std::move(op.answered)};
+    append_entity_answer(out, {call.base, call.account(), op.url.table, op.level, nullptr}, entity);
+  }
+  out += "\r\n";
+}
+
+void append_failure(std::string& out, const Call& call, const Failure& failure, Prefer prefer) {
+  append_status(out, http_status_of(failure.error.code));
+  if (prefer != Prefer::kNone) {
+    append_header(out, "Preference-Applied", prefer == Prefer::kContent ? "return-content" : "return-no-content");
+  }
+  append_header(out, "DataServiceVersion", "3.0;");
+  append_header(out, "Content-Type", json_content_type(MetadataLevel::kMinimal));
+  out += "\r\n";
+  out += error_json(failure.error, call.http.request_id, call.clock.now(), std::to_string(failure.index) + ":");
+  out += "\r\n";
+}
+
+/// The frame of an answer with a change set; `parts` are the inner responses.
+http::Response change_set_response(const Call& call, const std::vector<std::string>& parts) {
+  auto batch = "batchresponse_" + call.random.guid();
+  auto changes = "changesetresponse_" + call.random.guid();  // JS splits the text at "--changesetresponse_"
+  http::Response response;
+  response.status = 202;
+  response.set("Content-Type", "multipart/mixed; boundary=" + batch);
+  auto& out = response.body;
+  out.append("--").append(batch).append("\r\nContent-Type: multipart/mixed; boundary=").append(changes);
+  out += "\r\n\r\n";
+  for (const auto& part : parts) {
+    out.append("--").append(changes).append("\r\n").append(kPartHead).append(part);
+  }
+  out.append("--").append(changes).append("--\r\n--").append(batch).append("--\r\n");
+  return response;
+}
+
+http::Response failed_change_set(const Call& call, const Batch& batch, const Failure& failure) {
+  auto prefer = failure.index < batch.changes.size() ? parse_prefer(batch.changes[failure.index].header("prefer"))
+                                                     : Prefer::kNone;
+  std::vector<std::string> parts(1);
+  append_failure(parts[0], call, failure, prefer);
+  return change_set_response(call, parts);
+}
+
+/// Reads every operation; the first that cannot stand fails the batch.
+std::optional<Failure> read_operations(const Call& call, const Batch& batch, std::vector<Operation>& out) {
+  if (batch.more_than_allowed) {
+    return Failure{kMaxBatchOperations - 1,
+                   make_error(ErrorCode::kInvalidInput, "The batch request operation exceeds the maximum 100 changes "
+                                                        "per change set.")};
+  }
+  out.reserve(batch.changes.size());  // `rows` points into the elements
+  std::set<std::string_view> rows;
+  for (std::size_t i = 0; i < batch.changes.size(); ++i) {
+    auto operation = read_operation(call, batch.changes[i]);
+    if (!operation) return Failure{i, std::move(operation.error())};
+    out.push_back(std::move(*operation));
+    if (auto checked = check_group(out.front(), out.back(), rows); !checked) {
+      return Failure{i, std::move(checked.error())};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The position that the service reports for a failed transaction.
+std::size_t failed_index(Error& error) {
+  for (auto field = error.fields.begin(); field != error.fields.end(); ++field) {
+    if (field->first != "index") continue;
+    std::size_t index = 0;
+    for (char c : field->second) index = index * 10 + static_cast<std::size_t>(c - '0');
+    error.fields.erase(field);
+    return index;
+  }
+  return 0;
+}
+
+/// Failures that say nothing about an operation: the whole batch is refused, so that clients retry or give up on it.
+bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500; }
+
+Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
+  std::vector<Operation> operations;
+  if (auto failure = read_operations(call, batch, operations)) co_return failed_change_set(call, batch, *failure);
+  for (auto& operation : operations) {
+    call.url.table = operation.url.table;
+    if (auto allowed = allow_write(call, operation.write); !allowed) co_return fail(std::move(allowed.error()));
+  }
+  std::vector<Mutation> mutations;
+  mutations.reserve(operations.size());
+  for (auto& operation : operations) mutations.push_back(std::move(operation.write.mutation));
+  auto partition_key = operations.front().write.partition_key;
+  auto task = call.service.mutate(call.account(), operations.front().url.table, partition_key, std::move(mutations),
+                                  std::optional<Fence>{});
+  auto done = co_await std::move(task);
+  if (!done) {
+    if (concerns_whole_batch(done.error().code)) co_return fail(std::move(done.error()));
+    Failure failure{failed_index(done.error()), {}};
+    failure.error = std::move(done.error());
+    co_return failed_change_set(call, batch, failure);
+  }
+  std::vector<std::string> parts(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    append_success(parts[i], call, operations[i], partition_key, done->outcomes.at(i).version);
+  }
+  co_return change_set_response(call, parts);
+}
+
+/// The answer to a query stands directly under the batch boundary.
+http::Response query_response(const Call& call, http::Response inner) {
+  auto boundary = "batchresponse_" + call.random.guid();
+  http::Response response;
+  response.status = 202;
+  response.set("Content-Type", "multipart/mixed; boundary=" + boundary);
+  auto& out = response.body;
+  out.append("--").append(boundary).append("\r\n").append(kPartHead);
+  append_status(out, inner.status);
+  append_header(out, "DataServiceVersion", "3.0;");
+  for (const auto& [name, value] : inner.headers) {
+    if (name != "X-Content-Type-Options") append_header(out, name, value);
+  }
+  out.append("\r\n").append(inner.body).append("\r\n--").append(boundary).append("--\r\n");
+  return response;
+}
+
+Result<void> prepare_query(Call& call, const BatchPart& part) {
+  std::string_view query;
+  auto url = part_url(call, part, query);
+  if (!url) return fail(std::move(url.error()));
+  auto parameters = http::parse_query(query);
+  if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
+  auto level = part_level(part, *parameters);
+  if (!level) return fail(std::move(level.error()));
+  if (url->kind != UrlKind::kEntity && url->kind != UrlKind::kEntities) return fail(ErrorCode::kInvalidInput);
+  call.url = std::move(*url);
+  call.parameters = std::move(*parameters);
+  call.level = *level;
+  return {};
+}
+
+Task<Result<http::Response>> answer_query(Call& call, const BatchPart& part) {
+  Result<http::Response> inner = fail(ErrorCode::kInternalError);
+  if (auto prepared = prepare_query(call, part); !prepared) {
+    inner = fail(std::move(prepared.error()));
+  } else if (call.url.kind == UrlKind::kEntity) {
+    inner = get_entity(call);
+  } else {
+    auto task = query_entities(call);
+    inner = co_await std::move(task);
+  }
+  if (!inner) {
+    auto& error = inner.error();
+    if (concerns_whole_batch(error.code) || http_status_of(error.code) == 403) co_return fail(std::move(error));
+    error.message.insert(0, "0:");
+    co_return query_response(call, error_response(error, ErrorForm::kJson, call.http.request_id, call.clock.now()));
+  }
+  co_return query_response(call, std::move(*inner));
+}
+
+}  // namespace
+
+Task<Result<http::Response>> serve_batch(Call& call) {
+  if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);
+  auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
+  if (!boundary) co_return fail(ErrorCode::kInvalidInput, "A batch needs Content-Type multipart/mixed with a boundary.");
+  auto read = call.http.body->read_all(kMaxBody);
+  auto body = co_await std::move(read);
+  if (!body) co_return fail(std::move(body.error()));
+  auto batch = parse_batch(*body, *boundary);
+  if (!batch) co_return fail(std::move(batch.error()));
+  const BatchPart* query = batch->query ? &*batch->query : nullptr;
+  if (query == nullptr && batch->changes.size() == 1 && batch->changes[0].method == "GET") query = &batch->changes[0];
+  auto task = query != nullptr ? answer_query(call, *query) : apply_changes(call, *batch);
+  auto response = co_await std::move(task);
+  co_return std::move(response);
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,10 @@
+// POST $batch: entity group transactions, and the single query that a batch may hold instead.
+#pragma once
+#include "table_store/rest/table_call.h"
+
+namespace tidemark::table_store {
+
+/// 202 whenever the batch is well-formed and authorized, also if an operation failed.
+Task<Result<http::Response>> serve_batch(Call& call);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,311 @@
+#include "workers/runtime/job_runner.h"
+
+#include "common/base/encoding.h"
+#include "workers/jobs/archive.h"
+#include "workers/jobs/index_rebuild.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+
+using jobs::JobState;
+
+std::string_view end_name(RunEnd end) {
+  switch (end) {
+    case RunEnd::kSucceeded: return "succeeded";
+    case RunEnd::kDropped: return "dropped";
+    case RunEnd::kRetried: return "retried";
+    case RunEnd::kPoisoned: return "poisoned";
+    case RunEnd::kAbandoned: return "abandoned";
+  }
+  return "unknown";
+}
+
+struct JobRunner::Run {
+  queue_service::Message message;
+  std::shared_ptr<const bool> give_back;
+  std::shared_ptr<HeldLease> lease;
+  MessageStory story;
+  std::optional<jobs::JobSpec> spec;
+  std::string kind = "unknown";
+  Time started{};
+  RunReport report;
+};
+
+namespace {
+
+constexpr std::size_t kMaxUnreadableBytes = 8000;
+
+/// For the record of a message that is no job: its beginning, if it is text at all.
+std::string shown(const std::string& text) {
+  if (text.size() <= kMaxUnreadableBytes && is_valid_utf8(text)) return text;
+  return "";
+}
+
+bool cancelled_by_user(const Error& error) {
+  return std::any_of(error.fields.begin(), error.fields.end(), [](const auto& field) {
+    return field.first == "state" && field.second == jobs::state_name(JobState::kCancelled);
+  });
+}
+
+}  // namespace
+
+Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back) {
+  Run run;
+  run.message = std::move(message);
+  run.give_back = std::move(give_back);
+  run.started = clock_.now();
+  run.story = parse_story(run.message.annotation);
+  queue_service::Lease lease{std::string(jobs::kJobQueue), run.message.id, run.message.epoch};
+  run.lease = std::make_shared<HeldLease>(queues_, clock_, std::move(lease), options_.lease, taken);
+  auto strand = co_await asio::this_coro::executor;
+  run.lease->start(strand);
+
+  auto work = steps(run);
+  run.report.end = co_await std::move(work);
+  // Whatever happened, no renewal may outlive the run: it would hide a message that was given back.
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  run.report.job_id = run.story.job_id;
+  run.report.kind = run.kind;
+  co_return std::move(run.report);
+}
+
+Task<RunEnd> JobRunner::steps(Run& run) {
+  auto parsed = jobs::parse_job_message(run.message.text);
+  std::string id = parsed ? parsed->job_id : std::string();
+  if (id.empty()) id = run.story.job_id;
+  if (!jobs::is_job_id(id)) id = jobs::job_id_of_message(run.message.inserted, run.message.id);
+  run.story.job_id = id;
+  if (parsed) {
+    run.kind = std::string(jobs::kind_name(parsed->spec));
+    run.spec = std::move(parsed->spec);
+  }
+  if (run.story.giving_up) {
+    auto poison = jobs::poison_record_of(run.message);
+    auto move = move_to_poison(run, std::move(poison));
+    co_return co_await std::move(move);
+  }
+
+  jobs::Delivery delivery;
+  delivery.job_id = id;
+  delivery.kind = run.kind;
+  delivery.spec = run.spec ? jobs::canonical_text(*run.spec) : shown(run.message.text);
+  delivery.message_id = run.message.id;
+  delivery.message_inserted = run.message.inserted;
+  delivery.epoch = run.message.epoch;
+  delivery.attempt = run.message.dequeue_count;
+  delivery.worker = options_.worker_name;
+  fail_point(FailPoint::kClaimBefore);
+  auto claim_task = jobs_.claim(std::move(delivery));
+  auto claim = co_await std::move(claim_task);
+  fail_point(FailPoint::kClaimAfter);
+  if (!claim) {
+    auto settled = settle(run, std::move(claim.error()));
+    co_return co_await std::move(settled);
+  }
+  if (claim->verdict == jobs::ClaimVerdict::kStale) co_return RunEnd::kAbandoned;
+  if (claim->verdict != jobs::ClaimVerdict::kRun) {
+    auto dropped = drop(run);
+    co_return co_await std::move(dropped);
+  }
+  if (!run.spec) {
+    auto settled = settle(run, std::move(parsed.error()));
+    co_return co_await std::move(settled);
+  }
+  auto execution = execute(run);
+  co_return co_await std::move(execution);
+}
+
+Task<RunEnd> JobRunner::execute(Run& run) {
+  if (run.message.dequeue_count > run.spec->max_attempts) {
+    // Workers died over it without being able to say why.
+    std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
+                         " was reached; the last worker ended without reporting an error.";
+    auto fingerprint = jobs::error_fingerprint(run.kind, "AttemptLimit", reason);
+    auto given_up = give_up(run, std::move(reason), std::move(fingerprint));
+    co_return co_await std::move(given_up);
+  }
+  JobContext context(tables_, jobs_, clock_, random_, run.lease, run.give_back, run.story, run.story.job_id,
+                     run.message.epoch);
+  Result<JobOutcome> outcome = fail(ErrorCode::kInternalError);
+  if (const auto* archive = std::get_if<jobs::ArchiveSpec>(&run.spec->work)) {
+    auto work = run_archive(context, *archive);
+    outcome = co_await std::move(work);
+  } else if (const auto* index = std::get_if<jobs::IndexSpec>(&run.spec->work)) {
+    auto work = run_index_rebuild(context, *index);
+    outcome = co_await std::move(work);
+  }
+  if (outcome) {
+    auto success = succeed(run, *outcome);
+    co_return co_await std::move(success);
+  }
+  auto settled = settle(run, std::move(outcome.error()));
+  co_return co_await std::move(settled);
+}
+
+Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  jobs::RecordChange change;
+  change.state = JobState::kSucceeded;
+  change.done = outcome.done;
+  change.skipped = outcome.skipped;
+  change.total = outcome.total;
+  change.phase = "finished";
+  change.error = "";
+  fail_point(FailPoint::kFinishRecordBefore);
+  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto changed = co_await std::move(change_task);
+  fail_point(FailPoint::kFinishRecordAfter);
+  if (!changed) {
+    auto settled = settle(run, std::move(changed.error()));
+    co_return co_await std::move(settled);
+  }
+  fail_point(FailPoint::kFinishMessageBefore);
+  auto complete_task = queues_.complete(run.lease->lease());
+  auto completed = co_await std::move(complete_task);
+  fail_point(FailPoint::kFinishMessageAfter);
+  // The record says succeeded: if the message stays, its next delivery finds that and drops it.
+  if (!completed) run.report.error = std::move(completed.error());
+  co_return RunEnd::kSucceeded;
+}
+
+Task<RunEnd> JobRunner::settle(Run& run, Error error) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  run.report.error = error;
+  if (error.code == ErrorCode::kCancelled) {
+    auto given_back = give_back(run);
+    co_return co_await std::move(given_back);
+  }
+  if (cancelled_by_user(error)) {
+    auto dropped = drop(run);
+    co_return co_await std::move(dropped);
+  }
+  const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
+  const auto attempt_number = run.message.dequeue_count;
+  const auto decision =
+      options_.retry.decide(error, attempt_number, run.story.stalls, max_attempts, random_);
+  if (decision.treatment == Treatment::kAbandon) {
+    auto ended = overtaken(run);
+    co_return co_await std::move(ended);
+  }
+  if (decision.count_attempt) {
+    jobs::Attempt attempt;
+    attempt.number = attempt_number;
+    attempt.worker = options_.worker_name;
+    attempt.started_at = run.started;
+    attempt.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - run.started).count();
+    attempt.error_class = std::string(class_name(classify(error.code)));
+    attempt.code = std::string(azure_name_of(error.code));
+    attempt.message = error.message;
+    run.story.attempts.push_back(std::move(attempt));
+    run.story.stalls = 0;
+  } else {
+    run.story.stalls += 1;
+  }
+  if (decision.treatment == Treatment::kPoison) {
+    auto fingerprint = jobs::error_fingerprint(run.kind, azure_name_of(error.code), error.message);
+    auto given_up = give_up(run, error.message, std::move(fingerprint));
+    co_return co_await std::move(given_up);
+  }
+  auto retried = retry(run, decision, std::move(error));
+  co_return co_await std::move(retried);
+}
+
+Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
+  jobs::RecordChange change;
+  change.state = JobState::kQueued;
+  change.error = std::string(azure_name_of(error.code)) + ": " + error.message;
+  fail_point(FailPoint::kRetryRecordBefore);
+  // Only for those who look: if it fails, the next delivery's claim puts the record right.
+  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto changed = co_await std::move(change_task);
+  if (!changed && changed.error().code == ErrorCode::kFenced) {
+    auto ended = overtaken(run);
+    co_return co_await std::move(ended);
+  }
+  fail_point(FailPoint::kRetryMessageBefore);
+  auto release_task =
+      queues_.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
+  auto released = co_await std::move(release_task);
+  fail_point(FailPoint::kRetryMessageAfter);
+  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+}
+
+Task<RunEnd> JobRunner::give_back(Run& run) {
+  auto release_task = queues_.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
+  auto released = co_await std::move(release_task);
+  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+}
+
+Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  jobs::PoisonRecord poison;
+  poison.message_id = run.message.id;
+  poison.job_id = run.story.job_id;
+  poison.kind = run.kind;
+  poison.reason = std::move(reason);
+  poison.fingerprint = std::move(fingerprint);
+  poison.queue = std::string(jobs::kJobQueue);
+  poison.attempts = run.story.attempts;
+  poison.redrives = run.story.redrives;
+  poison.moved_at = clock_.now();
+  fail_point(FailPoint::kPoisonNoteBefore);
+  auto note_task = run.lease->renew_now(giving_up_annotation(poison));
+  auto noted = co_await std::move(note_task);
+  fail_point(FailPoint::kPoisonNoteAfter);
+  if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
+  auto move = move_to_poison(run, std::move(poison));
+  co_return co_await std::move(move);
+}
+
+Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  jobs::RecordChange change;
+  change.state = JobState::kPoisoned;
+  change.error = poison.reason;
+  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto changed = co_await std::move(change_task);
+  fail_point(FailPoint::kPoisonRecordAfter);
+  if (!changed) {
+    auto find_task = jobs_.find(run.story.job_id);
+    auto record = co_await std::move(find_task);
+    if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
+    const auto state = (*record)->state;
+    if (state == JobState::kSucceeded || state == JobState::kCancelled) {
+      auto dropped = drop(run);
+      co_return co_await std::move(dropped);
+    }
+    // An earlier delivery set it and could not move the message any more.
+    if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
+  }
+  auto move_task =
+      queues_.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
+  auto moved = co_await std::move(move_task);
+  fail_point(FailPoint::kPoisonMoveAfter);
+  co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
+}
+
+Task<RunEnd> JobRunner::drop(Run& run) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  auto complete_task = queues_.complete(run.lease->lease());
+  auto completed = co_await std::move(complete_task);
+  co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
+}
+
+Task<RunEnd> JobRunner::overtaken(Run& run) {
+  // Fenced: by a later delivery, which has the message now, or because the job is over, then nobody needs it.
+  auto find_task = jobs_.find(run.story.job_id);
+  auto record = co_await std::move(find_task);
+  const bool over = record && record->has_value() &&
+                    ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
+  if (!over) co_return RunEnd::kAbandoned;
+  auto dropped = drop(run);
+  co_return co_await std::move(dropped);
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,65 @@
+// One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
+// durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
+// the same end:
+//   success   close the operation, record succeeded, delete the message
+//   retry     record queued, message back with a delay and the attempt noted
+//   give up   note in the message, record poisoned, move the message
+// Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "jobs/job_store.h"
+#include "workers/runtime/job_context.h"
+#include "workers/runtime/retry_policy.h"
+
+namespace tidemark::workers {
+
+struct RunnerOptions {
+  std::string worker_name;
+  Duration lease = std::chrono::seconds(30);
+  RetryPolicy retry;
+};
+
+/// How a delivery ended, for logs and metrics.
+enum class RunEnd : std::uint8_t { kSucceeded = 1, kDropped = 2, kRetried = 3, kPoisoned = 4, kAbandoned = 5 };
+std::string_view end_name(RunEnd end);
+
+struct RunReport {
+  RunEnd end = RunEnd::kAbandoned;
+  std::string job_id;
+  std::string kind;
+  std::optional<Error> error;
+};
+
+class JobRunner {
+ public:
+  JobRunner(RunnerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
+            jobs::JobStore& jobs, Clock& clock, Random& random)
+      : options_(std::move(options)), tables_(tables), queues_(queues), jobs_(jobs), clock_(clock), random_(random) {}
+
+  /// `taken`: when the message arrived. Once `*give_back` is true the job stops at its next step and is given back.
+  Task<RunReport> run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back);
+
+ private:
+  struct Run;  // one delivery's state
+  Task<RunEnd> steps(Run& run);
+  Task<RunEnd> execute(Run& run);
+  Task<RunEnd> succeed(Run& run, JobOutcome outcome);
+  Task<RunEnd> settle(Run& run, Error error);
+  Task<RunEnd> retry(Run& run, Decision decision, Error error);
+  Task<RunEnd> give_back(Run& run);
+  Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
+  Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
+  Task<RunEnd> drop(Run& run);
+  Task<RunEnd> overtaken(Run& run);
+
+  RunnerOptions options_;
+  table_store::TableClient& tables_;
+  queue_service::QueueClient& queues_;
+  jobs::JobStore& jobs_;
+  Clock& clock_;
+  Random& random_;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,103 @@
+#include "workers/runtime/worker_loop.h"
+
+#include <boost/asio/strand.hpp>
+
+namespace tidemark::workers {
+
+std::shared_ptr<WorkerLoop> WorkerLoop::create(WorkerOptions options, table_store::TableClient& tables,
+                                               queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
+                                               Random& random, const Executor& executor, RunObserver observer) {
+  return std::shared_ptr<WorkerLoop>(
+      new WorkerLoop(std::move(options), tables, queues, jobs, clock, random, executor, std::move(observer)));
+}
+
+WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
+                       jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor,
+                       RunObserver observer)
+    : options_(std::move(options)),
+      queues_(queues),
+      jobs_(jobs),
+      clock_(clock),
+      random_(random),
+      runner_(options_.runner, tables, queues, jobs, clock, random),
+      strand_(asio::make_strand(executor)),
+      observer_(std::move(observer)) {}
+
+void WorkerLoop::start() {
+  auto task = poll(shared_from_this());
+  spawn(strand_, std::move(task));
+}
+
+Task<void> WorkerLoop::poll(std::shared_ptr<WorkerLoop> self) {
+  while (!self->stopping_) {
+    if (self->busy_ >= self->options_.concurrency) {
+      auto freed = self->changed_.wait(self->clock_, std::chrono::hours(1));
+      co_await std::move(freed);
+      continue;
+    }
+    auto receive_task =
+        self->queues_.receive(std::string(jobs::kJobQueue), self->options_.runner.lease, self->options_.poll);
+    auto received = co_await std::move(receive_task);
+    if (!received) {
+      auto pause = self->back_off(std::move(received.error()));
+      co_await std::move(pause);
+      continue;
+    }
+    self->failures_ = 0;
+    if (!received->has_value()) continue;
+    auto message = std::move(**received);
+    if (self->stopping_) {
+      queue_service::Lease lease{std::string(jobs::kJobQueue), message.id, message.epoch};
+      auto release_task =
+          self->queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
+      auto released = co_await std::move(release_task);
+      static_cast<void>(released.has_value());  // if not, the lease expires
+      break;
+    }
+    ++self->busy_;
+    auto served = serve(self, std::move(message), self->clock_.now());
+    spawn(self->strand_, std::move(served));
+  }
+}
+
+Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, queue_service::Message message, Time taken) {
+  std::shared_ptr<const bool> give_back = self->give_back_;
+  auto run = self->runner_.run(std::move(message), taken, std::move(give_back));
+  auto report = co_await std::move(run);
+  --self->busy_;
+  if (self->observer_) self->observer_(report, self->clock_.now() - taken);
+  self->changed_.notify_all();
+}
+
+Task<void> WorkerLoop::back_off(Error error) {
+  if (error.code == ErrorCode::kQueueNotFound) {
+    // Somebody deleted it, or the store was replaced by an empty one.
+    auto ready_task = jobs_.ensure_ready();
+    auto ready = co_await std::move(ready_task);
+    if (ready) co_return;
+  }
+  const auto pause = options_.runner.retry.backoff(++failures_, random_);
+  auto waited = changed_.wait(clock_, std::max<Duration>(pause, std::chrono::milliseconds(10)));
+  co_await std::move(waited);
+}
+
+Task<void> WorkerLoop::drain(Duration limit) {
+  auto self = shared_from_this();
+  stopping_ = true;
+  changed_.notify_all();
+  auto finished = wait_idle(limit);
+  co_await std::move(finished);
+  *give_back_ = true;
+  auto given_back = wait_idle(options_.runner.lease);
+  co_await std::move(given_back);
+}
+
+Task<void> WorkerLoop::wait_idle(Duration limit) {
+  const auto until = clock_.now() + limit;
+  while (busy_ > 0 && clock_.now() < until) {
+    auto changed = changed_.wait(clock_, until - clock_.now());
+    co_await std::move(changed);
+  }
+}
+
+}  // namespace tidemark::workers
