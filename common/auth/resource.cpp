@@ -56,7 +56,8 @@ Result<Resource> parse_resource(std::string_view host, std::string_view raw_path
   }
   auto match = find_account(first, accounts);
   if (!match) {
-    return fail(ErrorCode::kResourceNotFound, "The account in the URL does not exist. Write http://host:port/account/...");
+    return fail(ErrorCode::kResourceNotFound,
+                "The account in the URL does not exist. Write http://host:port/account/...");
   }
   return Resource{std::move(match->account), match->secondary, path.substr(std::min(slash + 1, path.size()))};
 }

@@ -44,7 +44,8 @@ bool is_version(std::string_view sv) {
 }
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
 bool only_letters_of(std::string_view text, std::string_view allowed) {
@@ -53,18 +54,24 @@ bool only_letters_of(std::string_view text, std::string_view allowed) {
 
 char letter_of(Service service) {
   switch (service) {
-    case Service::kBlob: return 'b';
-    case Service::kQueue: return 'q';
-    case Service::kTable: return 't';
+    case Service::kBlob:
+      return 'b';
+    case Service::kQueue:
+      return 'q';
+    case Service::kTable:
+      return 't';
   }
   return '?';
 }
 
 std::string_view name_of(Service service) {
   switch (service) {
-    case Service::kBlob: return "/blob";
-    case Service::kQueue: return "/queue";
-    case Service::kTable: return "/table";
+    case Service::kBlob:
+      return "/blob";
+    case Service::kQueue:
+      return "/queue";
+    case Service::kTable:
+      return "/table";
   }
   return "";
 }
@@ -73,10 +80,9 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
                                     const SasFields& f, Time now) {
   std::string text;
   text.reserve(256);
-  for (const std::string_view field :
-       {std::string_view(account.name), std::string_view(f.sp), std::string_view(f.ss), std::string_view(f.srt),
-        std::string_view(f.st), std::string_view(f.se), std::string_view(f.sip), std::string_view(f.spr),
-        std::string_view(f.sv)}) {
+  for (const std::string_view field : {std::string_view(account.name), std::string_view(f.sp), std::string_view(f.ss),
+                                       std::string_view(f.srt), std::string_view(f.st), std::string_view(f.se),
+                                       std::string_view(f.sip), std::string_view(f.spr), std::string_view(f.sv)}) {
     text.append(field);
     text.push_back('\n');
   }
@@ -164,8 +170,7 @@ std::string service_text(Service service, const Account& account, const SasField
 // Fields that the token's version does not sign must not be in it: anyone could have added them.
 bool has_unsigned_fields(Service service, const SasFields& f) {
   if (f.sv < kAddressSince && (!f.sip.empty() || !f.spr.empty())) return true;
-  const bool overrides =
-      !f.rscc.empty() || !f.rscd.empty() || !f.rsce.empty() || !f.rscl.empty() || !f.rsct.empty();
+  const bool overrides = !f.rscc.empty() || !f.rscd.empty() || !f.rsce.empty() || !f.rscl.empty() || !f.rsct.empty();
   return service == Service::kBlob && f.sv < kOverridesSince && overrides;
 }
 
@@ -206,10 +211,10 @@ std::optional<std::string> bound(const std::string& value) {
 
 void set_overrides(Identity& identity, const SasFields& f) {
   const std::array<std::pair<const char*, const std::string*>, 5> overrides{{{"Cache-Control", &f.rscc},
-                                                                           {"Content-Disposition", &f.rscd},
-                                                                           {"Content-Encoding", &f.rsce},
-                                                                           {"Content-Language", &f.rscl},
-                                                                           {"Content-Type", &f.rsct}}};
+                                                                             {"Content-Disposition", &f.rscd},
+                                                                             {"Content-Encoding", &f.rsce},
+                                                                             {"Content-Language", &f.rscl},
+                                                                             {"Content-Type", &f.rsct}}};
   for (const auto& [name, value] : overrides) {
     if (!value->empty()) identity.response_overrides.emplace_back(name, *value);
   }

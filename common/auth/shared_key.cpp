@@ -27,8 +27,18 @@ constexpr std::array<unsigned char, 256> make_weights() {
 constexpr auto kWeights = make_weights();
 
 enum StandardHeader : std::size_t {
-  kContentEncoding, kContentLanguage, kContentLength, kContentMd5, kContentType, kDate, kIfModifiedSince, kIfMatch,
-  kIfNoneMatch, kIfUnmodifiedSince, kRange, kStandardHeaders
+  kContentEncoding,
+  kContentLanguage,
+  kContentLength,
+  kContentMd5,
+  kContentType,
+  kDate,
+  kIfModifiedSince,
+  kIfMatch,
+  kIfNoneMatch,
+  kIfUnmodifiedSince,
+  kRange,
+  kStandardHeaders
 };
 constexpr std::array<std::string_view, kStandardHeaders> kNames{
     "content-encoding",  "content-language", "content-length", "content-md5",         "content-type", "date",
@@ -86,8 +96,8 @@ void append_unfolded(std::string& out, std::string_view value) {
       out.push_back(value[i]);
       continue;
     }
-    while (i + 1 < value.size() && (value[i + 1] == '\r' || value[i + 1] == '\n' || value[i + 1] == ' ' ||
-                                    value[i + 1] == '\t')) {
+    while (i + 1 < value.size() &&
+           (value[i + 1] == '\r' || value[i + 1] == '\n' || value[i + 1] == ' ' || value[i + 1] == '\t')) {
       ++i;
     }
     out.push_back(' ');
@@ -138,9 +148,8 @@ std::optional<std::string> comp_parameter(const std::vector<QueryParameter>& par
   return out;
 }
 
-// What varies between clients.
+// What varies between clients, besides the order of the headers.
 struct Spelling {
-  bool ascii_order = false;
   bool language_first = false;
   bool without_secondary = false;
 };
@@ -229,7 +238,7 @@ bool verify_spellings(Parts& parts, const Account& account, std::string_view sig
     if (order == 1) std::stable_sort(lines.begin(), lines.end(), ascii_before);
     for (int language = 0; language < languages; ++language) {
       for (int path = 0; path < paths; ++path) {
-        const Spelling spelling{order == 1, language == 1, path == 1};
+        const Spelling spelling{language == 1, path == 1};
         const auto text = table ? table_text(parts, spelling) : blob_queue_text(parts, spelling);
         if (signature_matches(account, text, signature)) return true;
       }
@@ -247,7 +256,8 @@ Result<void> check_date(const Headers& headers, Time now, const Policy& policy) 
   if (*sent < now - kMaxSkew || *sent > now + kMaxSkew) {
     return fail(authentication_failed(
         "The date of the request differs from the server's clock by more than 15 minutes. Set the client's clock; "
-        "the server's time is " + to_rfc1123(now) + "."));
+        "the server's time is " +
+        to_rfc1123(now) + "."));
   }
   return {};
 }

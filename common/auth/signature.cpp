@@ -37,8 +37,8 @@ Context make_context(const std::string& key) {
   if (algorithm == nullptr) return nullptr;
   Context context(EVP_MAC_CTX_new(algorithm));
   std::string digest = "SHA256";
-  const std::array<OSSL_PARAM, 2> parameters{
-      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0), OSSL_PARAM_construct_end()};
+  const std::array<OSSL_PARAM, 2> parameters{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+                                             OSSL_PARAM_construct_end()};
   const auto* bytes = reinterpret_cast<const unsigned char*>(key.data());
   if (!context || EVP_MAC_init(context.get(), bytes, key.size(), parameters.data()) != 1) return nullptr;
   return context;

@@ -190,10 +190,13 @@ void declare(CLI::App& app, const std::vector<Setting>& settings, CommandLine& l
     bool is_bool = std::holds_alternative<bool*>(setting.value);
     auto meaning = setting.meaning + " [" + setting.variable() + "]";
     auto* option = app.add_option(setting.option(), line.values[i], meaning);
-    // "--flag" alone means true.
-    if (is_bool) option->expected(0, 1);
-    option->type_name(setting.allowed_text());
-    option->default_str(setting.secret ? "" : setting.default_text);
+    option->type_name(setting.allowed_text() + (is_bool ? " [" + setting.default_text + "]" : ""));
+    if (is_bool) {
+      // "--flag" alone means true; CLI11 would take a default_str for the missing value.
+      option->expected(0, 1);
+    } else {
+      option->default_str(setting.secret ? "" : setting.default_text);
+    }
     line.options.push_back(option);
   }
 }

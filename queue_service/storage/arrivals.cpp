@@ -35,6 +35,17 @@ void Arrivals::changed(const std::string& account, const std::string& queue) {
   if (auto gate = find(account, queue)) gate->changed();
 }
 
+void Arrivals::changed_everywhere() {
+  std::vector<std::shared_ptr<Gate>> open_gates;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [name, slot] : gates_) {
+      if (auto gate = slot.lock()) open_gates.push_back(std::move(gate));
+    }
+  }
+  for (auto& gate : open_gates) gate->changed();
+}
+
 struct Arrivals::Gate::Waiter {
   std::function<void(bool)> resume;  // empty once used
   std::shared_ptr<Timer> timeout;

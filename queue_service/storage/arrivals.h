@@ -24,6 +24,7 @@ class Arrivals {
   void will_come(const std::string& account, const std::string& queue, Time due);
   /// Everybody has to look again.
   void changed(const std::string& account, const std::string& queue);
+  void changed_everywhere();
 
  private:
   std::shared_ptr<Gate> find(const std::string& account, const std::string& queue);

@@ -70,7 +70,8 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   Look look;
   look.generation = record->generation;
   const auto now = clock.now();
-  if (figures->messages == 0) {
+  look.empty = figures->messages == 0;
+  if (look.empty) {
     look.worth_tidying = hints.is_behind(record->generation, now);
     return look;
   }
@@ -102,6 +103,32 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   auto status = cursor->status();
   if (!status) return fail(std::move(status.error()));
   return due;
+}
+
+Result<std::vector<Message>> QueueService::Core::visible(std::string_view account, std::string_view queue,
+                                                         std::uint32_t count) {
+  const auto snapshot = engine.snapshot();
+  std::vector<Message> messages;
+  auto record = require_queue(*snapshot, account, queue);
+  if (!record) return fail(std::move(record.error()));
+  auto figures = read_figures(*snapshot, record->generation);
+  if (!figures) return fail(std::move(figures.error()));
+  const auto now = clock.now();
+  const auto range = keys::messages(record->generation, hints.front(record->generation),
+                                    std::max(now, figures->last_immediate));
+  const auto cursor = snapshot->scan(range);
+  for (; cursor->valid() && messages.size() < count; cursor->next()) {
+    const auto place = keys::message_place(cursor->key());
+    auto found = decode_message(cursor->value());
+    if (!place || !found) return fail(ErrorCode::kCorruption);
+    const bool visible = found->immediate || place->visible_at <= now;
+    if (!visible || found->message.expires <= now) continue;
+    found->message.next_visible = place->visible_at;
+    messages.push_back(std::move(found->message));
+  }
+  auto status = cursor->status();
+  if (!status) return fail(std::move(status.error()));
+  return messages;
 }
 
 }  // namespace tidemark::queue_service

@@ -15,6 +15,7 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   Random& random;
   FrontHints hints;
   Arrivals arrivals;
+  std::atomic<bool> stopping{false};
 
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
   /// Runs the body; once it is committed, wakes those whom its effects concern and starts collection if need be.
@@ -26,8 +27,10 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
     std::uint64_t generation = 0;
     bool something = false;  // visible, or expired and in the way
     bool worth_tidying = false;
+    bool empty = false;  // not even delayed messages
   };
   Result<Look> look(std::string_view account, std::string_view queue);
+  Result<std::vector<Message>> visible(std::string_view account, std::string_view queue, std::uint32_t count);
   /// When the first message that is not visible yet will be.
   Result<std::optional<Time>> first_due(std::uint64_t generation);
 };

@@ -106,6 +106,8 @@ class QueueService {
   Task<Result<void>> redrive(std::string account, std::string queue, std::string id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation);
 
+  /// Receivers that wait return with nothing, now and later.
+  void begin_shutdown();
   /// Removes the messages of cleared and deleted queues; run once at start, and by itself after each such operation.
   Task<void> collect_garbage();
 

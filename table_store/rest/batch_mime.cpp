@@ -150,10 +150,7 @@ Result<void> read_outer_part(std::string_view text, Batch& batch) {
   if (!headers) return fail(std::move(headers.error()));
   auto type = find_header(*headers, "content-type");
   if (auto boundary = type ? multipart_boundary(*type) : std::nullopt) {
-    if (!batch.changes.empty()) {
-      batch.second_change_set = true;
-      return {};
-    }
+    if (!batch.changes.empty()) return malformed("only one change set is allowed");
     return read_change_set(inside, *boundary, batch);
   }
   auto part = parse_http_part(text);

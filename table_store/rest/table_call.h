@@ -27,12 +27,13 @@ struct Call {
   TableService& service;
   Clock& clock;
   Random& random;
-  auth::Resource resource;
-  auth::Identity identity;
-  TableUrl url;
-  QueryParameters parameters;
-  std::string_view method;  // after X-HTTP-Method
-  std::string base;         // "http://host/account"
+  auth::Resource resource = {};
+  auth::Identity identity = {};
+  bool authenticated = false;
+  TableUrl url = {};
+  QueryParameters parameters = {};
+  std::string_view method = {};  // after X-HTTP-Method
+  std::string base = {};         // "http://host/account"
   MetadataLevel level = MetadataLevel::kMinimal;
 
   [[nodiscard]] const std::string& account() const { return resource.account; }

@@ -30,8 +30,7 @@ TEST(Access, AKeyMayDoEverythingAndNobodyNothing) {
 
 TEST(Access, AnAccountTokenNeedsTheResourceTypeAndALetter) {
   EXPECT_TRUE(authorize(account_sas("r", "o"), kRead, "t").has_value());
-  EXPECT_TRUE(authorize(account_sas("r", "sc"), kRead, "t")
-                  .failed_with(ErrorCode::kAuthorizationResourceTypeMismatch));
+  EXPECT_TRUE(authorize(account_sas("r", "sc"), kRead, "t").failed_with(ErrorCode::kAuthorizationResourceTypeMismatch));
   EXPECT_TRUE(authorize(account_sas("wl", "o"), kRead, "t").failed_with(ErrorCode::kAuthorizationPermissionMismatch));
   const Need create{.type = ResourceType::kContainer, .any_of = "cw"};
   EXPECT_TRUE(authorize(account_sas("w", "c"), create, "t").has_value());

@@ -48,8 +48,9 @@ TEST(Resource, ASecondaryHostDoesNotRewriteThePathThatWasSigned) {
   call.path = "/devstoreaccount1-secondary/x";
   call.headers = {{"x-ms-date", kVectorDate}, {"Authorization", ""}};
   const auto sign = [&](const std::string& path) {
-    call.headers.back().second = "SharedKeyLite devstoreaccount1:" +
-                                 signed_with(development_key(), std::string(kVectorDate) + "\n/devstoreaccount1" + path);
+    std::string text = kVectorDate;
+    text.append("\n/devstoreaccount1").append(path);
+    call.headers.back().second = "SharedKeyLite devstoreaccount1:" + signed_with(development_key(), text);
   };
   sign(call.path);
   EXPECT_TRUE(run(call, vector_time()).has_value());

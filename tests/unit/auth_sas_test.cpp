@@ -1,5 +1,4 @@
 #include "common/auth/sas.h"
-
 #include "tests/unit/auth_support.h"
 
 namespace tidemark::auth::testing {
@@ -53,29 +52,35 @@ std::vector<Vector> sas_vectors() {
   const auto queue = Service::kQueue, blob = Service::kBlob, table = Service::kTable;
   const std::string file = "/samplecontainer/dir/my%20file.txt";
   return {
-      {"A1", make(queue, "/any", "sv=2026-04-06&ss=btqf&srt=sco&spr=https%2Chttp&" + kDates +
-                                     "&sp=rwdlacup&sig=p0%2FoxE59POzChLNayrdNWprjLfGbbFTrdUsT1raTXbU%3D")},
-      {"A2", make(blob, file, "sv=2019-12-12&ss=btqf&srt=sco&" + kDates +
-                                  "&sp=rwdlacup&sig=FywRyj5%2BSP%2FNV7YksZny9X7Snc0ifG5EQ60kJUJnUOg%3D")},
-      {"T3", make(table, "/Tables", "sv=2019-02-02&ss=t&srt=sco&" + kDates +
-                                        "&sp=rwdlau&sig=5GOQ%2FKvLXz6PDbAQxXN8rYO9B8vsTje%2BDspjK8A3QNY%3D")},
-      {"T1", make(table, "/SampleTable", "sv=2019-02-02&spr=https%2Chttp&" + kDates +
-                                             "&sp=raud&sig=C0aJGOnwiHR2gV99pwvZtfFJQVvs1gSpDk0x0vnQMgg%3D"
-                                             "&tn=SampleTable&srk=0&spk=a&epk=c&erk=9")},
-      {"T2", make(table, "/SampleTable", "sv=2019-02-02&si=ro&sig=P9XyCnprcqd%2FaS4pRNLvBoykDjk7gqGMmMMulj4Egfc%3D"
-                                         "&tn=SampleTable")},
+      {"A1", make(queue, "/any",
+                  "sv=2026-04-06&ss=btqf&srt=sco&spr=https%2Chttp&" + kDates +
+                      "&sp=rwdlacup&sig=p0%2FoxE59POzChLNayrdNWprjLfGbbFTrdUsT1raTXbU%3D")},
+      {"A2", make(blob, file,
+                  "sv=2019-12-12&ss=btqf&srt=sco&" + kDates +
+                      "&sp=rwdlacup&sig=FywRyj5%2BSP%2FNV7YksZny9X7Snc0ifG5EQ60kJUJnUOg%3D")},
+      {"T3", make(table, "/Tables",
+                  "sv=2019-02-02&ss=t&srt=sco&" + kDates +
+                      "&sp=rwdlau&sig=5GOQ%2FKvLXz6PDbAQxXN8rYO9B8vsTje%2BDspjK8A3QNY%3D")},
+      {"T1", make(table, "/SampleTable",
+                  "sv=2019-02-02&spr=https%2Chttp&" + kDates +
+                      "&sp=raud&sig=C0aJGOnwiHR2gV99pwvZtfFJQVvs1gSpDk0x0vnQMgg%3D"
+                      "&tn=SampleTable&srk=0&spk=a&epk=c&erk=9")},
+      {"T2", make(table, "/SampleTable",
+                  "sv=2019-02-02&si=ro&sig=P9XyCnprcqd%2FaS4pRNLvBoykDjk7gqGMmMMulj4Egfc%3D"
+                  "&tn=SampleTable")},
       {"Q1", make(queue, "/sample-queue/messages",
                   "sv=2026-04-06&spr=https%2Chttp&" + kDates +
                       "&sip=127.0.0.1-127.0.0.9&sp=raup&sig=hBo7PNFEhzL3lnIGR7mjxKYlNckhjAMic5wK%2FiDQXmc%3D")},
-      {"Q2", make(queue, "/sample-queue", "sv=2019-02-02&" + kDates +
-                                              "&sp=raup&sig=YbphYae5ckyayctC92xLQTHOSEtNuCL8S2LCFKeopgE%3D")},
-      {"B1", make(blob, file, "sv=2021-12-02&" + kDates +
-                                  "&sr=b&sp=r&rscd=attachment%3B%20filename%3Dx.html&rsct=text%2Fhtml"
-                                  "&sig=rWliOCXr7pKbyRcyds%2B%2BoYMlyx1p1po%2BKylqS3zYi5w%3D")},
-      {"B2", make(blob, file, "sv=2018-11-09&" + kDates +
-                                  "&sr=c&sp=rl&sig=dgJy6q7FgHiox%2F5UCor5qgSzxXzLBeCCbtl%2FWnDucZo%3D")},
-      {"B3", make(blob, "/samplecontainer", "sv=2015-04-05&" + kDates +
-                                                "&sr=c&sp=rl&sig=JRnDUwC%2FI3hWr%2FJxZD%2Bk7wcMTp1KRJAYCQwmdqFI2lk%3D")},
+      {"Q2", make(queue, "/sample-queue",
+                  "sv=2019-02-02&" + kDates + "&sp=raup&sig=YbphYae5ckyayctC92xLQTHOSEtNuCL8S2LCFKeopgE%3D")},
+      {"B1", make(blob, file,
+                  "sv=2021-12-02&" + kDates +
+                      "&sr=b&sp=r&rscd=attachment%3B%20filename%3Dx.html&rsct=text%2Fhtml"
+                      "&sig=rWliOCXr7pKbyRcyds%2B%2BoYMlyx1p1po%2BKylqS3zYi5w%3D")},
+      {"B2", make(blob, file,
+                  "sv=2018-11-09&" + kDates + "&sr=c&sp=rl&sig=dgJy6q7FgHiox%2F5UCor5qgSzxXzLBeCCbtl%2FWnDucZo%3D")},
+      {"B3", make(blob, "/samplecontainer",
+                  "sv=2015-04-05&" + kDates + "&sr=c&sp=rl&sig=JRnDUwC%2FI3hWr%2FJxZD%2Bk7wcMTp1KRJAYCQwmdqFI2lk%3D")},
   };
 }
 
@@ -243,12 +248,18 @@ TEST(Sas, SignsTheFieldsOfItsVersion) {
   const std::vector<Case> cases{
       {Service::kQueue, "/jobs", {{"sv", "2012-02-12"}}, terms + "/devstoreaccount1/jobs\n\n2012-02-12"},
       {Service::kQueue, "/jobs", {{"sv", "2015-02-21"}}, terms + "/queue/devstoreaccount1/jobs\n\n2015-02-21"},
-      {Service::kTable, "/T", {{"sv", "2013-08-15"}, {"tn", "T"}, {"spk", "a"}},
+      {Service::kTable,
+       "/T",
+       {{"sv", "2013-08-15"}, {"tn", "T"}, {"spk", "a"}},
        terms + "/devstoreaccount1/t\n\n2013-08-15\na\n\n\n"},
       {Service::kBlob, "/c/b", {{"sv", "2012-02-12"}, {"sr", "b"}}, terms + "/devstoreaccount1/c/b\n\n2012-02-12"},
-      {Service::kBlob, "/c/b", {{"sv", "2014-02-14"}, {"sr", "c"}, {"rsct", "a/b"}},
+      {Service::kBlob,
+       "/c/b",
+       {{"sv", "2014-02-14"}, {"sr", "c"}, {"rsct", "a/b"}},
        terms + "/devstoreaccount1/c\n\n2014-02-14\n\n\n\n\na/b"},
-      {Service::kBlob, "/c/b", {{"sv", "2020-12-06"}, {"sr", "b"}, {"ses", "scope"}},
+      {Service::kBlob,
+       "/c/b",
+       {{"sv", "2020-12-06"}, {"sr", "b"}, {"ses", "scope"}},
        terms + "/blob/devstoreaccount1/c/b\n\n\n\n2020-12-06\nb\n\nscope\n\n\n\n\n"},
   };
   for (auto [service, path, fields, text] : cases) {
@@ -283,7 +294,8 @@ TEST(Sas, RefusesRepeatedFieldsControlCharactersAndUnsupportedKinds) {
 
 TEST(Sas, TakesAPlusInTheSignatureAsItIs) {
   auto b1 = sas_vectors()[7].call;
-  for (std::size_t at_plus = 0; (at_plus = b1.query.find("%2B")) != std::string::npos;) b1.query.replace(at_plus, 3, "+");
+  for (std::size_t at_plus = 0; (at_plus = b1.query.find("%2B")) != std::string::npos;)
+    b1.query.replace(at_plus, 3, "+");
   EXPECT_TRUE(run(b1, sas_time()).has_value());
 }
 

@@ -1,5 +1,4 @@
 #include "common/auth/shared_key.h"
-
 #include "tests/unit/auth_support.h"
 
 namespace tidemark::auth::testing {
@@ -49,11 +48,10 @@ std::vector<Vector> shared_key_vectors() {
                   "6XlUlrLozCr06RSQvOfzRL8mq8Aj9z2f/YxXwCCPS+M=", true)},
       {"V4", make(blob, "PUT", container + "/dir/my%20file.txt", "", blob_put({{"If-None-Match", "*"}}),
                   "h+UK7vJ3n6AhE5vTSWdbcY1xGhHt2jNDCg+dtyJwtIM=")},
-      {"V5 list", make(blob, "GET", container,
-                       "restype=container&comp=list&prefix=dir%2F&include=metadata%2Csnapshots", {kVersion},
-                       "g7o5VHG4NC0Lp1Qqr7WgaowJSYE66mJOsiF6Hx8QJdc=")},
-      {"V5 create", make(blob, "PUT", container, "restype=container", {kVersion},
-                         "m0HQxwL1IPT4dRMWMEHdVh6AL+UbkRCm8XznrIgLxeU=")},
+      {"V5 list", make(blob, "GET", container, "restype=container&comp=list&prefix=dir%2F&include=metadata%2Csnapshots",
+                       {kVersion}, "g7o5VHG4NC0Lp1Qqr7WgaowJSYE66mJOsiF6Hx8QJdc=")},
+      {"V5 create",
+       make(blob, "PUT", container, "restype=container", {kVersion}, "m0HQxwL1IPT4dRMWMEHdVh6AL+UbkRCm8XznrIgLxeU=")},
       {"V5 range", make(blob, "GET", container + "/dir/my%20file.txt", "", {kVersion, {"Range", "bytes=0-1"}},
                         "nR71zJu+GJzXT2cwf/eFjhd8qq7pWifFCk6qx5I9LK0=")},
       {"V6", make(blob, "PUT", container + "/m", "", blob_put({{"x-ms-meta-a1", "2"}, {"x-ms-meta-a_b", "1"}}),
@@ -64,8 +62,8 @@ std::vector<Vector> shared_key_vectors() {
                   "y4+YjpWa9p2hSLUPdRNaIBrE0mwOp91eMBmGLPtaGEM=")},
       {"V8", make(table, "PUT", kA + "/SampleTable(PartitionKey='p%201',RowKey='it''s')", "", {},
                   "lPMa/PTIK4tfLW64k+d4GBRESYd2Yzxe1bm53UiTkyc=", true)},
-      {"V9", make(table, "GET", kA + "/SampleTable", "comp=acl", {}, "9LONojwmOMwlvLUqlqvrW3gW9ZJHBoXiVu9OBdyy1Eg=",
-                  true)},
+      {"V9",
+       make(table, "GET", kA + "/SampleTable", "comp=acl", {}, "9LONojwmOMwlvLUqlqvrW3gW9ZJHBoXiVu9OBdyy1Eg=", true)},
       {"V10 queue", at_host(make(queue, "GET", "/sample-queue", "comp=metadata", {kVersion},
                                  "VEghSyktqifOhwsA/etoOPHkowMlg5LTkqT72rk9Yb8="),
                             "devstoreaccount1.queue.localhost:21001")},
@@ -178,7 +176,8 @@ TEST(SharedKey, NeedsADate) {
 
 TEST(SharedKey, MalformedHeadersAreBadRequestsAndBearerIsRefused) {
   auto call = shared_key_vectors().front().call;
-  for (const char* text : {"", "SharedKey", "SharedKey ", "SharedKey x", "Basic abc", "sharedkey a:b", "NotAScheme a:b"}) {
+  for (const char* text :
+       {"", "SharedKey", "SharedKey ", "SharedKey x", "Basic abc", "sharedkey a:b", "NotAScheme a:b"}) {
     authorization_of(call) = text;
     EXPECT_EQ(code_of(run(call, vector_time())), ErrorCode::kInvalidAuthenticationInfo) << text;
   }
@@ -211,7 +210,8 @@ TEST(SharedKey, ToleratesEitherOrderOfEncodingAndLanguage) {
   Call call;
   call.path = "/devstoreaccount1/q";
   call.headers = {{"Content-Encoding", "gzip"}, {"x-ms-date", kVectorDate}, {"Authorization", ""}};
-  const std::string tail = std::string("\n\n\n\n\n\n\n\n\n\nx-ms-date:") + kVectorDate + "\n/devstoreaccount1" + call.path;
+  const std::string tail =
+      std::string("\n\n\n\n\n\n\n\n\n\nx-ms-date:") + kVectorDate + "\n/devstoreaccount1" + call.path;
   for (const char* head : {"GET\ngzip\n", "GET\n\ngzip"}) {
     authorization_of(call) = "SharedKey devstoreaccount1:" + signed_with(development_key(), head + tail);
     EXPECT_EQ(run(call, vector_time()).has_value(), true) << head;
@@ -222,7 +222,7 @@ TEST(SharedKey, JoinsRepeatedHeadersAndParametersAndKeepsEmptyOnes) {
   Call call;
   call.path = "/devstoreaccount1/q";
   call.query = "B=2&a&b=1&c=x%2By+z";
-  call.headers = {{"x-ms-meta-e", ""},  {"x-ms-meta-d", "  1"},   {"X-MS-Meta-D", "2 \r\n\t 3 "},
+  call.headers = {{"x-ms-meta-e", ""},  {"x-ms-meta-d", "  1"},     {"X-MS-Meta-D", "2 \r\n\t 3 "},
                   {"x-ms-meta", "odd"}, {"x-ms-date", kVectorDate}, {"Authorization", ""}};
   const std::string text = std::string("GET\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:") + kVectorDate +
                            "\nx-ms-meta:odd\nx-ms-meta-d:1,2  3\nx-ms-meta-e:\n/devstoreaccount1" + call.path +

@@ -1,0 +1,1 @@
+tidemark_test(rpc_test LABEL unit SOURCES unit/rpc_transport_test.cpp LINK tidemark_rpc)

@@ -1,0 +1,71 @@
+// The yardstick: a bare Beast server that answers every request with 1 KiB and does nothing else. One io_context and one
+// acceptor per core, as the stores have. Usage: bare_server PORT THREADS
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/base/async.h"
+
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+
+asio::awaitable<void> serve(tcp::socket socket) {
+  boost::beast::flat_buffer buffer;
+  http::response<http::string_body> response(http::status::ok, 11);
+  response.body() = std::string(1024, 'x');
+  response.keep_alive(true);
+  response.prepare_payload();
+  for (;;) {
+    http::request<http::string_body> request;
+    auto reading = http::async_read(socket, buffer, request, asio::as_tuple(asio::use_awaitable));
+    auto [read_error, read] = co_await std::move(reading);
+    if (read_error) co_return;
+    auto writing = http::async_write(socket, response, asio::as_tuple(asio::use_awaitable));
+    auto [write_error, written] = co_await std::move(writing);
+    if (write_error) co_return;
+  }
+}
+
+asio::awaitable<void> accept(std::uint16_t port) {
+  auto executor = co_await asio::this_coro::executor;
+  tcp::acceptor acceptor(executor);
+  acceptor.open(tcp::v4());
+  acceptor.set_option(asio::socket_base::reuse_address(true));
+  acceptor.set_option(ReusePort(true));
+  acceptor.bind({asio::ip::address_v4::loopback(), port});
+  acceptor.listen();
+  for (;;) {
+    auto accepting = acceptor.async_accept(asio::use_awaitable);
+    auto socket = co_await std::move(accepting);
+    socket.set_option(tcp::no_delay(true));
+    asio::co_spawn(executor, serve(std::move(socket)), asio::detached);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: bare_server PORT THREADS\n");
+    return 2;
+  }
+  const auto port = static_cast<std::uint16_t>(std::atoi(argv[1]));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < std::atoi(argv[2]); ++i) {
+    threads.emplace_back([port] {
+      asio::io_context io(1);
+      tidemark::spawn(io.get_executor(), accept(port));
+      io.run();
+    });
+  }
+  std::printf("ready bare_server port=%d\n", port);
+  std::fflush(stdout);
+  for (auto& thread : threads) thread.join();
+}

@@ -1,0 +1,8 @@
+// The blob store process: wiring only.
+#include "blob_store/rest/blob_store_app.h"
+
+int main(int argc, char** argv) {
+  const tidemark::service::StoreDescription description{"blob_store", "blob", 10000,
+                                                        "Stores block blobs and speaks the Azure blob protocol."};
+  return tidemark::service::run_store(argc, argv, description, tidemark::blob_store::make_blob_store);
+}

@@ -1,0 +1,79 @@
+// Request bodies: streamed content, and small XML documents.
+#include "blob_store/model/digest.h"
+#include "blob_store/rest/blob_routes.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kReadBytes = 256UL << 10;
+
+Result<void> check_md5(const std::string& expected, const std::string& computed) {
+  if (expected.empty() || expected == computed) return {};
+  auto error = make_error(ErrorCode::kMd5Mismatch);
+  error.fields = {{"UserSpecifiedMd5", expected}, {"ServerCalculatedMd5", computed}};
+  return fail(std::move(error));
+}
+
+Result<void> check_declared(const Call& call, std::uint64_t limit, const std::string& expected_md5) {
+  const auto length = call.request.body->content_length();
+  if (!length && !call.request.header("Transfer-Encoding")) return fail(ErrorCode::kMissingContentLengthHeader);
+  if (length.value_or(0) > limit) return fail(ErrorCode::kRequestBodyTooLarge);
+  if (expected_md5.empty()) return {};
+  const auto raw = base64_decode(expected_md5);
+  if (!raw || raw->size() != 16) return fail(ErrorCode::kInvalidMd5);
+  return {};
+}
+
+Task<Result<ReceivedBody>> stream_body(Call& call, PayloadWriter& writer, std::uint64_t limit,
+                                       std::string expected_md5) {
+  Md5 digest;
+  std::uint64_t size = 0;
+  while (true) {
+    auto reading = call.request.body->read_some(kReadBytes);
+    auto piece = co_await std::move(reading);
+    if (!piece) co_return fail(std::move(piece.error()));
+    if (piece->empty()) break;
+    size += piece->size();
+    if (size > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    digest.update(*piece);
+    auto appending = writer.append(std::move(*piece));
+    auto appended = co_await std::move(appending);
+    if (!appended) co_return fail(std::move(appended.error()));
+  }
+  const auto declared = call.request.body->content_length();
+  if (declared && *declared != size) co_return fail(ErrorCode::kInvalidInput);
+  auto md5 = base64_encode(digest.finish());
+  if (auto matches = check_md5(expected_md5, md5); !matches) co_return fail(std::move(matches.error()));
+  auto finishing = writer.finish();
+  auto payload = co_await std::move(finishing);
+  if (!payload) co_return fail(std::move(payload.error()));
+  co_return ReceivedBody{std::move(*payload), std::move(md5)};
+}
+
+}  // namespace
+
+Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5) {
+  if (auto sane = check_declared(call, limit, expected_md5); !sane) co_return fail(std::move(sane.error()));
+  auto writer = call.service.new_payload();
+  auto streaming = stream_body(call, writer, limit, std::move(expected_md5));
+  auto received = co_await std::move(streaming);
+  if (!received && writer.id() != 0) {
+    auto abandoning = call.service.abandon(writer.id());
+    // If this fails as well, the next start of the store collects it.
+    (void)co_await std::move(abandoning);
+  }
+  co_return received;
+}
+
+Task<Result<std::string>> receive_text(Call& call, std::size_t limit) {
+  auto reading = call.request.body->read_all(limit);
+  auto text = co_await std::move(reading);
+  if (!text) co_return text;
+  if (auto matches = check_md5(call.header("Content-MD5"), base64_encode(md5(*text))); !matches) {
+    co_return fail(std::move(matches.error()));
+  }
+  co_return text;
+}
+
+}  // namespace tidemark::blob_store

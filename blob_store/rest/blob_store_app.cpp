@@ -1,0 +1,138 @@
+#include "blob_store/rest/blob_store_app.h"
+
+#include <spdlog/spdlog.h>
+
+#include "blob_store/rest/blob_routes.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::string_view kNewestVersion = "2026-04-06";
+
+bool is_version(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  return text.find_first_not_of("0123456789-") == std::string_view::npos;
+}
+
+// What every answer carries.
+void add_common_headers(http::Response& response, const http::Request& request) {
+  response.set("x-ms-request-id", request.request_id);
+  const auto version = request.header("x-ms-version").value_or(kNewestVersion);
+  response.set("x-ms-version", std::string(is_version(version) ? version : kNewestVersion));
+  const auto client_id = request.header("x-ms-client-request-id");
+  const auto visible = [](char c) { return c >= 0x20 && c <= 0x7E; };
+  if (client_id && client_id->size() <= 1024 && std::all_of(client_id->begin(), client_id->end(), visible)) {
+    response.set("x-ms-client-request-id", std::string(*client_id));
+  }
+}
+
+class BlobStore : public service::Store {
+ public:
+  explicit BlobStore(service::StoreContext& context)
+      : clock_(context.clock),
+        accounts_(context.accounts),
+        policy_(context.auth_policy),
+        service_(context.engine, context.clock, context.random, context.background) {
+    service_.collector().start();
+  }
+
+  Task<http::Response> serve(http::Request& request) override {
+    auto answering = answer(request);
+    auto answered = co_await std::move(answering);
+    auto response = answered ? std::move(*answered) : render_error(answered.error(), request.request_id);
+    if (!answered && http_status_of(answered.error().code) >= 500) {
+      spdlog::error("request failed request_id={} code={} detail={}", request.request_id,
+                    azure_name_of(answered.error().code), answered.error().detail);
+    }
+    if (request.method == "HEAD" && !answered) response.body.clear();
+    add_common_headers(response, request);
+    co_return response;
+  }
+
+  [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) override {
+    const bool not_modified = error.code == ErrorCode::kNotModified;
+    auto response = not_modified ? empty_response(304)
+                                 : xml_response(blob_store::render_error(error, request_id, clock_.now()));
+    response.status = http_status_of(error.code);
+    const auto code = not_modified ? ErrorCode::kConditionNotMet : error.code;
+    response.set("x-ms-error-code", std::string(azure_name_of(code)));
+    if (error.code == ErrorCode::kInvalidRange && !error.fields.empty()) {
+      response.set("Content-Range", "bytes */" + error.fields.front().second);
+    }
+    return response;
+  }
+
+  rpc::Dispatch internal_face() override { return {}; }
+
+ private:
+  Answer answer(http::Request& request) {
+    auto call = make_call(request);
+    if (!call) co_return fail(std::move(call.error()));
+    Answer (*serve_depth)(Call&) = serve_account;
+    if (!call->container.empty()) serve_depth = call->blob.empty() ? serve_container : serve_blob;
+    auto serving = serve_depth(*call);
+    co_return co_await std::move(serving);
+  }
+
+  // Authenticates before anything else is looked at.
+  Result<Call> make_call(http::Request& request) {
+    const auto host = request.header("Host").value_or("");
+    auto resource = auth::parse_resource(host, request.path, accounts_);
+    if (!resource) return fail(std::move(resource.error()));
+    const auth::SignedRequest signed_request{request.method,         request.path, request.query, &request.headers,
+                                             request.remote_address, host};
+    const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view name,
+                                                  std::string_view id) { return stored_policy(account, name, id); };
+    auto identity = auth::authenticate(auth::Service::kBlob, signed_request, *resource, accounts_, clock_.now(), policy_,
+                                       find_policy);
+    if (!identity) return fail(std::move(identity.error()));
+    if (const auto version = request.header("x-ms-version"); version && !is_version(*version)) {
+      auto error = make_error(ErrorCode::kInvalidHeaderValue);
+      error.fields = {{"HeaderName", "x-ms-version"}, {"HeaderValue", std::string(*version)}};
+      return fail(std::move(error));
+    }
+    if (resource->secondary && request.method != "GET" && request.method != "HEAD") {
+      return fail(ErrorCode::kUnsupportedHttpVerb);
+    }
+    auto query = http::parse_query(request.query);
+    const auto slash = resource->rest.find('/');
+    auto container = percent_decode(resource->rest.substr(0, slash), false);
+    auto blob = slash == std::string_view::npos ? std::optional<std::string>("")
+                                                : percent_decode(resource->rest.substr(slash + 1), false);
+    if (!query || !container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
+    // The URL up to the container, as the client wrote it.
+    const auto root = request.path.substr(0, request.path.size() - resource->rest.size());
+    auto endpoint = "http://" + std::string(host) + std::string(root);
+    if (!endpoint.ends_with('/')) endpoint += '/';
+    return Call{request,          service_,         resource->account, std::move(*container), std::move(*blob),
+                std::move(endpoint), std::move(*query), std::move(*identity)};
+  }
+
+  Result<std::optional<auth::StoredPolicy>> stored_policy(std::string_view account, std::string_view name,
+                                                          std::string_view id) {
+    std::optional<auth::StoredPolicy> none;
+    const auto container =
+        service_.get_container({std::string(account), std::string(name.substr(0, name.find('/')))});
+    if (container.failed_with(ErrorCode::kContainerNotFound)) return none;
+    if (!container) return fail(container.error());
+    for (const auto& policy : container->policies) {
+      if (policy.id != id) continue;
+      return std::optional<auth::StoredPolicy>({policy.id, policy.start, policy.expiry, policy.permission});
+    }
+    return none;
+  }
+
+  Clock& clock_;
+  std::vector<auth::Account> accounts_;
+  auth::Policy policy_;
+  BlobService service_;
+};
+
+}  // namespace
+
+std::unique_ptr<service::Store> make_blob_store(service::StoreContext& context) {
+  return std::make_unique<BlobStore>(context);
+}
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,192 @@
+#include "blob_store/rest/blob_xml.h"
+
+#include <pugixml.hpp>
+#include <set>
+#include <sstream>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kMaxPolicies = 5;
+constexpr std::size_t kMaxCorsRules = 5;
+
+struct Section {
+  const char* name;
+  const char* fresh;  // of a new account
+};
+constexpr Section kSections[] = {
+    {"Logging",
+     "<Logging><Version>1.0</Version><Read>false</Read><Write>false</Write><Delete>false</Delete>"
+     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging>"},
+    {"HourMetrics",
+     "<HourMetrics><Version>1.0</Version><Enabled>false</Enabled>"
+     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></HourMetrics>"},
+    {"MinuteMetrics",
+     "<MinuteMetrics><Version>1.0</Version><Enabled>false</Enabled>"
+     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></MinuteMetrics>"},
+    {"Cors", "<Cors />"},
+    {"DefaultServiceVersion", ""},
+    {"DeleteRetentionPolicy", "<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>"},
+    {"StaticWebsite", "<StaticWebsite><Enabled>false</Enabled></StaticWebsite>"},
+};
+
+Result<void> load(pugi::xml_document& document, const std::string& xml) {
+  if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8)) {
+    return fail(ErrorCode::kInvalidXmlDocument);
+  }
+  return {};
+}
+
+std::string print(const pugi::xml_node& node) {
+  std::ostringstream out;
+  node.print(out, "", pugi::format_raw);
+  return out.str();
+}
+
+std::optional<std::string> child_text(const pugi::xml_node& node, const char* name) {
+  const auto child = node.child(name);
+  if (!child || child.text().empty()) return std::nullopt;
+  return std::string(child.text().get());
+}
+
+}  // namespace
+
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string name_element(std::string_view name) {
+  const bool awkward = std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }) ||
+                       name.find("\xEF\xBF\xBE") != std::string_view::npos ||
+                       name.find("\xEF\xBF\xBF") != std::string_view::npos;
+  if (awkward) return "<Name Encoded=\"true\">" + percent_encode(name) + "</Name>";
+  return element("Name", name);
+}
+
+std::string element(std::string_view name, std::string_view text) {
+  std::string out("<");
+  if (text.empty()) return out.append(name).append(" />");
+  return out.append(name).append(">").append(escape_xml(text)).append("</").append(name).append(">");
+}
+
+std::string metadata_element(const Metadata& metadata) {
+  if (metadata.empty()) return "<Metadata />";
+  std::string out("<Metadata>");
+  for (const auto& [name, value] : metadata) out += element(name, value);
+  return out + "</Metadata>";
+}
+
+Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml) {
+  pugi::xml_document document;
+  if (auto loaded = load(document, xml); !loaded) return fail(std::move(loaded.error()));
+  const auto root = document.child("BlockList");
+  if (!root) return fail(ErrorCode::kInvalidXmlDocument);
+  std::vector<BlockChoice> choices;
+  for (const auto& node : root.children()) {
+    const std::string_view name = node.name();
+    BlockChoice choice;
+    if (name == "Committed") {
+      choice.source = BlockSource::kCommitted;
+    } else if (name == "Uncommitted") {
+      choice.source = BlockSource::kUncommitted;
+    } else if (name != "Latest") {
+      return fail(ErrorCode::kInvalidXmlDocument);
+    }
+    choice.id = node.text().get();
+    if (choices.size() == kMaxBlocksInList) return fail(ErrorCode::kBlockListTooLong);
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+Result<std::vector<AccessPolicy>> parse_access_policies(const std::string& xml) {
+  std::vector<AccessPolicy> policies;
+  if (xml.empty()) return policies;
+  pugi::xml_document document;
+  if (auto loaded = load(document, xml); !loaded) return fail(std::move(loaded.error()));
+  const auto root = document.child("SignedIdentifiers");
+  if (!root) return fail(ErrorCode::kInvalidXmlDocument);
+  std::set<std::string> ids;
+  for (const auto& node : root.children("SignedIdentifier")) {
+    AccessPolicy policy;
+    policy.id = node.child("Id").text().get();
+    const auto terms = node.child("AccessPolicy");
+    policy.start = child_text(terms, "Start");
+    policy.expiry = child_text(terms, "Expiry");
+    policy.permission = child_text(terms, "Permission");
+    if (policy.id.empty() || utf16_length(policy.id) > 64 || policies.size() == kMaxPolicies ||
+        !ids.insert(policy.id).second) {
+      return fail(ErrorCode::kInvalidXmlDocument);
+    }
+    for (const auto* date : {&policy.start, &policy.expiry}) {
+      if (*date && !parse_iso8601(**date)) return fail(ErrorCode::kInvalidXmlNodeValue);
+    }
+    policies.push_back(std::move(policy));
+  }
+  return policies;
+}
+
+std::string render_access_policies(const std::vector<AccessPolicy>& policies) {
+  if (policies.empty()) return "<SignedIdentifiers />";
+  std::string out("<SignedIdentifiers>");
+  for (const auto& policy : policies) {
+    out += "<SignedIdentifier>" + element("Id", policy.id) + "<AccessPolicy>";
+    if (policy.start) out += element("Start", to_iso8601_7digits(parse_iso8601(*policy.start).value_or(Time{})));
+    if (policy.expiry) out += element("Expiry", to_iso8601_7digits(parse_iso8601(*policy.expiry).value_or(Time{})));
+    if (policy.permission) out += element("Permission", *policy.permission);
+    out += "</AccessPolicy></SignedIdentifier>";
+  }
+  return out + "</SignedIdentifiers>";
+}
+
+Result<std::string> merge_service_properties(const std::string& stored, const std::string& update) {
+  pugi::xml_document changed;
+  pugi::xml_document kept;
+  if (auto loaded = load(changed, update); !loaded) return fail(std::move(loaded.error()));
+  if (!stored.empty()) {
+    if (auto loaded = load(kept, stored); !loaded) return fail(ErrorCode::kCorruption);
+  }
+  const auto root = changed.child("StorageServiceProperties");
+  if (!root) return fail(ErrorCode::kInvalidXmlDocument);
+  const auto rules = root.child("Cors").children("CorsRule");
+  if (static_cast<std::size_t>(std::distance(rules.begin(), rules.end())) > kMaxCorsRules) {
+    return fail(ErrorCode::kInvalidXmlDocument);
+  }
+  std::string out("<StorageServiceProperties>");
+  for (const auto& section : kSections) {
+    auto node = root.child(section.name);
+    if (!node) node = kept.child("StorageServiceProperties").child(section.name);
+    out += node ? print(node) : std::string(section.fresh);
+  }
+  return out + "</StorageServiceProperties>";
+}
+
+std::string render_service_properties(const std::string& stored) {
+  if (!stored.empty()) return stored;
+  std::string out("<StorageServiceProperties>");
+  for (const auto& section : kSections) out += section.fresh;
+  return out + "</StorageServiceProperties>";
+}
+
+std::string render_error(const Error& error, const std::string& request_id, Time now) {
+  // 304 and 412 are one error on the wire.
+  const auto code = error.code == ErrorCode::kNotModified ? ErrorCode::kConditionNotMet : error.code;
+  auto out = "<Error>" + element("Code", azure_name_of(code)) +
+             element("Message", error.message + "\nRequestId:" + request_id + "\nTime:" + to_iso8601_7digits(now));
+  for (const auto& [name, value] : error.fields) out += element(name, value);
+  return out + "</Error>";
+}
+
+}  // namespace tidemark::blob_store

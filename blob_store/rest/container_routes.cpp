@@ -1,0 +1,174 @@
+// The operations on containers, and the list of their blobs.
+#include "blob_store/model/names.h"
+#include "blob_store/rest/blob_routes.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kMaxAclBytes = 64UL << 10;
+using auth::ResourceType;
+
+Result<std::string> read_public_access(const Call& call) {
+  auto access = call.header("x-ms-blob-public-access");
+  if (!access.empty() && access != "container" && access != "blob") return fail(ErrorCode::kInvalidHeaderValue);
+  return access;
+}
+
+http::Response version_response(unsigned status, const Version& version) {
+  auto response = empty_response(status);
+  add_version(response, version);
+  return response;
+}
+
+Answer create(Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "cw", {}, false}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto metadata = read_metadata(call);
+  if (!metadata) co_return fail(std::move(metadata.error()));
+  auto access = read_public_access(call);
+  if (!access) co_return fail(std::move(access.error()));
+  auto creating = call.service.create_container(call.container_ref(), std::move(*metadata), std::move(*access));
+  auto version = co_await std::move(creating);
+  if (!version) co_return fail(std::move(version.error()));
+  co_return version_response(201, *version);
+}
+
+Answer remove(Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "d", {}, false}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto removing = call.service.delete_container(call.container_ref(), read_conditions(call));
+  auto done = co_await std::move(removing);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty_response(202);
+}
+
+Result<http::Response> get_properties(const Call& call, bool metadata_only) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "r", {}, false}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  auto container = call.service.get_container(call.container_ref());
+  if (!container) return fail(std::move(container.error()));
+  auto response = version_response(200, container->version);
+  add_metadata(response, container->metadata);
+  if (metadata_only) return response;
+  response.set("x-ms-lease-status", "unlocked");
+  response.set("x-ms-lease-state", "available");
+  if (!container->public_access.empty()) response.set("x-ms-blob-public-access", container->public_access);
+  response.set("x-ms-has-immutability-policy", "false");
+  response.set("x-ms-has-legal-hold", "false");
+  return response;
+}
+
+Answer set_metadata(Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "w", {}, false}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto metadata = read_metadata(call);
+  if (!metadata) co_return fail(std::move(metadata.error()));
+  auto setting =
+      call.service.set_container_metadata(call.container_ref(), std::move(*metadata), read_conditions(call));
+  auto version = co_await std::move(setting);
+  if (!version) co_return fail(std::move(version.error()));
+  co_return version_response(200, *version);
+}
+
+Result<http::Response> get_acl(const Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "", {}, false, false}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  auto container = call.service.get_container(call.container_ref());
+  if (!container) return fail(std::move(container.error()));
+  auto response = xml_response(render_access_policies(container->policies));
+  add_version(response, container->version);
+  if (!container->public_access.empty()) response.set("x-ms-blob-public-access", container->public_access);
+  return response;
+}
+
+Answer set_acl(Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "", {}, false, false}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto access = read_public_access(call);
+  if (!access) co_return fail(std::move(access.error()));
+  auto receiving = receive_text(call, kMaxAclBytes);
+  auto text = co_await std::move(receiving);
+  if (!text) co_return fail(std::move(text.error()));
+  auto policies = parse_access_policies(*text);
+  if (!policies) co_return fail(std::move(policies.error()));
+  auto setting = call.service.set_container_access(call.container_ref(), std::move(*access), std::move(*policies),
+                                                   read_conditions(call));
+  auto version = co_await std::move(setting);
+  if (!version) co_return fail(std::move(version.error()));
+  co_return version_response(200, *version);
+}
+
+std::string blob_element(const ListedBlob& item, bool with_metadata) {
+  if (!item.blob) return "<BlobPrefix>" + name_element(item.name) + "</BlobPrefix>";
+  const auto& blob = *item.blob;
+  const auto& h = blob.headers;
+  auto out = "<Blob>" + name_element(item.name) + "<Properties>" +
+             element("Creation-Time", to_rfc1123(blob.created.time())) +
+             element("Last-Modified", to_rfc1123(blob.version.time())) + element("Etag", blob.version.etag()) +
+             element("Content-Length", std::to_string(blob.size)) + element("Content-Type", h.type) +
+             element("Content-Encoding", h.encoding) + element("Content-Language", h.language) +
+             element("Content-MD5", h.md5) + element("Cache-Control", h.cache_control) +
+             element("Content-Disposition", h.disposition) +
+             "<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
+             "<ServerEncrypted>true</ServerEncrypted></Properties>";
+  if (with_metadata) out += metadata_element(blob.metadata);
+  return out + "</Blob>";
+}
+
+Result<http::Response> list(const Call& call) {
+  if (auto allowed = call.authorize({ResourceType::kContainer, "l"}); !allowed) return fail(std::move(allowed.error()));
+  auto request = read_list_request(call);
+  if (!request) return fail(std::move(request.error()));
+  request->delimiter = call.parameter("delimiter");
+  auto page = call.service.list_blobs(call.container_ref(), *request);
+  if (!page) return fail(std::move(page.error()));
+  auto body = "<EnumerationResults ServiceEndpoint=\"" + escape_xml(call.endpoint) + "\" ContainerName=\"" +
+              escape_xml(call.container) + "\">";
+  for (const auto& [parameter, name] : {std::pair{"prefix", "Prefix"},
+                                        {"marker", "Marker"},
+                                        {"maxresults", "MaxResults"},
+                                        {"delimiter", "Delimiter"}}) {
+    if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);
+  }
+  body += "<Blobs>";
+  for (const auto& item : page->items) body += blob_element(item, includes(call, "metadata"));
+  return xml_response(body + "</Blobs>" + element("NextMarker", write_marker(page->next)) + "</EnumerationResults>");
+}
+
+}  // namespace
+
+Answer serve_container(Call& call) {
+  const auto comp = call.parameter("comp");
+  const auto restype = call.parameter("restype");
+  if (auto named = check_container_name(call.container); !named) co_return fail(std::move(named.error()));
+  if (call.is_read() && restype == "account" && comp == "properties") co_return account_info(call);
+  if (restype != "container") co_return fail(unknown_operation(call));
+  if (call.is_read()) {
+    if (comp.empty()) co_return get_properties(call, false);
+    if (comp == "metadata") co_return get_properties(call, true);
+    if (comp == "acl") co_return get_acl(call);
+    if (comp == "list") co_return list(call);
+  } else if (call.request.method == "PUT" && comp.empty()) {
+    auto task = create(call);
+    co_return co_await std::move(task);
+  } else if (call.request.method == "PUT" && comp == "metadata") {
+    auto task = set_metadata(call);
+    co_return co_await std::move(task);
+  } else if (call.request.method == "PUT" && comp == "acl") {
+    auto task = set_acl(call);
+    co_return co_await std::move(task);
+  } else if (call.request.method == "DELETE" && comp.empty()) {
+    auto task = remove(call);
+    co_return co_await std::move(task);
+  }
+  co_return fail(unknown_operation(call));
+}
+
+}  // namespace tidemark::blob_store

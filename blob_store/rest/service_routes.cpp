@@ -1,0 +1,106 @@
+// The account's operations: list containers, service properties, account information.
+#include "blob_store/rest/blob_routes.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kMaxPropertiesBytes = 64UL << 10;
+
+std::string container_element(const NamedContainer& item, bool with_metadata) {
+  const auto& c = item.container;
+  auto out = "<Container>" + element("Name", item.name) + "<Properties>" +
+             element("Last-Modified", to_rfc1123(c.version.time())) + element("Etag", "\"" + c.version.etag() + "\"") +
+             "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>";
+  if (!c.public_access.empty()) out += element("PublicAccess", c.public_access);
+  out += "<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold></Properties>";
+  if (with_metadata) out += metadata_element(c.metadata);
+  return out + "</Container>";
+}
+
+Result<http::Response> list_containers(const Call& call) {
+  if (auto allowed = call.authorize({auth::ResourceType::kService, "l", {}, false}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  auto request = read_list_request(call);
+  if (!request) return fail(std::move(request.error()));
+  auto page = call.service.list_containers(call.account, *request);
+  if (!page) return fail(std::move(page.error()));
+  auto body = "<EnumerationResults ServiceEndpoint=\"" + escape_xml(call.endpoint) + "\">";
+  for (const auto& [parameter, name] : {std::pair{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}}) {
+    if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);
+  }
+  body += "<Containers>";
+  for (const auto& item : page->items) body += container_element(item, includes(call, "metadata"));
+  return xml_response(body + "</Containers>" + element("NextMarker", write_marker(page->next)) + "</EnumerationResults>");
+}
+
+Answer set_properties(Call& call) {
+  if (auto allowed = call.authorize({auth::ResourceType::kService, "w", {}, false}); !allowed) {
+    co_return fail(std::move(allowed.error()));
+  }
+  auto receiving = receive_text(call, kMaxPropertiesBytes);
+  auto text = co_await std::move(receiving);
+  if (!text) co_return fail(std::move(text.error()));
+  std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
+    return merge_service_properties(stored, *text);
+  };
+  auto setting = call.service.set_service_properties(call.account, std::move(change));
+  auto done = co_await std::move(setting);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty_response(202);
+}
+
+Result<http::Response> get_properties(const Call& call) {
+  if (auto allowed = call.authorize({auth::ResourceType::kService, "r", {}, false}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  auto stored = call.service.get_service_properties(call.account);
+  if (!stored) return fail(std::move(stored.error()));
+  return xml_response(render_service_properties(*stored));
+}
+
+}  // namespace
+
+Result<http::Response> account_info(const Call& call) {
+  const auto type = call.container.empty() ? auth::ResourceType::kService
+                    : call.blob.empty()    ? auth::ResourceType::kContainer
+                                           : auth::ResourceType::kObject;
+  if (auto allowed = call.authorize({type, "rwdlacup"}); !allowed) return fail(std::move(allowed.error()));
+  auto response = empty_response(200);
+  response.set("x-ms-sku-name", "Standard_LRS");
+  response.set("x-ms-account-kind", "StorageV2");
+  response.set("x-ms-is-hns-enabled", "false");
+  return response;
+}
+
+Error unknown_operation(const Call& call) {
+  static constexpr std::string_view kKnown[] = {
+      "stats", "userdelegationkey", "batch", "blobs", "lease", "undelete", "rename", "page", "pagelist", "appendblock",
+      "seal", "tags", "tier", "snapshot", "expiry", "immutabilityPolicies", "legalhold", "incrementalcopy", "copy",
+      "query", "list", "properties", "metadata", "acl", "block", "blocklist"};
+  const auto comp = call.parameter("comp");
+  if (comp.empty()) return make_error(ErrorCode::kUnsupportedHttpVerb);
+  if (std::find(std::begin(kKnown), std::end(kKnown), comp) != std::end(kKnown)) {
+    return make_error(ErrorCode::kNotImplemented);
+  }
+  auto error = make_error(ErrorCode::kInvalidQueryParameterValue);
+  error.fields = {{"QueryParameterName", "comp"}, {"QueryParameterValue", comp}};
+  return error;
+}
+
+Answer serve_account(Call& call) {
+  const auto comp = call.parameter("comp");
+  const auto restype = call.parameter("restype");
+  if (call.is_read() && comp == "list") co_return list_containers(call);
+  if (call.is_read() && comp == "properties" && restype == "account") co_return account_info(call);
+  if (comp == "properties" && restype == "service") {
+    if (call.is_read()) co_return get_properties(call);
+    if (call.request.method == "PUT") {
+      auto setting = set_properties(call);
+      co_return co_await std::move(setting);
+    }
+  }
+  co_return fail(unknown_operation(call));
+}
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,20 @@
+// Reading records out of a snapshot or a transaction. Errors: kContainerNotFound, kBlobNotFound, kCorruption.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "blob_store/model/block_list.h"
+#include "common/kv/engine.h"
+
+namespace tidemark::blob_store {
+
+Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref);
+Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
+Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
+Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
+/// Erases every staged block of the blob.
+Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+                          const StagedBlocks& staged);
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,123 @@
+#include "blob_store/storage/blob_service.h"
+
+#include "blob_store/model/names.h"
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_lookup.h"
+#include "blob_store/storage/blob_records.h"
+
+namespace tidemark::blob_store {
+
+BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
+    : engine_(engine), clock_(clock), collector_(engine, std::move(background)) {}
+
+// Rises even if the clock does not.
+Result<Version> BlobService::next_version(kv::Transaction& txn) const {
+  auto stored = txn.get(keys::kLastVersion);
+  if (!stored) return fail(std::move(stored.error()));
+  auto version = Version::at(clock_.now());
+  if (*stored) {
+    auto last = records::decode_number(**stored);
+    if (!last) return fail(std::move(last.error()));
+    version.ticks = std::max(version.ticks, *last + 1);
+  }
+  txn.put(keys::kLastVersion, records::encode_number(version.ticks));
+  return version;
+}
+
+Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
+  Container container;
+  container.metadata = std::move(metadata);
+  container.public_access = std::move(public_access);
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto existing = find_container(txn, ref);
+    if (existing) return fail(ErrorCode::kContainerAlreadyExists);
+    if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
+    auto generation = take_id(txn);
+    if (!generation) return fail(std::move(generation.error()));
+    auto version = next_version(txn);
+    if (!version) return fail(std::move(version.error()));
+    container.generation = *generation;
+    container.version = *version;
+    txn.put(keys::container(ref.account, ref.name), records::encode(container));
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return container.version;
+}
+
+Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto container = find_container(txn, ref);
+    if (!container) return fail(std::move(container.error()));
+    if (auto met = check_write(conditions, &container->version, false); !met) return met;
+    txn.erase(keys::container(ref.account, ref.name));
+    txn.put(keys::dead_generation(container->generation), "");
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (done) collector_.kick();
+  co_return done;
+}
+
+Result<Container> BlobService::get_container(const ContainerRef& ref) const {
+  return find_container(*engine_.snapshot(), ref);
+}
+
+Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions conditions,
+                                                    std::function<void(Container&)> change) {
+  Version version;
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto container = find_container(txn, ref);
+    if (!container) return fail(std::move(container.error()));
+    if (auto met = check_write(conditions, &container->version, false); !met) return met;
+    auto next = next_version(txn);
+    if (!next) return fail(std::move(next.error()));
+    container->version = version = *next;
+    change(*container);
+    txn.put(keys::container(ref.account, ref.name), records::encode(*container));
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return version;
+}
+
+Task<Result<Version>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
+  std::function<void(Container&)> change = [metadata](Container& container) { container.metadata = metadata; };
+  return change_container(std::move(ref), std::move(conditions), std::move(change));
+}
+
+Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
+                                                        std::vector<AccessPolicy> policies, Conditions conditions) {
+  std::function<void(Container&)> change = [public_access, policies](Container& container) {
+    container.public_access = public_access;
+    container.policies = policies;
+  };
+  return change_container(std::move(ref), std::move(conditions), std::move(change));
+}
+
+Result<std::string> BlobService::get_service_properties(const std::string& account) const {
+  auto stored = engine_.snapshot()->get(keys::service(account));
+  if (!stored) return fail(std::move(stored.error()));
+  return std::move(*stored).value_or("");
+}
+
+Task<Result<void>> BlobService::set_service_properties(
+    std::string account, std::function<Result<std::string>(const std::string&)> change) {
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto stored = txn.get(keys::service(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(stored->value_or(""));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(keys::service(account), *changed);
+    return {};
+  };
+  auto task = engine_.transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+}  // namespace tidemark::blob_store

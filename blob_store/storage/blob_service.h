@@ -1,0 +1,107 @@
+// The blob store's operations over an ordered key-value engine. Every change is one transaction that checks its
+// conditions, writes metadata and moves payloads between pending, live and dead (storage/blob_keys.h); content is
+// durable before that. Thread safe; reads run on the caller's thread. Errors carry the protocol's codes; a failed
+// operation changes nothing.
+#pragma once
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "blob_store/model/block_list.h"
+#include "blob_store/model/conditions.h"
+#include "blob_store/storage/collector.h"
+#include "blob_store/storage/payload.h"
+#include "common/base/random.h"
+#include "common/kv/engine.h"
+
+namespace tidemark::blob_store {
+
+struct ListRequest {
+  std::string prefix, delimiter;
+  std::string from;  // name of the first item
+  std::size_t limit = 5000;
+};
+template <class Item>
+struct ListPage {
+  std::vector<Item> items;
+  std::string next;  // `from` of the next page; empty: this was the last
+};
+struct NamedContainer {
+  std::string name;
+  Container container;
+};
+struct ListedBlob {
+  std::string name;
+  std::optional<Blob> blob;  // absent: a common prefix
+};
+
+struct OpenedBlob {
+  Blob blob;
+  std::vector<Extent> extents;
+  std::shared_ptr<const kv::Reader> snapshot;
+};
+struct BlockLists {
+  std::optional<Blob> blob;  // absent: only staged blocks
+  std::vector<Extent> committed;
+  StagedBlocks staged;
+};
+struct NewContent {
+  ContentHeaders headers;
+  Metadata metadata;
+};
+
+class BlobService {
+ public:
+  /// `random` is part of the seam for future ids; the store's own ids come from its counter.
+  BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background);
+
+  Task<Result<Version>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
+  Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
+  Result<Container> get_container(const ContainerRef& ref) const;
+  Task<Result<Version>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
+  Task<Result<Version>> set_container_access(ContainerRef ref, std::string public_access,
+                                             std::vector<AccessPolicy> policies, Conditions conditions);
+  Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
+
+  /// Content is streamed into a writer, then published by one of the three calls after it. Whoever got an error
+  /// anywhere calls abandon() with its id, unless that is 0.
+  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
+  Task<Result<void>> abandon(std::uint64_t payload);
+  Task<Result<Version>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
+  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload);
+  Task<Result<Version>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
+                                       Conditions conditions);
+
+  Result<BlockLists> get_block_lists(const BlobRef& ref) const;
+  /// Properties alone; does not read the extents.
+  Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
+  Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
+  Task<Result<Version>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
+  Task<Result<Version>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
+  Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
+  Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
+
+  /// Whatever text was stored last; empty if none.
+  Result<std::string> get_service_properties(const std::string& account) const;
+  /// `change` makes the new text of the old one; it runs inside the transaction.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
+
+  [[nodiscard]] Collector& collector() { return collector_; }
+
+ private:
+  Result<Version> next_version(kv::Transaction& txn) const;
+  Task<Result<Version>> change_container(ContainerRef ref, Conditions conditions,
+                                         std::function<void(Container&)> change);
+  Task<Result<Version>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
+  Result<void> store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+                          const std::optional<Blob>& old, Blob& blob, const std::vector<Extent>& extents) const;
+
+  kv::Engine& engine_;
+  Clock& clock_;
+  Collector collector_;
+};
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,192 @@
+#include "queue_service/internal/queue_client.h"
+
+#include "queue_service/internal/queue_messages.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+constexpr Duration kDeadline = std::chrono::seconds(10);
+
+Error malformed() {
+  auto error = make_error(ErrorCode::kInternalError);
+  error.detail = "malformed reply of the queue service";
+  return error;
+}
+
+/// A request is the account, the queue, and what the method needs.
+class RequestWriter {
+ public:
+  RequestWriter(const std::string& account, const std::string& queue) : out_(bytes_) {
+    out_.string(account);
+    out_.string(queue);
+  }
+  RequestWriter(const RequestWriter&) = delete;
+  RequestWriter& operator=(const RequestWriter&) = delete;
+  ByteWriter& out() { return out_; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+  ByteWriter out_;
+};
+
+Result<void> expect_nothing(Result<std::string> reply) {
+  if (!reply) return fail(std::move(reply.error()));
+  return {};
+}
+
+Result<std::optional<Message>> expect_message(Result<std::string> reply) {
+  if (!reply) return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  std::optional<Message> message;
+  if (in.boolean()) message = wire::read_message(in);
+  if (!in.finished()) return fail(malformed());
+  return message;
+}
+
+void write_lease(RequestWriter& request, const Lease& lease) {
+  request.out().string(lease.message_id);
+  request.out().varint(lease.epoch);
+}
+
+}  // namespace
+
+Task<Result<std::string>> QueueClient::call(std::string method, std::string payload, Duration deadline) {
+  return transport_.call(std::move(method), std::move(payload), deadline);
+}
+
+Task<Result<void>> QueueClient::ensure_queue(std::string queue) {
+  RequestWriter request(account_, queue);
+  auto task = call("queue.ensure", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string prefix) {
+  std::vector<std::string> names;
+  std::string from;
+  do {
+    RequestWriter request(account_, prefix);
+    request.out().string(from);
+    auto task = call("queue.list_queues", request.take(), kDeadline);
+    auto reply = co_await std::move(task);
+    if (!reply) co_return fail(std::move(reply.error()));
+    ByteReader in(*reply);
+    for (auto n = in.varint(); n > 0 && in.ok(); --n) names.emplace_back(in.string());
+    from = in.string();
+    if (!in.finished()) co_return fail(malformed());
+  } while (!from.empty());
+  co_return names;
+}
+
+Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
+  RequestWriter request(account_, queue);
+  request.out().string(text);
+  wire::write(request.out(), visibility_delay);
+  auto task = call("queue.put", request.take(), kDeadline);
+  co_return co_await std::move(task);
+}
+
+Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
+  RequestWriter request(account_, queue);
+  wire::write(request.out(), visibility);
+  wire::write(request.out(), wait);
+  auto task = call("queue.receive", request.take(), wait + kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_message(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation) {
+  RequestWriter request(account_, lease.queue);
+  write_lease(request, lease);
+  wire::write(request.out(), visibility);
+  wire::write(request.out(), annotation);
+  auto task = call("queue.renew", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::complete(Lease lease) {
+  RequestWriter request(account_, lease.queue);
+  write_lease(request, lease);
+  auto task = call("queue.complete", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {
+  RequestWriter request(account_, lease.queue);
+  write_lease(request, lease);
+  wire::write(request.out(), delay);
+  request.out().string(annotation);
+  request.out().boolean(count_attempt);
+  auto task = call("queue.release", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation) {
+  RequestWriter request(account_, lease.queue);
+  write_lease(request, lease);
+  request.out().string(to_queue);
+  request.out().string(annotation);
+  auto task = call("queue.move", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<MessagePage>> QueueClient::list(std::string queue, std::uint32_t limit, std::string continuation) {
+  RequestWriter request(account_, queue);
+  request.out().varint(limit);
+  request.out().string(continuation);
+  auto task = call("queue.list", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  MessagePage page;
+  for (auto n = in.varint(); n > 0 && in.ok(); --n) page.messages.push_back(wire::read_message(in));
+  page.continuation = in.string();
+  if (!in.finished()) co_return fail(malformed());
+  co_return page;
+}
+
+Task<Result<std::optional<Message>>> QueueClient::find(std::string queue, std::string message_id) {
+  RequestWriter request(account_, queue);
+  request.out().string(message_id);
+  auto task = call("queue.find", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_message(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::remove(std::string queue, std::string message_id) {
+  RequestWriter request(account_, queue);
+  request.out().string(message_id);
+  auto task = call("queue.remove", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_id, std::string to_queue,
+                                        std::optional<std::string> text, std::string annotation) {
+  RequestWriter request(account_, queue);
+  request.out().string(message_id);
+  request.out().string(to_queue);
+  wire::write(request.out(), text);
+  request.out().string(annotation);
+  auto task = call("queue.redrive", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<QueueFigures>> QueueClient::figures(std::string queue) {
+  RequestWriter request(account_, queue);
+  auto task = call("queue.figures", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  QueueFigures figures{in.varint()};
+  if (!in.finished()) co_return fail(malformed());
+  co_return figures;
+}
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,176 @@
+// Operations on the account and on queues.
+#include "queue_service/rest/queue_operations.h"
+
+#include "common/base/encoding.h"
+#include "queue_service/rest/queue_xml.h"
+#include "queue_service/rest/service_properties.h"
+
+namespace tidemark::queue_service::rest::operations {
+namespace {
+
+http::Response empty(unsigned status) {
+  http::Response response;
+  response.status = status;
+  return response;
+}
+
+http::Response xml(std::string body) {
+  http::Response response;
+  response.set("Content-Type", "application/xml");
+  response.set("Cache-Control", "no-cache");
+  response.body = std::move(body);
+  return response;
+}
+
+Metadata metadata_of(const http::Request& request) {
+  constexpr std::string_view kPrefix = "x-ms-meta-";
+  Metadata metadata;
+  for (const auto& [name, value] : request.headers) {
+    if (name.size() >= kPrefix.size() && iequals_ascii(name.substr(0, kPrefix.size()), kPrefix)) {
+      metadata.emplace_back(name.substr(kPrefix.size()), value);
+    }
+  }
+  return metadata;
+}
+
+Task<Result<std::string>> read_body(OperationContext context) {
+  auto task = context.request.http->body->read_all(kMaxBodyBytes);
+  auto body = co_await std::move(task);
+  if (body.failed_with(ErrorCode::kRequestBodyTooLarge)) {
+    body.error().fields.assign(1, {"MaxLimit", std::to_string(kMaxBodyBytes)});
+  }
+  co_return body;
+}
+
+std::string endpoint_of(const QueueRequest& request) {
+  const auto host = request.http->header("host").value_or("");
+  std::string url = "http://" + std::string(host) + "/";
+  if (request.http->path.substr(1).starts_with(request.account)) url += request.account + "/";
+  return url;
+}
+
+}  // namespace
+
+Task<Answer> list_queues(OperationContext context) {
+  const auto& request = context.request;
+  auto limit = request.number("maxresults", 1, INT32_MAX);
+  if (!limit) co_return fail(std::move(limit.error()));
+  const auto prefix = request.parameter("prefix").value_or("");
+  auto from = request.parameter("marker").value_or("");
+  const std::string marker_prefix = "/" + request.account + "/";
+  if (!from.empty() && !from.starts_with(marker_prefix)) co_return fail(ErrorCode::kInvalidMarker);
+  if (!from.empty()) from.remove_prefix(marker_prefix.size());
+  const bool with_metadata = request.parameter_is("include", "metadata");
+  const auto count = std::min<std::int64_t>(limit->value_or(kMaxQueuesPerPage), kMaxQueuesPerPage);
+  auto page = context.service.list_queues(request.account, prefix, from, static_cast<std::uint32_t>(count));
+  if (!page) co_return fail(std::move(page.error()));
+
+  std::string out(kXmlDeclaration);
+  out += "<EnumerationResults ServiceEndpoint=\"";
+  append_escaped(out, endpoint_of(request));
+  out += "\">";
+  for (const auto& [name, element] : {std::pair{"prefix", "Prefix"}, std::pair{"marker", "Marker"},
+                                      std::pair{"maxresults", "MaxResults"}}) {
+    const auto value = request.parameter(name);
+    if (value && !is_xml_text(*value)) co_return fail(invalid_parameter(name, "", "Not valid text."));
+    if (value) append_element(out, element, *value);
+  }
+  out += "<Queues>";
+  for (const auto& queue : page->queues) {
+    out += "<Queue>";
+    append_element(out, "Name", queue.name);
+    if (with_metadata) {
+      out += "<Metadata>";
+      for (const auto& [name, value] : queue.metadata) append_element(out, name, value);
+      out += "</Metadata>";
+    }
+    out += "</Queue>";
+  }
+  out += "</Queues>";
+  append_element(out, "NextMarker", page->next ? marker_prefix + *page->next : "");
+  co_return xml(out + "</EnumerationResults>");
+}
+
+Task<Answer> get_service_properties(OperationContext context) {
+  auto stored = context.service.get_service_properties(context.request.account);
+  if (!stored) co_return fail(std::move(stored.error()));
+  co_return xml(stored->empty() ? default_service_properties() : std::move(*stored));
+}
+
+Task<Answer> set_service_properties(OperationContext context) {
+  auto reading = read_body(context);
+  auto body = co_await std::move(reading);
+  if (!body) co_return fail(std::move(body.error()));
+  auto stored = context.service.get_service_properties(context.request.account);
+  if (!stored) co_return fail(std::move(stored.error()));
+  auto merged = merge_service_properties(*stored, *body);
+  if (!merged) co_return fail(std::move(merged.error()));
+  auto task = context.service.set_service_properties(context.request.account, std::move(*merged));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty(202);
+}
+
+Task<Answer> get_stats(OperationContext context) {
+  if (!context.request.secondary) {
+    co_return fail(invalid_parameter("comp", "stats", "Statistics are served by the secondary endpoint only."));
+  }
+  std::string out(kXmlDeclaration);
+  out += "<StorageServiceStats><GeoReplication><Status>live</Status>";
+  append_element(out, "LastSyncTime", to_rfc1123(context.clock.now()));
+  co_return xml(out + "</GeoReplication></StorageServiceStats>");
+}
+
+Task<Answer> create_queue(OperationContext context) {
+  auto task = context.service.create_queue(context.request.account, context.request.queue,
+                                           metadata_of(*context.request.http));
+  auto outcome = co_await std::move(task);
+  if (!outcome) co_return fail(std::move(outcome.error()));
+  co_return empty(*outcome == CreateOutcome::kCreated ? 201 : 204);
+}
+
+Task<Answer> delete_queue(OperationContext context) {
+  auto task = context.service.delete_queue(context.request.account, context.request.queue);
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty(204);
+}
+
+Task<Answer> get_metadata(OperationContext context) {
+  auto task = context.service.get_properties(context.request.account, context.request.queue);
+  auto properties = co_await std::move(task);
+  if (!properties) co_return fail(std::move(properties.error()));
+  auto response = empty(200);
+  response.set("Cache-Control", "no-cache");
+  response.set("x-ms-approximate-messages-count", std::to_string(properties->messages));
+  for (auto& [name, value] : properties->metadata) response.set("x-ms-meta-" + name, std::move(value));
+  co_return response;
+}
+
+Task<Answer> set_metadata(OperationContext context) {
+  auto task = context.service.set_metadata(context.request.account, context.request.queue,
+                                           metadata_of(*context.request.http));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty(204);
+}
+
+Task<Answer> get_acl(OperationContext context) {
+  auto acl = context.service.get_acl(context.request.account, context.request.queue);
+  if (!acl) co_return fail(std::move(acl.error()));
+  co_return xml(render_acl(*acl));
+}
+
+Task<Answer> set_acl(OperationContext context) {
+  auto reading = read_body(context);
+  auto body = co_await std::move(reading);
+  if (!body) co_return fail(std::move(body.error()));
+  auto acl = read_acl(*body);
+  if (!acl) co_return fail(std::move(acl.error()));
+  auto task = context.service.set_acl(context.request.account, context.request.queue, std::move(*acl));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return empty(204);
+}
+
+}  // namespace tidemark::queue_service::rest::operations

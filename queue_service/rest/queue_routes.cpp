@@ -1,0 +1,161 @@
+#include "queue_service/rest/queue_routes.h"
+
+#include "common/base/encoding.h"
+#include "queue_service/rest/queue_operations.h"
+#include "queue_service/rest/queue_xml.h"
+
+namespace tidemark::queue_service::rest {
+namespace {
+
+using auth::ResourceType;
+
+constexpr auth::Need kAclNeed{ResourceType::kContainer, "", "", false, false};
+
+auth::Need account_need(ResourceType type, std::string_view any_of) { return {type, any_of, "", false, true}; }
+auth::Need queue_need(ResourceType type, std::string_view any_of) { return {type, any_of, "", true, true}; }
+
+Result<Operation> find_account_operation(const QueueRequest& request, std::string_view method) {
+  using namespace operations;
+  const bool reads = method == "GET" || method == "HEAD";
+  if (request.parameter_is("comp", "list") && reads) {
+    return Operation{account_need(ResourceType::kService, "l"), list_queues};
+  }
+  if (request.parameter_is("restype", "service")) {
+    if (request.parameter_is("comp", "properties") && reads) {
+      return Operation{account_need(ResourceType::kService, "r"), get_service_properties};
+    }
+    if (request.parameter_is("comp", "properties") && method == "PUT") {
+      return Operation{account_need(ResourceType::kService, "w"), set_service_properties};
+    }
+    if (request.parameter_is("comp", "stats") && reads) {
+      return Operation{account_need(ResourceType::kService, "r"), get_stats};
+    }
+  }
+  if (!reads && method != "PUT") return fail(ErrorCode::kUnsupportedHttpVerb);
+  return fail(invalid_parameter("comp", request.parameter("comp").value_or(""), "No such operation on an account."));
+}
+
+Result<Operation> find_queue_operation(const QueueRequest& request, std::string_view method) {
+  using namespace operations;
+  const bool reads = method == "GET" || method == "HEAD";
+  const auto comp = request.parameter("comp").value_or("");
+  if (comp.empty() && method == "PUT") return Operation{account_need(ResourceType::kContainer, "cw"), create_queue};
+  if (comp.empty() && method == "DELETE") return Operation{account_need(ResourceType::kContainer, "d"), delete_queue};
+  if (iequals_ascii(comp, "metadata") && reads) return Operation{queue_need(ResourceType::kContainer, "r"), get_metadata};
+  if (iequals_ascii(comp, "metadata") && method == "PUT") {
+    return Operation{account_need(ResourceType::kContainer, "w"), set_metadata};
+  }
+  if (iequals_ascii(comp, "acl") && reads) return Operation{kAclNeed, get_acl};
+  if (iequals_ascii(comp, "acl") && method == "PUT") return Operation{kAclNeed, set_acl};
+  if (!comp.empty() && !iequals_ascii(comp, "metadata") && !iequals_ascii(comp, "acl")) {
+    return fail(invalid_parameter("comp", comp, "No such operation on a queue."));
+  }
+  return fail(ErrorCode::kUnsupportedHttpVerb);
+}
+
+Result<Operation> find_message_operation(const QueueRequest& request, std::string_view method) {
+  using namespace operations;
+  constexpr auto kObject = ResourceType::kObject;
+  if (request.message_id.empty()) {
+    if (method == "POST") return Operation{queue_need(kObject, "a"), put_message};
+    if (method == "DELETE") return Operation{account_need(kObject, "d"), clear_messages};
+    if (method != "GET") return fail(ErrorCode::kUnsupportedHttpVerb);
+    if (request.parameter_is("peekonly", "true")) return Operation{queue_need(kObject, "r"), peek_messages};
+    return Operation{queue_need(kObject, "p"), get_messages};
+  }
+  if (method == "PUT") return Operation{queue_need(kObject, "u"), update_message};
+  if (method == "DELETE") return Operation{queue_need(kObject, "p"), delete_message};
+  return fail(ErrorCode::kUnsupportedHttpVerb);
+}
+
+}  // namespace
+
+Result<Operation> find_operation(const QueueRequest& request) {
+  const auto method = request.http->method;
+  if (request.queue.empty()) return find_account_operation(request, method);
+  if (!request.messages) return find_queue_operation(request, method);
+  return find_message_operation(request, method);
+}
+
+Result<void> QueueRoutes::admit(QueueRequest& request) const {
+  const auto& http = *request.http;
+  const auto host = http.header("host").value_or("");
+  auto resource = auth::parse_resource(host, http.path, accounts_);
+  if (!resource) return fail(std::move(resource.error()));
+  const auth::SignedRequest signed_request{http.method, http.path, http.query, &http.headers, http.remote_address,
+                                           host};
+  const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view queue,
+                                                std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
+    auto acl = service_.get_acl(account, queue);
+    if (acl.failed_with(ErrorCode::kQueueNotFound)) return std::optional<auth::StoredPolicy>();
+    if (!acl) return fail(std::move(acl.error()));
+    for (auto& policy : *acl) {
+      if (policy.id == id) return auth::StoredPolicy{policy.id, policy.start, policy.expiry, policy.permission};
+    }
+    return std::optional<auth::StoredPolicy>();
+  };
+  auto identity = auth::authenticate(auth::Service::kQueue, signed_request, *resource, accounts_, clock_.now(),
+                                     policy_, find_policy);
+  if (!identity) return fail(std::move(identity.error()));
+  request.identity = std::move(*identity);
+  request.account = resource->account;
+  request.secondary = resource->secondary;
+  request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
+  auto parameters = http::parse_query(http.query);
+  if (!parameters) return fail(ErrorCode::kInvalidUri);
+  request.parameters = std::move(*parameters);
+  return split_resource(resource->rest, request);
+}
+
+http::Response QueueRoutes::render(const Error& error, const std::string& request_id) const {
+  http::Response response;
+  response.status = http_status_of(error.code);
+  response.set("Content-Type", "application/xml");
+  response.set("x-ms-request-id", request_id);
+  response.set("x-ms-error-code", std::string(azure_name_of(error.code)));
+  response.body = render_error(error, request_id, clock_.now());
+  return response;
+}
+
+Task<http::Response> QueueRoutes::serve(http::Request& http) {
+  QueueRequest request;
+  request.http = &http;
+  auto admitted = admit(request);
+  const bool known = request.account.size() > 0;  // authentication passed
+  std::optional<http::Response> response;
+  if (!admitted) {
+    response = render(admitted.error(), http.request_id);
+  } else {
+    auto operation = find_operation(request);
+    Result<void> allowed;
+    if (operation) allowed = auth::authorize(request.identity, operation->need, request.queue);
+    if (!operation) {
+      response = render(operation.error(), http.request_id);
+    } else if (!allowed) {
+      response = render(allowed.error(), http.request_id);
+    } else {
+      OperationContext context{service_, request, clock_};
+      auto task = operation->run(context);
+      auto answer = co_await std::move(task);
+      if (answer) {
+        response = std::move(*answer);
+        response->set("x-ms-request-id", http.request_id);
+      } else {
+        response = render(answer.error(), http.request_id);
+      }
+    }
+  }
+  if (known) {
+    if (!request.version.empty()) response->set("x-ms-version", request.version);
+    if (const auto id = http.header("x-ms-client-request-id")) {
+      response->set("x-ms-client-request-id", std::string(*id));
+    }
+  }
+  if (http.method == "HEAD") {
+    response->head_content_length = response->body.size();
+    response->body.clear();
+  }
+  co_return std::move(*response);
+}
+
+}  // namespace tidemark::queue_service::rest

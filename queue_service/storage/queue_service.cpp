@@ -1,0 +1,207 @@
+#include "queue_service/storage/queue_service.h"
+
+#include "common/kv/key_codec.h"
+#include "queue_service/storage/queue_core.h"
+
+namespace tidemark::queue_service {
+
+QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random)
+    : core_(std::make_shared<Core>(engine, clock, random)) {}
+QueueService::~QueueService() = default;
+
+void QueueService::begin_shutdown() {
+  core_->stopping.store(true);
+  core_->arrivals.changed_everywhere();
+}
+
+Task<void> QueueService::collect_garbage() { return Core::collect(core_); }
+
+Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std::string queue, Metadata metadata) {
+  auto named = check_queue_name(queue);
+  if (!named) co_return fail(std::move(named.error()));
+  auto checked = checked_metadata(std::move(metadata));
+  if (!checked) co_return fail(std::move(checked.error()));
+  auto outcome = CreateOutcome::kCreated;
+  const auto now = core_->clock.now();
+  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    auto existing = read_queue(txn, account, queue);
+    if (!existing) return fail(std::move(existing.error()));
+    if (*existing) {
+      outcome = CreateOutcome::kExistedAlready;
+      if (!same_metadata((*existing)->metadata, *checked)) return fail(ErrorCode::kQueueAlreadyExists);
+      return {};
+    }
+    outcome = CreateOutcome::kCreated;
+    QueueRecord record{0, now, *checked, {}};
+    auto started = start_generation(txn, account, queue, std::move(record), Time{});
+    if (!started) return fail(std::move(started.error()));
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return outcome;
+}
+
+Task<Result<void>> QueueService::ensure_queue(std::string account, std::string queue) {
+  {
+    auto existing = read_queue(*core_->engine.snapshot(), account, queue);
+    if (!existing) co_return fail(std::move(existing.error()));
+    if (*existing) co_return Result<void>{};
+  }
+  Metadata none;
+  auto task = create_queue(account, queue, std::move(none));
+  auto created = co_await std::move(task);
+  if (!created && !created.failed_with(ErrorCode::kQueueAlreadyExists)) co_return fail(std::move(created.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto record = require_queue(txn, account, queue);
+    if (!record) return fail(std::move(record.error()));
+    txn.erase(keys::queue(account, queue));
+    drop_generation(txn, record->generation);
+    effects.dropped = true;
+    effects.changed.emplace_back(account, queue);
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto record = require_queue(txn, account, queue);
+    if (!record) return fail(std::move(record.error()));
+    auto figures = read_figures(txn, record->generation);
+    if (!figures) return fail(std::move(figures.error()));
+    drop_generation(txn, record->generation);
+    auto started = start_generation(txn, account, queue, std::move(*record), figures->last_immediate);
+    if (!started) return fail(std::move(started.error()));
+    effects.dropped = true;
+    effects.changed.emplace_back(account, queue);
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
+                                            std::uint32_t limit) {
+  const auto start = std::max(prefix, from);
+  kv::KeyRange range{keys::queue(account, start), kv::prefix_end(keys::queues_of(account))};
+  const auto snapshot = core_->engine.snapshot();
+  const auto cursor = snapshot->scan(range);
+  QueuePage page;
+  for (; cursor->valid(); cursor->next()) {
+    auto name = keys::queue_name(cursor->key(), account);
+    if (!name) return fail(ErrorCode::kCorruption);
+    if (!name->starts_with(prefix)) break;
+    if (page.queues.size() == limit) {
+      page.next = std::move(name);
+      break;
+    }
+    auto record = decode_queue(cursor->value());
+    if (!record) return fail(std::move(record.error()));
+    page.queues.push_back({std::move(*name), std::move(record->metadata)});
+  }
+  auto status = cursor->status();
+  if (!status) return fail(std::move(status.error()));
+  return page;
+}
+
+Task<Result<QueueProperties>> QueueService::get_properties(std::string account, std::string queue) {
+  // Expired messages at the front are not counted.
+  auto look = core_->look(account, queue);
+  if (!look) co_return fail(std::move(look.error()));
+  if (look->something) {
+    auto tidying = tidy(account, queue);
+    auto tidied = co_await std::move(tidying);
+    if (!tidied) co_return fail(std::move(tidied.error()));
+  }
+  const auto snapshot = core_->engine.snapshot();
+  auto record = require_queue(*snapshot, account, queue);
+  if (!record) co_return fail(std::move(record.error()));
+  auto figures = read_figures(*snapshot, record->generation);
+  if (!figures) co_return fail(std::move(figures.error()));
+  co_return QueueProperties{std::move(record->metadata), figures->messages};
+}
+
+Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {
+  auto checked = checked_metadata(std::move(metadata));
+  if (!checked) co_return fail(std::move(checked.error()));
+  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    auto record = require_queue(txn, account, queue);
+    if (!record) return fail(std::move(record.error()));
+    record->metadata = *checked;
+    txn.put(keys::queue(account, queue), encode(*record));
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Result<std::vector<SignedIdentifier>> QueueService::get_acl(std::string_view account, std::string_view queue) {
+  auto record = require_queue(*core_->engine.snapshot(), account, queue);
+  if (!record) return fail(std::move(record.error()));
+  return std::move(record->acl);
+}
+
+Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl) {
+  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    auto record = require_queue(txn, account, queue);
+    if (!record) return fail(std::move(record.error()));
+    record->acl = acl;
+    txn.put(keys::queue(account, queue), encode(*record));
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Result<std::string> QueueService::get_service_properties(std::string_view account) {
+  auto bytes = core_->engine.snapshot()->get(keys::properties(account));
+  if (!bytes) return fail(std::move(bytes.error()));
+  return bytes->value_or(std::string());
+}
+
+Task<Result<void>> QueueService::set_service_properties(std::string account, std::string xml) {
+  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+    txn.put(keys::properties(account), xml);
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::change_queue(std::string account, std::string queue, Change change) {
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto rows = QueueRows::open(txn, core_->hints, effects, account, queue, core_->clock.now());
+    if (!rows) return fail(std::move(rows.error()));
+    auto changed = change(*rows);
+    if (!changed) return changed;
+    rows->save();
+    return {};
+  };
+  auto task = core_->transact(std::move(body));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
+  bool more = true;
+  while (more) {
+    Change change = [&](QueueRows& rows) -> Result<void> {
+      auto bounded = rows.tidy();
+      if (!bounded) return fail(std::move(bounded.error()));
+      more = *bounded;
+      return {};
+    };
+    auto task = change_queue(account, queue, std::move(change));
+    auto done = co_await std::move(task);
+    if (!done) co_return done;
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::queue_service

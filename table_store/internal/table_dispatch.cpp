@@ -1,0 +1,160 @@
+#include "table_store/internal/table_dispatch.h"
+
+#include "table_store/internal/table_messages.h"
+#include "table_store/model/limits.h"
+#include "table_store/storage/table_records.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using Reply = Result<std::string>;
+// Well under the wire's bound on a message, with room for one more entity of the largest size.
+constexpr std::size_t kMaxPageBytes = 4UL << 20;
+
+Task<Reply> create(TableService& service, std::string payload) {
+  auto request = decode_table_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.create_table(std::move(request->account), std::move(request->table));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return std::string();
+}
+
+Task<Reply> drop(TableService& service, std::string payload) {
+  auto request = decode_table_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.delete_table(std::move(request->account), std::move(request->table));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return std::string();
+}
+
+Task<Reply> exists(TableService& service, std::string payload) {
+  auto request = decode_table_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.find_table(std::move(request->account), std::move(request->table));
+  auto found = co_await std::move(task);
+  if (!found && !found.failed_with(ErrorCode::kTableNotFound)) co_return fail(std::move(found.error()));
+  co_return encode_exists_reply(found.has_value());
+}
+
+Task<Reply> list(TableService& service, std::string payload) {
+  auto request = decode_list_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  Filter all;
+  auto task = service.list_tables(std::move(request->account), std::move(all), kMaxPageEntities, std::move(request->from));
+  auto page = co_await std::move(task);
+  if (!page) co_return fail(std::move(page.error()));
+  co_return encode_list_reply(*page);
+}
+
+Task<Reply> get(TableService& service, std::string payload) {
+  auto request = decode_get_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto found = service.get(request->account, request->table, request->partition_key, request->row_key);
+  if (!found) co_return fail(std::move(found.error()));
+  co_return encode_get_reply(*found);
+}
+
+Task<Reply> query(TableService& service, std::string payload) {
+  auto request = decode_query_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto filter = Filter::parse(request->query.filter);
+  if (!filter) co_return fail(std::move(filter.error()));
+  auto from = decode_continuation(request->query.continuation);
+  if (!from) co_return fail(std::move(from.error()));
+  Query query;
+  query.table = std::move(request->query.table);
+  query.filter = std::move(*filter);
+  query.top = request->query.top;
+  query.from = std::move(*from);
+  QueryPage page;
+  std::size_t bytes = 0;
+  std::function<bool(const Entity&)> each = [&page, &bytes](const Entity& entity) {
+    bytes += encode_entity(entity.version, entity.source_version, entity.properties).size();
+    page.entities.push_back(entity);
+    return bytes < kMaxPageBytes;
+  };
+  auto task = service.query(std::move(request->account), std::move(query), std::move(each));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  page.continuation = encode_continuation(done->next);
+  co_return encode_query_reply(page);
+}
+
+Task<Reply> mutate(TableService& service, std::string payload) {
+  auto request = decode_mutate_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.mutate(std::move(request->account), std::move(request->table), std::move(request->partition_key),
+                             std::move(request->mutations), std::move(request->fence));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return encode_mutate_reply(done->outcomes);
+}
+
+using OperationCall = Task<Result<OperationLedger>> (TableService::*)(std::string, std::string, std::uint64_t);
+
+template <OperationCall step>
+Task<Reply> operation(TableService& service, std::string payload) {
+  auto request = decode_operation_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = (service.*step)(std::move(request->account), std::move(request->operation_id), request->epoch);
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return encode_ledger_reply(*done);
+}
+
+Task<Reply> read_operation(TableService& service, std::string payload) {
+  auto request = decode_operation_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.read_operation(std::move(request->account), std::move(request->operation_id));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return encode_ledger_reply(*done);
+}
+
+Task<Reply> count(TableService& service, std::string payload) {
+  auto request = decode_count_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.count(std::move(request->account), std::move(request->fence), request->amount);
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return encode_ledger_reply(*done);
+}
+
+Task<Reply> unknown(TableService&, std::string) { co_return fail(ErrorCode::kNotImplemented); }
+
+// A table rather than a chain of tests: it also keeps g++ 12 from inlining coroutines into the callable below, which it
+// then warns about wrongly.
+using Handler = Task<Reply> (*)(TableService&, std::string);
+constexpr std::pair<std::string_view, Handler> kHandlers[] = {
+    {"table.get", &get},
+    {"table.mutate", &mutate},
+    {"table.query", &query},
+    {"table.open", &operation<&TableService::open_operation>},
+    {"table.close", &operation<&TableService::close_operation>},
+    {"table.operation", &read_operation},
+    {"table.count", &count},
+    {"table.create", &create},
+    {"table.delete", &drop},
+    {"table.exists", &exists},
+    {"table.list", &list},
+};
+
+Handler handler_of(std::string_view method) {
+  for (const auto& [name, handler] : kHandlers) {
+    if (name == method) return handler;
+  }
+  return &unknown;
+}
+
+}  // namespace
+
+rpc::Dispatch make_table_dispatch(TableService& service) {
+  // Not a coroutine itself: it hands out one that owns its arguments.
+  return [&service](std::string method, std::string payload) -> Task<Reply> {
+    return handler_of(method)(service, std::move(payload));
+  };
+}
+
+}  // namespace tidemark::table_store

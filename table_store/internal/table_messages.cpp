@@ -1,0 +1,298 @@
+#include "table_store/internal/table_messages.h"
+
+#include "common/base/encoding.h"
+#include "table_store/model/limits.h"
+#include "table_store/storage/table_records.h"
+
+namespace tidemark::table_store {
+namespace {
+
+// Bounds of what a count may promise; the service has the protocol's own limits.
+constexpr std::uint64_t kMaxItems = 100'000;
+
+std::unexpected<Error> malformed(std::string_view what) {
+  auto error = make_error(ErrorCode::kInvalidInput);
+  error.detail = "malformed internal message: " + std::string(what);
+  return fail(std::move(error));
+}
+
+template <class... Texts>
+std::string strings(const Texts&... texts) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  (out.string(texts), ...);
+  return bytes;
+}
+
+void write_version(ByteWriter& out, const std::optional<Version>& version) {
+  out.boolean(version.has_value());
+  if (version) out.i64(*version);
+}
+std::optional<Version> read_version(ByteReader& in) {
+  if (!in.boolean()) return std::nullopt;
+  return in.i64();
+}
+
+void write_fence(ByteWriter& out, const Fence& fence) {
+  out.string(fence.operation_id);
+  out.varint(fence.epoch);
+  out.string(fence.count_applied_as);
+}
+Fence read_fence(ByteReader& in) {
+  Fence fence;
+  fence.operation_id = in.string();
+  fence.epoch = in.varint();
+  fence.count_applied_as = in.string();
+  return fence;
+}
+
+void write_mutation(ByteWriter& out, const Mutation& mutation) {
+  out.u8(static_cast<std::uint8_t>(mutation.kind));
+  out.string(mutation.row_key);
+  write_version(out, mutation.if_version);
+  write_version(out, mutation.source_version);
+  out.boolean(mutation.lenient);
+  write_properties(out, mutation.properties);
+}
+bool read_mutation(ByteReader& in, Mutation& into) {
+  const auto kind = in.u8();
+  if (kind < 1 || kind > 6) return false;
+  into.kind = static_cast<MutationKind>(kind);
+  into.row_key = in.string();
+  into.if_version = read_version(in);
+  into.source_version = read_version(in);
+  into.lenient = in.boolean();
+  return read_properties(in, into.properties);
+}
+
+void write_entity(ByteWriter& out, const Entity& entity) {
+  out.string(entity.partition_key);
+  out.string(entity.row_key);
+  out.string(encode_entity(entity.version, entity.source_version, entity.properties));
+}
+bool read_entity(ByteReader& in, Entity& into) {
+  into.partition_key = in.string();
+  into.row_key = in.string();
+  const auto record = in.string();
+  return in.ok() && decode_entity(record, into).has_value();
+}
+
+}  // namespace
+
+std::string encode(const TableRequest& r) { return strings(r.account, r.table); }
+std::string encode(const ListRequest& r) { return strings(r.account, r.from); }
+std::string encode(const GetRequest& r) { return strings(r.account, r.table, r.partition_key, r.row_key); }
+
+std::string encode(const QueryCall& r) {
+  auto bytes = strings(r.account, r.query.table, r.query.filter);
+  ByteWriter out(bytes);
+  out.varint(r.query.top);
+  out.string(r.query.continuation);
+  return bytes;
+}
+
+std::string encode(const MutateRequest& r) {
+  auto bytes = strings(r.account, r.table, r.partition_key);
+  ByteWriter out(bytes);
+  out.varint(r.mutations.size());
+  for (const auto& mutation : r.mutations) write_mutation(out, mutation);
+  out.boolean(r.fence.has_value());
+  if (r.fence) write_fence(out, *r.fence);
+  return bytes;
+}
+
+std::string encode(const OperationRequest& r) {
+  auto bytes = strings(r.account, r.operation_id);
+  ByteWriter(bytes).varint(r.epoch);
+  return bytes;
+}
+
+std::string encode(const CountRequest& r) {
+  auto bytes = strings(r.account);
+  ByteWriter out(bytes);
+  write_fence(out, r.fence);
+  out.varint(r.amount);
+  return bytes;
+}
+
+Result<TableRequest> decode_table_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  TableRequest r;
+  r.account = in.string();
+  r.table = in.string();
+  if (!in.finished()) return malformed("table");
+  return r;
+}
+
+Result<ListRequest> decode_list_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  ListRequest r;
+  r.account = in.string();
+  r.from = in.string();
+  if (!in.finished()) return malformed("list");
+  return r;
+}
+
+Result<GetRequest> decode_get_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  GetRequest r;
+  r.account = in.string();
+  r.table = in.string();
+  r.partition_key = in.string();
+  r.row_key = in.string();
+  if (!in.finished()) return malformed("get");
+  return r;
+}
+
+Result<QueryCall> decode_query_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  QueryCall r;
+  r.account = in.string();
+  r.query.table = in.string();
+  r.query.filter = in.string();
+  const auto top = in.varint();
+  r.query.continuation = in.string();
+  if (!in.finished() || top > kMaxPageEntities) return malformed("query");
+  r.query.top = static_cast<std::uint32_t>(top);
+  return r;
+}
+
+Result<MutateRequest> decode_mutate_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  MutateRequest r;
+  r.account = in.string();
+  r.table = in.string();
+  r.partition_key = in.string();
+  const auto count = in.varint();
+  if (count > kMaxItems) return malformed("mutate");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!read_mutation(in, r.mutations.emplace_back())) return malformed("mutation");
+  }
+  if (in.boolean()) r.fence = read_fence(in);
+  if (!in.finished()) return malformed("mutate");
+  return r;
+}
+
+Result<OperationRequest> decode_operation_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  OperationRequest r;
+  r.account = in.string();
+  r.operation_id = in.string();
+  r.epoch = in.varint();
+  if (!in.finished()) return malformed("operation");
+  return r;
+}
+
+Result<CountRequest> decode_count_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  CountRequest r;
+  r.account = in.string();
+  r.fence = read_fence(in);
+  r.amount = in.varint();
+  if (!in.finished()) return malformed("count");
+  return r;
+}
+
+std::string encode_exists_reply(bool exists) { return std::string(1, exists ? '\1' : '\0'); }
+Result<bool> decode_exists_reply(std::string_view bytes) {
+  if (bytes.size() != 1 || static_cast<unsigned char>(bytes[0]) > 1) return malformed("exists reply");
+  return bytes[0] == 1;
+}
+
+std::string encode_list_reply(const TableService::TablePage& page) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(page.names.size());
+  for (const auto& name : page.names) out.string(name);
+  out.boolean(page.next.has_value());
+  if (page.next) out.string(*page.next);
+  return bytes;
+}
+Result<TableService::TablePage> decode_list_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  TableService::TablePage page;
+  const auto count = in.varint();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) page.names.emplace_back(in.string());
+  if (in.boolean()) page.next = std::string(in.string());
+  if (!in.finished()) return malformed("list reply");
+  return page;
+}
+
+std::string encode_get_reply(const std::optional<Entity>& entity) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.boolean(entity.has_value());
+  if (entity) write_entity(out, *entity);
+  return bytes;
+}
+Result<std::optional<Entity>> decode_get_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::optional<Entity> entity;
+  if (in.boolean() && !read_entity(in, entity.emplace())) return malformed("get reply");
+  if (!in.finished()) return malformed("get reply");
+  return entity;
+}
+
+std::string encode_query_reply(const QueryPage& page) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(page.entities.size());
+  for (const auto& entity : page.entities) write_entity(out, entity);
+  out.string(page.continuation);
+  return bytes;
+}
+Result<QueryPage> decode_query_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  QueryPage page;
+  const auto count = in.varint();
+  if (count > kMaxItems) return malformed("query reply");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!read_entity(in, page.entities.emplace_back())) return malformed("query reply");
+  }
+  page.continuation = in.string();
+  if (!in.finished()) return malformed("query reply");
+  return page;
+}
+
+std::string encode_mutate_reply(const std::vector<MutationOutcome>& outcomes) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(outcomes.size());
+  for (const auto& outcome : outcomes) {
+    out.u8(static_cast<std::uint8_t>(outcome.kind));
+    out.i64(outcome.version);
+  }
+  return bytes;
+}
+Result<std::vector<MutationOutcome>> decode_mutate_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::vector<MutationOutcome> outcomes;
+  const auto count = in.varint();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const auto kind = in.u8();
+    if (kind < 1 || kind > 5) return malformed("mutate reply");
+    outcomes.push_back({static_cast<OutcomeKind>(kind), in.i64()});
+  }
+  if (!in.finished()) return malformed("mutate reply");
+  return outcomes;
+}
+
+std::string encode_ledger_reply(const OperationLedger& ledger) { return encode_ledger(ledger); }
+Result<OperationLedger> decode_ledger_reply(std::string_view bytes) { return decode_ledger(bytes); }
+
+std::string encode_continuation(const std::optional<Continuation>& next) {
+  return next ? base64_encode(strings(next->partition_key, next->row_key)) : std::string();
+}
+Result<std::optional<Continuation>> decode_continuation(std::string_view text) {
+  if (text.empty()) return std::optional<Continuation>{};
+  const auto bytes = base64_decode(text);
+  if (!bytes) return malformed("continuation");
+  ByteReader in(*bytes);
+  Continuation out;
+  out.partition_key = in.string();
+  out.row_key = in.string();
+  if (!in.finished() || !is_valid_utf8(out.partition_key) || !is_valid_utf8(out.row_key)) return malformed("continuation");
+  return std::optional<Continuation>(std::move(out));
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,84 @@
+// The bytes of the 'table.*' calls (common/base/bytes.h). Every request begins with the account. Decoding checks
+// everything that comes in: kInvalidInput for a request or reply that does not have its form. Pure; any thread.
+//
+//   method                                    request after the account               reply
+//   table.create, table.delete, table.exists  table                                   -, -, u8
+//   table.list                                from                                    names, next?
+//   table.get                                 table, pk, rk                           entity?
+//   table.query                               table, filter, varint top, continuation entities, continuation
+//   table.mutate                              table, pk, mutations, fence?            outcomes
+//   table.open, table.close, table.operation  operation id, varint epoch              ledger
+//   table.count                               fence, varint amount                    ledger
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "table_store/internal/table_client.h"
+#include "table_store/storage/table_service.h"
+
+namespace tidemark::table_store {
+
+struct TableRequest {
+  std::string account, table;
+};
+struct ListRequest {
+  std::string account, from;
+};
+struct GetRequest {
+  std::string account, table, partition_key, row_key;
+};
+struct QueryCall {
+  std::string account;
+  QueryRequest query;
+};
+struct MutateRequest {
+  std::string account, table, partition_key;
+  std::vector<Mutation> mutations;
+  std::optional<Fence> fence;
+};
+struct OperationRequest {
+  std::string account, operation_id;
+  std::uint64_t epoch = 0;
+};
+struct CountRequest {
+  std::string account;
+  Fence fence;
+  std::uint64_t amount = 0;
+};
+
+std::string encode(const TableRequest& request);
+std::string encode(const ListRequest& request);
+std::string encode(const GetRequest& request);
+std::string encode(const QueryCall& request);
+std::string encode(const MutateRequest& request);
+std::string encode(const OperationRequest& request);
+std::string encode(const CountRequest& request);
+Result<TableRequest> decode_table_request(std::string_view bytes);
+Result<ListRequest> decode_list_request(std::string_view bytes);
+Result<GetRequest> decode_get_request(std::string_view bytes);
+Result<QueryCall> decode_query_request(std::string_view bytes);
+Result<MutateRequest> decode_mutate_request(std::string_view bytes);
+Result<OperationRequest> decode_operation_request(std::string_view bytes);
+Result<CountRequest> decode_count_request(std::string_view bytes);
+
+std::string encode_exists_reply(bool exists);
+Result<bool> decode_exists_reply(std::string_view bytes);
+std::string encode_list_reply(const TableService::TablePage& page);
+Result<TableService::TablePage> decode_list_reply(std::string_view bytes);
+std::string encode_get_reply(const std::optional<Entity>& entity);
+Result<std::optional<Entity>> decode_get_reply(std::string_view bytes);
+std::string encode_query_reply(const QueryPage& page);
+Result<QueryPage> decode_query_reply(std::string_view bytes);
+std::string encode_mutate_reply(const std::vector<MutationOutcome>& outcomes);
+Result<std::vector<MutationOutcome>> decode_mutate_reply(std::string_view bytes);
+std::string encode_ledger_reply(const OperationLedger& ledger);
+Result<OperationLedger> decode_ledger_reply(std::string_view bytes);
+
+/// Text without spaces (base64), so that it can stand in JSON; empty for nothing.
+std::string encode_continuation(const std::optional<Continuation>& next);
+Result<std::optional<Continuation>> decode_continuation(std::string_view text);
+
+}  // namespace tidemark::table_store

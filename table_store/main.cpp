@@ -1,0 +1,9 @@
+// The table store process: wiring only.
+#include "common/service/store_process.h"
+#include "table_store/rest/table_store_app.h"
+
+int main(int argc, char** argv) {
+  tidemark::service::StoreDescription description{
+      "table_store", "table", 10002, "The table store of Tidemark: the Azure Table REST protocol over RocksDB."};
+  return tidemark::service::run_store(argc, argv, description, tidemark::table_store::make_table_store);
+}

@@ -1,0 +1,140 @@
+#include "table_store/model/filter_lexer.h"
+
+#include <charconv>
+#include <limits>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::table_store {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c) || static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::optional<Value> guid_value(std::string_view text) {
+  if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
+  std::string hex;
+  for (const char c : text) {
+    if (c != '-') hex.push_back(c);
+  }
+  const auto bytes = hex_decode(hex);
+  if (!bytes || bytes->size() != 16) return std::nullopt;
+  Guid guid;
+  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
+  return Value(guid);
+}
+
+std::optional<Value> typed_value(std::string_view prefix, std::string text) {
+  if (prefix.empty()) return Value(std::move(text));
+  if (iequals_ascii(prefix, "datetime")) {
+    const auto time = parse_iso8601(text);
+    return time ? std::optional<Value>(*time) : std::nullopt;
+  }
+  if (iequals_ascii(prefix, "guid")) return guid_value(text);
+  if (iequals_ascii(prefix, "x") || iequals_ascii(prefix, "binary")) {
+    auto bytes = hex_decode(text);
+    return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<T> whole(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  T out{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<Value> number_value(std::string_view text) {
+  const char last = text.back();
+  if (last == 'L' || last == 'l') {
+    const auto v = whole<std::int64_t>(text.substr(0, text.size() - 1));
+    return v ? std::optional<Value>(*v) : std::nullopt;
+  }
+  if (text.find_first_of(".eE") == std::string_view::npos) {
+    const auto v = whole<std::int32_t>(text);
+    return v ? std::optional<Value>(*v) : std::nullopt;
+  }
+  const auto v = whole<double>(text);
+  return v ? std::optional<Value>(*v) : std::nullopt;
+}
+
+}  // namespace
+
+FilterToken FilterLexer::make(FilterToken::Kind kind, std::size_t start) {
+  return {kind, text_.substr(start, at_ - start), at_, std::nullopt};
+}
+
+FilterToken FilterLexer::quoted(std::size_t start, std::string_view prefix) {
+  std::string out;
+  for (++at_; at_ < text_.size(); ++at_) {
+    if (text_[at_] != '\'') {
+      out.push_back(text_[at_]);
+    } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '\'') {
+      out.push_back('\'');
+      ++at_;
+    } else {
+      ++at_;
+      auto value = typed_value(prefix, std::move(out));
+      auto token = make(value ? FilterToken::Kind::kLiteral : FilterToken::Kind::kBad, start);
+      token.value = std::move(value);
+      return token;
+    }
+  }
+  return make(FilterToken::Kind::kBad, start);
+}
+
+FilterToken FilterLexer::number(std::size_t start) {
+  if (text_.substr(at_).starts_with("-INF") && (at_ + 4 == text_.size() || !is_word(text_[at_ + 4]))) {
+    at_ += 4;
+    auto token = make(FilterToken::Kind::kLiteral, start);
+    token.value = Value(-std::numeric_limits<double>::infinity());
+    return token;
+  }
+  ++at_;
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    const bool exponent_sign = (c == '-' || c == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E');
+    if (!is_word(c) && c != '.' && !exponent_sign) break;
+    ++at_;
+  }
+  auto value = number_value(text_.substr(start, at_ - start));
+  auto token = make(value ? FilterToken::Kind::kLiteral : FilterToken::Kind::kBad, start);
+  token.value = std::move(value);
+  return token;
+}
+
+FilterToken FilterLexer::word(std::size_t start) {
+  while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+  const auto text = text_.substr(start, at_ - start);
+  if (at_ < text_.size() && text_[at_] == '\'') return quoted(start, text);
+  auto token = make(FilterToken::Kind::kWord, start);
+  if (iequals_ascii(text, "true")) token.value = Value(true);
+  if (iequals_ascii(text, "false")) token.value = Value(false);
+  // Exact case: `nan` and `inf` are ordinary property names in the wild.
+  if (text == "NaN") token.value = Value(std::numeric_limits<double>::quiet_NaN());
+  if (text == "INF") token.value = Value(std::numeric_limits<double>::infinity());
+  if (token.value) token.kind = FilterToken::Kind::kLiteral;
+  return token;
+}
+
+FilterToken FilterLexer::next() {
+  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  const auto start = at_;
+  if (at_ == text_.size()) return make(FilterToken::Kind::kEnd, start);
+  const char c = text_[at_];
+  if (c == '\'') return quoted(start, {});
+  if (is_digit(c) || c == '-' || c == '+') return number(start);
+  if (is_word(c)) return word(start);
+  ++at_;
+  if (c == '(') return make(FilterToken::Kind::kOpen, start);
+  if (c == ')') return make(FilterToken::Kind::kClose, start);
+  return make(FilterToken::Kind::kBad, start);
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,35 @@
+// The parsed form of a $filter, for the evaluator (filter.cpp) and the planner (query_plan.cpp). Immutable once parsed.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+enum class CompareOp { kEq, kNe, kGt, kGe, kLt, kLe };
+enum class Field { kPartitionKey, kRowKey, kTimestamp, kOwn };
+
+struct FilterNode {
+  enum class Kind {
+    kAnd,         // children, two or more
+    kOr,          // children, two or more
+    kNot,         // one child
+    kComparison,  // field (own: property) op literal
+    kConstant,    // constant
+    kProperty,    // a Boolean property by itself
+  };
+  Kind kind = Kind::kConstant;
+  std::vector<std::unique_ptr<const FilterNode>> children;
+  Field field = Field::kOwn;
+  std::string property;
+  CompareOp op = CompareOp::kEq;
+  Value literal;
+  bool constant = false;
+};
+
+/// `value op literal` by the rules in filter.h.
+bool compare_values(const Value& value, CompareOp op, const Value& literal);
+
+}  // namespace tidemark::table_store

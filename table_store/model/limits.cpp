@@ -1,0 +1,104 @@
+#include "table_store/model/limits.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using namespace std::chrono;
+constexpr Time kEarliest = sys_days{year{1601} / January / 1};
+constexpr Time kPastLatest = sys_days{year{10000} / January / 1};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t size_of(const Value& value) {
+  struct Size {
+    std::size_t operator()(const std::string& v) const { return 2 * utf16_length(v) + 4; }
+    std::size_t operator()(const Binary& v) const { return v.bytes.size() + 4; }
+    std::size_t operator()(bool) const { return 1; }
+    std::size_t operator()(std::int32_t) const { return 4; }
+    std::size_t operator()(const Guid&) const { return 16; }
+    std::size_t operator()(std::int64_t) const { return 8; }
+    std::size_t operator()(double) const { return 8; }
+    std::size_t operator()(Time) const { return 8; }
+  };
+  return std::visit(Size{}, value);
+}
+
+}  // namespace
+
+Result<void> check_table_name(std::string_view name) {
+  const bool clean = !name.empty() && is_letter(name.front()) &&
+                     std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  if (!clean || iequals_ascii(name, "tables")) return fail(ErrorCode::kInvalidResourceName);
+  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  return {};
+}
+
+Result<void> check_key(std::string_view key) {
+  if (!is_valid_utf8(key) || utf16_length(key) > kMaxKeyUnits) return fail(ErrorCode::kOutOfRangeInput);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(key[i]);
+    // U+0080..U+009F are C2 80..C2 9F.
+    const bool c1_control = byte == 0xC2 && i + 1 < key.size() && static_cast<unsigned char>(key[i + 1]) < 0xA0;
+    if (byte < 0x20 || byte == 0x7F || c1_control || byte == '/' || byte == '\\' || byte == '#' || byte == '?') {
+      return fail(ErrorCode::kOutOfRangeInput);
+    }
+  }
+  return {};
+}
+
+Result<void> check_property_name(std::string_view name) {
+  if (!is_valid_utf8(name) || name.empty() || is_digit(name.front())) return fail(ErrorCode::kPropertyNameInvalid);
+  for (const char c : name) {
+    if (!is_letter(c) && !is_digit(c) && c != '_' && static_cast<unsigned char>(c) < 0x80) {
+      return fail(ErrorCode::kPropertyNameInvalid);
+    }
+  }
+  if (utf16_length(name) > kMaxPropertyNameUnits) return fail(ErrorCode::kPropertyNameTooLong);
+  if (name == "PartitionKey" || name == "RowKey" || name == "Timestamp") return fail(ErrorCode::kPropertyNameInvalid);
+  return {};
+}
+
+Result<void> check_value(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    if (!is_valid_utf8(*text)) return fail(ErrorCode::kInvalidInput);
+    if (utf16_length(*text) > kMaxStringUnits) return fail(ErrorCode::kPropertyValueTooLarge);
+  } else if (const auto* binary = std::get_if<Binary>(&value)) {
+    if (binary->bytes.size() > kMaxBinaryBytes) return fail(ErrorCode::kPropertyValueTooLarge);
+  } else if (const auto* time = std::get_if<Time>(&value)) {
+    if (*time < kEarliest || *time >= kPastLatest) return fail(ErrorCode::kOutOfRangeInput);
+  }
+  return {};
+}
+
+Result<void> check_entity_size(std::string_view partition_key, std::string_view row_key,
+                               const std::vector<Property>& properties) {
+  if (properties.size() > kMaxProperties) return fail(ErrorCode::kTooManyProperties);
+  std::size_t size = 4 + 2 * (utf16_length(partition_key) + utf16_length(row_key));
+  for (const auto& property : properties) size += 8 + 2 * utf16_length(property.name) + size_of(property.value);
+  if (size > kMaxEntityBytes) return fail(ErrorCode::kEntityTooLarge);
+  return {};
+}
+
+Result<void> check_properties(std::string_view partition_key, std::string_view row_key,
+                              const std::vector<Property>& properties) {
+  if (properties.size() > kMaxProperties) return fail(ErrorCode::kTooManyProperties);
+  std::vector<std::string_view> names;
+  names.reserve(properties.size());
+  for (const auto& property : properties) {
+    if (auto ok = check_property_name(property.name); !ok) return ok;
+    if (auto ok = check_value(property.value); !ok) return ok;
+    names.push_back(property.name);
+  }
+  std::sort(names.begin(), names.end());
+  if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
+    return fail(ErrorCode::kDuplicatePropertiesSpecified);
+  }
+  return check_entity_size(partition_key, row_key, properties);
+}
+
+}  // namespace tidemark::table_store

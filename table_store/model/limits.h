@@ -1,0 +1,35 @@
+// What the protocol allows: names, keys, properties and sizes (table.md section 2), each with its documented error.
+// Pure; any thread. Both faces rely on TableService calling these; call them earlier only for an earlier error.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+inline constexpr std::size_t kMaxKeyUnits = 512;  // UTF-16 code units
+inline constexpr std::size_t kMaxPropertyNameUnits = 255;
+inline constexpr std::size_t kMaxProperties = 252;
+inline constexpr std::size_t kMaxStringUnits = 32 * 1024;
+inline constexpr std::size_t kMaxBinaryBytes = 64 * 1024;
+inline constexpr std::size_t kMaxEntityBytes = 1024 * 1024;
+inline constexpr std::size_t kMaxMutations = 100;
+inline constexpr std::uint32_t kMaxPageEntities = 1000;
+inline constexpr std::size_t kMaxSignedIdentifiers = 5;
+inline constexpr std::size_t kMaxOperationIdBytes = 1024;
+inline constexpr std::size_t kMaxCounters = 64;
+
+Result<void> check_table_name(std::string_view name);
+Result<void> check_key(std::string_view key);
+Result<void> check_property_name(std::string_view name);
+Result<void> check_value(const Value& value);
+/// Everything about the properties of one request or one entity, including the size of the whole.
+Result<void> check_properties(std::string_view partition_key, std::string_view row_key,
+                              const std::vector<Property>& properties);
+/// Count and size alone, for the outcome of a merge of checked parts.
+Result<void> check_entity_size(std::string_view partition_key, std::string_view row_key,
+                               const std::vector<Property>& properties);
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,199 @@
+#include "table_store/rest/table_routes.h"
+
+#include "common/base/encoding.h"
+#include "table_store/rest/account_routes.h"
+#include "table_store/rest/batch_routes.h"
+#include "table_store/rest/entity_routes.h"
+#include "table_store/rest/query_routes.h"
+#include "table_store/rest/table_errors.h"
+#include "table_store/rest/tables_routes.h"
+
+// g++ 12 sees Asio's coroutine frames come from its recycling allocator and takes the pairing with its delete for a
+// mismatch.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::size_t kMaxClientRequestId = 1024;
+
+/// "http://host" and, in path style, "/account" as the client wrote it.
+std::string base_url(const http::Request& request, std::string_view host, const auth::Resource& resource) {
+  auto prefix = request.path.substr(0, request.path.size() - resource.rest.size());
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  std::string out = "http://";
+  return out.append(host).append(prefix);
+}
+
+/// The verb that the request stands for: X-HTTP-Method tunnels others through POST.
+Result<std::string_view> effective_method(const http::Request& request) {
+  std::optional<std::string_view> tunnelled;
+  for (const auto& [name, value] : request.headers) {
+    if (!iequals_ascii(name, "x-http-method")) continue;
+    if (tunnelled) return fail(ErrorCode::kXMethodIncorrectCount);
+    tunnelled = value;
+  }
+  if (!tunnelled) return request.method;
+  if (request.method != "POST") return fail(ErrorCode::kXMethodNotUsingPost);
+  for (std::string_view allowed : {"MERGE", "PATCH", "PUT", "DELETE"}) {
+    if (*tunnelled == allowed) return allowed;
+  }
+  return fail(ErrorCode::kXMethodIncorrectValue);
+}
+
+bool speaks_xml(const http::Request& request) {
+  auto accept = request.header("accept");
+  if (accept && accept->find("application/xml") != std::string_view::npos) return true;
+  return request.query.find("comp=acl") != std::string_view::npos ||
+         request.query.find("restype=service") != std::string_view::npos;
+}
+
+bool is_write(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
+
+/// Headers that every answer carries; those that echo the request only once the caller is known.
+void add_common_headers(const http::Request& request, bool authenticated, http::Response& response) {
+  response.set("x-ms-request-id", request.request_id);
+  response.set("Cache-Control", "no-cache");
+  if (!response.body.empty() && response.status < 300) response.set("X-Content-Type-Options", "nosniff");
+  if (!authenticated) return;
+  if (auto version = request.header("x-ms-version")) response.set("x-ms-version", std::string(*version));
+  auto client_id = request.header("x-ms-client-request-id");
+  if (client_id && client_id->size() <= kMaxClientRequestId) {
+    response.set("x-ms-client-request-id", std::string(*client_id));
+  }
+}
+
+/// What was asked for, once it is known who asks.
+Result<void> read_request(Call& call) {
+  auto method = effective_method(call.http);
+  if (!method) return fail(std::move(method.error()));
+  call.method = *method;
+  auto url = parse_table_url(call.resource.rest);
+  if (!url) return fail(std::move(url.error()));
+  call.url = std::move(*url);
+  if (call.resource.secondary && is_write(call.method)) {
+    return fail(ErrorCode::kAuthorizationFailure, "Write operations are not allowed on the secondary endpoint.");
+  }
+  auto level = metadata_level(call.parameter("$format"), call.http.header("accept"));
+  if (!level) return fail(std::move(level.error()));
+  call.level = *level;
+  return {};
+}
+
+using Route = Task<Result<http::Response>> (*)(Call&);
+
+/// Null: no such resource or verb. Point reads never come here.
+Route find_route(const Call& call) {
+  switch (call.url.kind) {
+    case UrlKind::kAccount: return serve_account;
+    case UrlKind::kTables:
+    case UrlKind::kTable: return serve_tables;
+    case UrlKind::kBatch: return serve_batch;
+    case UrlKind::kEntities:
+      if (call.parameter("comp") == "acl") return serve_acl;
+      return call.method == "GET" ? query_entities : write_entity;
+    case UrlKind::kEntity: return write_entity;
+  }
+  return nullptr;
+}
+
+/// Inside a batch an index belongs to an error; elsewhere it has no meaning.
+void strip_index(Error& error) {
+  std::erase_if(error.fields, [](const auto& field) { return field.first == "index"; });
+}
+
+}  // namespace
+
+TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, std::vector<auth::Account> accounts,
+                         auth::Policy policy)
+    : service_(service), clock_(clock), random_(random), accounts_(std::move(accounts)), policy_(policy) {}
+
+Task<Result<void>> TableRoutes::authenticate(Call& call) {
+  // A SAS may name a stored policy. The lookup is synchronous, so the table's policies are fetched before.
+  std::vector<SignedIdentifier> policies;
+  auto table = call.parameter("tn");
+  if (table && call.parameter("si")) {
+    auto task = service_.get_acl(call.account(), std::string(*table));
+    auto found = co_await std::move(task);
+    if (found) policies = std::move(*found);
+  }
+  auth::PolicyLookup lookup = [&](std::string_view, std::string_view resource,
+                                  std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
+    for (const auto& policy : policies) {
+      if (policy.id != id || !table || !iequals_ascii(resource, *table)) continue;
+      return std::optional<auth::StoredPolicy>{{policy.id, policy.start, policy.expiry, policy.permission}};
+    }
+    return std::optional<auth::StoredPolicy>{};
+  };
+  const auto& request = call.http;
+  auth::SignedRequest signed_request{request.method,   request.path, request.query, &request.headers,
+                                     request.remote_address, request.header("host").value_or("")};
+  auto identity = auth::authenticate(auth::Service::kTable, signed_request, call.resource, accounts_, clock_.now(),
+                                     policy_, lookup);
+  if (!identity) co_return fail(std::move(identity.error()));
+  call.identity = std::move(*identity);
+  co_return Result<void>{};
+}
+
+Task<Result<http::Response>> TableRoutes::answer(Call& call) {
+  if (auto read = read_request(call); !read) co_return fail(std::move(read.error()));
+  if (call.url.kind == UrlKind::kEntity && call.method == "GET") co_return get_entity(call);
+  auto route = find_route(call);
+  if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
+  auto task = route(call);
+  auto response = co_await std::move(task);
+  co_return std::move(response);
+}
+
+Task<Result<http::Response>> TableRoutes::admit(Call& call) {
+  const auto& request = call.http;
+  auto host = request.header("host").value_or("");
+  auto resource = auth::parse_resource(host, request.path, accounts_);
+  if (!resource) co_return fail(std::move(resource.error()));
+  call.resource = std::move(*resource);
+  auto parameters = http::parse_query(request.query);
+  if (!parameters) co_return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
+  call.parameters = std::move(*parameters);
+  call.base = base_url(request, host, call.resource);
+  if (request.method == "OPTIONS") {
+    auto preflight = serve_preflight(call);
+    auto allowed = co_await std::move(preflight);
+    co_return std::move(allowed);
+  }
+  auto check = authenticate(call);
+  auto checked = co_await std::move(check);
+  if (!checked) co_return fail(std::move(checked.error()));
+  call.authenticated = true;
+  auto task = answer(call);
+  auto response = co_await std::move(task);
+  co_return std::move(response);
+}
+
+http::Response TableRoutes::refuse(const Call& call, Error error) const {
+  strip_index(error);
+  auto form = speaks_xml(call.http) ? ErrorForm::kXml : ErrorForm::kJson;
+  return error_response(error, form, call.http.request_id, clock_.now());
+}
+
+Task<http::Response> TableRoutes::serve(http::Request& request) {
+  Call call{request, service_, clock_, random_};
+  call.method = request.method;
+  auto task = admit(call);
+  auto result = co_await std::move(task);
+  http::Response response = result ? std::move(*result) : refuse(call, std::move(result.error()));
+  add_common_headers(request, call.authenticated, response);
+  if (call.authenticated && request.header("origin")) {
+    auto cors = add_cors_headers(call, response);
+    co_await std::move(cors);
+  }
+  co_return std::move(response);
+}
+
+http::Response TableRoutes::render_error(const Error& error, const std::string& request_id) const {
+  auto response = error_response(error, ErrorForm::kJson, request_id, clock_.now());
+  response.set("x-ms-request-id", request_id);
+  response.set("Cache-Control", "no-cache");
+  return response;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,34 @@
+#include "table_store/rest/table_store_app.h"
+
+#include "table_store/internal/table_dispatch.h"
+#include "table_store/rest/table_routes.h"
+
+namespace tidemark::table_store {
+namespace {
+
+class TableStore final : public service::Store {
+ public:
+  explicit TableStore(service::StoreContext& context)
+      : service_(context.engine, context.clock, context.random),
+        routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
+    spawn(context.background, service_.collect_garbage());
+  }
+
+  Task<http::Response> serve(http::Request& request) override { return routes_.serve(request); }
+  http::Response render_error(const Error& error, const std::string& request_id) override {
+    return routes_.render_error(error, request_id);
+  }
+  rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
+
+ private:
+  TableService service_;
+  TableRoutes routes_;
+};
+
+}  // namespace
+
+std::unique_ptr<service::Store> make_table_store(service::StoreContext& context) {
+  return std::make_unique<TableStore>(context);
+}
+
+}  // namespace tidemark::table_store

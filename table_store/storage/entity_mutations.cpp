@@ -1,0 +1,199 @@
+// Entity group transactions. Conditions, fence, effects, counters and the new version are one kv transaction.
+//
+// Versions: one per transaction, max(now, last + 1), with the last one kept in the store and written together with
+// the effects. So versions rise strictly over the whole store, across restarts and clocks that jump back.
+#include <set>
+
+#include "table_store/model/limits.h"
+#include "table_store/storage/service_impl.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/test_switches.h"
+
+namespace tidemark::table_store {
+namespace {
+
+struct MutationJob {
+  std::string account, table, partition_key;
+  std::vector<Mutation> mutations;
+  std::optional<Fence> fence;
+  Version now = 0;
+  std::vector<MutationOutcome> outcomes;
+};
+
+std::unexpected<Error> fail_at(std::size_t index, Error error) {
+  error.fields.emplace_back("index", std::to_string(index));
+  return fail(std::move(error));
+}
+
+Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation) {
+  using enum MutationKind;
+  const auto kind = mutation.kind;
+  if (kind < kInsert || kind > kErase) return fail(ErrorCode::kInvalidInput);
+  if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase) return fail(ErrorCode::kInvalidInput);
+  if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
+  if (auto ok = check_key(mutation.row_key); !ok) return ok;
+  if (kind == kErase) return {};
+  return check_properties(partition_key, mutation.row_key, mutation.properties);
+}
+
+Result<void> check_job(const MutationJob& job) {
+  if (job.mutations.empty()) return fail(ErrorCode::kInvalidInput, "A change set needs at least one change.");
+  if (job.mutations.size() > kMaxMutations) {
+    return fail_at(kMaxMutations - 1, make_error(ErrorCode::kInvalidInput,
+                                                 "The batch request operation exceeds the maximum 100 changes per change set."));
+  }
+  if (auto ok = check_key(job.partition_key); !ok) return fail_at(0, std::move(ok.error()));
+  std::set<std::string_view> rows;
+  for (std::size_t i = 0; i < job.mutations.size(); ++i) {
+    if (auto ok = check_mutation(job.partition_key, job.mutations[i]); !ok) return fail_at(i, std::move(ok.error()));
+    if (!rows.insert(job.mutations[i].row_key).second) return fail_at(i, make_error(ErrorCode::kInvalidDuplicateRow));
+  }
+  return job.fence ? check_operation_id(job.fence->operation_id) : Result<void>{};
+}
+
+/// What the row's condition says: go on, or a finished outcome, or the error of the whole transaction.
+struct Verdict {
+  std::optional<MutationOutcome> settled;
+};
+
+Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, OutcomeKind lenient_kind, Version version) {
+  if (!mutation.lenient) return fail(code);
+  return Verdict{MutationOutcome{lenient_kind, version}};
+}
+
+Result<Verdict> judge_missing(const Mutation& mutation) {
+  using enum MutationKind;
+  if (mutation.kind == kReplace || mutation.kind == kMerge || mutation.kind == kErase) {
+    return refuse(mutation, ErrorCode::kResourceNotFound, OutcomeKind::kMissing, 0);
+  }
+  return Verdict{};
+}
+
+Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& existing) {
+  if (mutation.kind == MutationKind::kInsert) {
+    return refuse(mutation, ErrorCode::kEntityAlreadyExists, OutcomeKind::kConflict, existing.version);
+  }
+  const auto& switches = test_switches();
+  if (mutation.if_version && *mutation.if_version != existing.version &&
+      !switches.ignore_if_version.load(std::memory_order_relaxed)) {
+    return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, existing.version);
+  }
+  if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
+    if (existing.effective() > *mutation.source_version) {
+      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version}};
+    }
+    if (mutation.kind == MutationKind::kInsertOrReplace && existing.source_version == mutation.source_version) {
+      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version}};
+    }
+  }
+  return Verdict{};
+}
+
+/// Old properties keep their place; new ones follow.
+Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mutation, std::string_view existing) {
+  Entity entity;
+  if (auto ok = decode_entity(existing, entity); !ok) return fail(std::move(ok.error()));
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < entity.properties.size(); ++i) places.emplace(entity.properties[i].name, i);
+  std::vector<Property> out = entity.properties;
+  for (const auto& property : mutation.properties) {
+    const auto place = places.find(property.name);
+    if (place == places.end()) {
+      out.push_back(property);
+    } else {
+      out[place->second].value = property.value;
+    }
+  }
+  if (auto ok = check_entity_size(job.partition_key, mutation.row_key, out); !ok) return fail(std::move(ok.error()));
+  return out;
+}
+
+Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, const Mutation& mutation,
+                              std::uint64_t generation, Version version) {
+  using enum MutationKind;
+  const auto key = entity_key(generation, job.partition_key, mutation.row_key);
+  auto existing = txn.get(key);
+  if (!existing) return fail(std::move(existing.error()));
+  Result<Verdict> verdict = Verdict{};
+  if (*existing) {
+    auto versions = decode_entity_versions(**existing);
+    if (!versions) return fail(std::move(versions.error()));
+    verdict = judge_existing(mutation, *versions);
+  } else {
+    verdict = judge_missing(mutation);
+  }
+  if (!verdict) return fail(std::move(verdict.error()));
+  if (verdict->settled) return *verdict->settled;
+  if (mutation.kind == kErase) {
+    txn.erase(key);
+    return MutationOutcome{OutcomeKind::kApplied, 0};
+  }
+  if (*existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
+    auto properties = merged(job, mutation, **existing);
+    if (!properties) return fail(std::move(properties.error()));
+    txn.put(key, encode_entity(version, std::nullopt, *properties));
+  } else {
+    txn.put(key, encode_entity(version, mutation.source_version, mutation.properties));
+  }
+  return MutationOutcome{OutcomeKind::kApplied, version};
+}
+
+Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
+  const auto& name = job.fence->count_applied_as;
+  if (applied > 0 && !name.empty()) {
+    if (auto ok = add_to_counter(ledger, name, applied); !ok) return ok;
+  }
+  store_ledger(txn, job.account, job.fence->operation_id, ledger);
+  return {};
+}
+
+Result<void> run(kv::Transaction& txn, MutationJob& job) {
+  job.outcomes.clear();
+  OperationLedger ledger;
+  if (job.fence) {
+    auto loaded = load_ledger(txn, job.account, job.fence->operation_id);
+    if (!loaded) return fail(std::move(loaded.error()));
+    ledger = std::move(*loaded);
+    if (auto ok = pass_fence(ledger, job.fence->epoch); !ok) return ok;
+  }
+  auto generation = find_generation(txn, job.account, job.table);
+  if (!generation) return fail_at(0, std::move(generation.error()));
+  auto last = read_counter(txn, kLastVersionKey);
+  if (!last) return fail(std::move(last.error()));
+  const auto version = std::max(job.now, static_cast<Version>(*last) + 1);
+  std::uint64_t applied = 0;
+  for (std::size_t i = 0; i < job.mutations.size(); ++i) {
+    auto outcome = apply(txn, job, job.mutations[i], *generation, version);
+    if (!outcome) return fail_at(i, std::move(outcome.error()));
+    if (outcome->kind == OutcomeKind::kApplied) ++applied;
+    job.outcomes.push_back(*outcome);
+  }
+  if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+  return job.fence ? record_fence(txn, job, std::move(ledger), applied) : Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<TableService::MutateResult>> TableService::mutate(std::string account, std::string table,
+                                                              std::string partition_key,
+                                                              std::vector<Mutation> mutations,
+                                                              std::optional<Fence> fence) {
+  // Shared with the body: at shutdown the engine may run it after this coroutine's frame is gone.
+  auto job = std::make_shared<MutationJob>();
+  job->account = std::move(account);
+  job->table = std::move(table);
+  job->partition_key = std::move(partition_key);
+  job->mutations = std::move(mutations);
+  job->fence = std::move(fence);
+  job->now = impl_->clock.now().time_since_epoch().count();
+  if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
+  kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  MutateResult result;
+  result.outcomes = std::move(job->outcomes);
+  co_return result;
+}
+
+}  // namespace tidemark::table_store

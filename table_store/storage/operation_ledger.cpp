@@ -1,0 +1,117 @@
+// The ledgers of operations: epochs, closure and counters. Reads, checks and writes are in one transaction, here for
+// ledgers alone and in entity_mutations.cpp together with an effect.
+#include "table_store/model/limits.h"
+#include "table_store/storage/service_impl.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/test_switches.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using LedgerStep = std::function<Result<void>(OperationLedger&)>;
+
+/// Loads the ledger, takes the step, stores the outcome.
+Task<Result<OperationLedger>> change_ledger(kv::Engine& engine, std::string account, std::string operation_id,
+                                            LedgerStep step) {
+  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
+  auto outcome = std::make_shared<OperationLedger>();
+  kv::TransactionBody body = [account = std::move(account), operation_id = std::move(operation_id),
+                              step = std::move(step), outcome](kv::Transaction& txn) -> Result<void> {
+    auto ledger = load_ledger(txn, account, operation_id);
+    if (!ledger) return fail(std::move(ledger.error()));
+    if (auto ok = step(*ledger); !ok) return ok;
+    store_ledger(txn, account, operation_id, *ledger);
+    *outcome = std::move(*ledger);
+    return {};
+  };
+  auto task = engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return std::move(*outcome);
+}
+
+}  // namespace
+
+Result<OperationLedger> load_ledger(const kv::Reader& reader, std::string_view account, std::string_view operation_id) {
+  auto bytes = reader.get(operation_key(account, operation_id));
+  if (!bytes) return fail(std::move(bytes.error()));
+  if (!*bytes) return OperationLedger{};
+  return decode_ledger(**bytes);
+}
+
+void store_ledger(kv::Transaction& txn, std::string_view account, std::string_view operation_id,
+                  const OperationLedger& ledger) {
+  txn.put(operation_key(account, operation_id), encode_ledger(ledger));
+}
+
+Result<void> check_operation_id(std::string_view operation_id) {
+  if (operation_id.empty() || operation_id.size() > kMaxOperationIdBytes) {
+    return fail(ErrorCode::kInvalidInput, "An operation id has 1 to 1024 bytes.");
+  }
+  return {};
+}
+
+Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch) {
+  const bool refused = epoch < ledger.epoch || ledger.closed;
+  if (refused && !test_switches().ignore_fence.load(std::memory_order_relaxed)) return fail(ErrorCode::kFenced);
+  ledger.epoch = std::max(ledger.epoch, epoch);
+  return {};
+}
+
+Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount) {
+  for (auto& [key, value] : ledger.counters) {
+    if (key == name) {
+      value += amount;
+      return {};
+    }
+  }
+  if (ledger.counters.size() == kMaxCounters) return fail(ErrorCode::kInvalidInput, "An operation has too many counters.");
+  ledger.counters.emplace_back(name, amount);
+  return {};
+}
+
+Task<Result<OperationLedger>> TableService::open_operation(std::string account, std::string operation_id,
+                                                           std::uint64_t epoch) {
+  LedgerStep step = [epoch](OperationLedger& ledger) -> Result<void> {
+    // Not an error: whoever opens it learns that the work is done.
+    if (ledger.closed && !test_switches().ignore_fence.load(std::memory_order_relaxed)) return {};
+    return pass_fence(ledger, epoch);
+  };
+  auto task = change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<Result<OperationLedger>> TableService::close_operation(std::string account, std::string operation_id,
+                                                            std::uint64_t epoch) {
+  LedgerStep step = [epoch](OperationLedger& ledger) -> Result<void> {
+    // The reply to the first close may have been lost.
+    if (ledger.closed && ledger.epoch == epoch) return {};
+    if (auto ok = pass_fence(ledger, epoch); !ok) return ok;
+    ledger.closed = true;
+    return {};
+  };
+  auto task = change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<Result<OperationLedger>> TableService::count(std::string account, Fence fence, std::uint64_t amount) {
+  if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
+  LedgerStep step = [epoch = fence.epoch, name = std::move(fence.count_applied_as),
+                     amount](OperationLedger& ledger) -> Result<void> {
+    if (auto ok = pass_fence(ledger, epoch); !ok) return ok;
+    return add_to_counter(ledger, name, amount);
+  };
+  auto task = change_ledger(impl_->engine, std::move(account), std::move(fence.operation_id), std::move(step));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<Result<OperationLedger>> TableService::read_operation(std::string account, std::string operation_id) {
+  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
+  const auto snapshot = impl_->engine.snapshot();
+  co_return load_ledger(*snapshot, account, operation_id);
+}
+
+}  // namespace tidemark::table_store

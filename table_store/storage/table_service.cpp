@@ -1,0 +1,172 @@
+// Tables themselves: create, delete, list, ACLs, service properties, and the collection of what deletion leaves.
+#include "table_store/storage/table_service.h"
+
+#include "table_store/model/limits.h"
+#include "table_store/storage/service_impl.h"
+#include "table_store/storage/table_keys.h"
+
+namespace tidemark::table_store {
+
+TableService::TableService(kv::Engine& engine, Clock& clock, Random& random)
+    : impl_(std::make_unique<Impl>(Impl{engine, clock, random})) {}
+TableService::~TableService() = default;
+
+Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
+  auto bytes = reader.get(table_key(account, table));
+  if (!bytes) return fail(std::move(bytes.error()));
+  if (!*bytes) return fail(ErrorCode::kTableNotFound);
+  return decode_table_generation(**bytes);
+}
+
+Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
+  auto bytes = reader.get(table_key(account, table));
+  if (!bytes) return fail(std::move(bytes.error()));
+  if (!*bytes) return fail(ErrorCode::kTableNotFound);
+  return decode_table(**bytes);
+}
+
+Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view key) {
+  auto bytes = reader.get(key);
+  if (!bytes) return fail(std::move(bytes.error()));
+  if (!*bytes) return 0;
+  return decode_counter(**bytes);
+}
+
+Task<Result<void>> TableService::create_table(std::string account, std::string table) {
+  if (auto ok = check_table_name(table); !ok) co_return fail(std::move(ok.error()));
+  // Bodies own what they use: at shutdown the engine may run one after the coroutine's frame is gone.
+  kv::TransactionBody body = [account = std::move(account), table = std::move(table)](kv::Transaction& txn) -> Result<void> {
+    const auto key = table_key(account, table);
+    auto existing = txn.get(key);
+    if (!existing) return fail(std::move(existing.error()));
+    if (*existing) return fail(ErrorCode::kTableAlreadyExists);
+    auto last = read_counter(txn, kLastGenerationKey);
+    if (!last) return fail(std::move(last.error()));
+    TableRecord record;
+    record.generation = *last + 1;
+    record.name = table;
+    txn.put(kLastGenerationKey, encode_counter(record.generation));
+    txn.put(key, encode_table(record));
+    return {};
+  };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
+  kv::TransactionBody body = [account = std::move(account), table = std::move(table)](kv::Transaction& txn) -> Result<void> {
+    auto generation = find_generation(txn, account, table);
+    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+    if (!generation) return fail(std::move(generation.error()));
+    txn.erase(table_key(account, table));
+    txn.put(dropped_key(*generation), "");
+    return {};
+  };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  if (done) {
+    auto executor = co_await asio::this_coro::executor;
+    auto collection = collect_garbage();
+    spawn(executor, std::move(collection));
+  }
+  co_return done;
+}
+
+Task<Result<TableService::TablePage>> TableService::list_tables(std::string account, Filter filter,
+                                                                std::uint32_t limit, std::string from) {
+  if (limit == 0 || limit > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
+  const auto snapshot = impl_->engine.snapshot();
+  const auto range = tables_range(account, from);
+  const auto cursor = snapshot->scan(range);
+  TablePage page;
+  for (; cursor->valid(); cursor->next()) {
+    auto record = decode_table(cursor->value());
+    if (!record) co_return fail(std::move(record.error()));
+    Entity row;
+    row.properties.push_back({"TableName", Value(record->name)});
+    if (!filter.matches(row)) continue;
+    if (page.names.size() == limit) {
+      page.next = record->name;
+      break;
+    }
+    page.names.push_back(std::move(record->name));
+  }
+  if (auto ok = cursor->status(); !ok) co_return fail(std::move(ok.error()));
+  co_return page;
+}
+
+Task<Result<std::string>> TableService::find_table(std::string account, std::string table) {
+  const auto snapshot = impl_->engine.snapshot();
+  auto record = read_table(*snapshot, account, table);
+  if (!record) co_return fail(std::move(record.error()));
+  co_return std::move(record->name);
+}
+
+Task<Result<std::vector<SignedIdentifier>>> TableService::get_acl(std::string account, std::string table) {
+  const auto snapshot = impl_->engine.snapshot();
+  auto record = read_table(*snapshot, account, table);
+  if (!record) co_return fail(std::move(record.error()));
+  co_return std::move(record->acl);
+}
+
+Task<Result<void>> TableService::set_acl(std::string account, std::string table,
+                                         std::vector<SignedIdentifier> identifiers) {
+  if (identifiers.size() > kMaxSignedIdentifiers) co_return fail(ErrorCode::kInvalidXmlDocument);
+  kv::TransactionBody body = [account = std::move(account), table = std::move(table),
+                              identifiers = std::move(identifiers)](kv::Transaction& txn) -> Result<void> {
+    auto record = read_table(txn, account, table);
+    if (!record) return fail(std::move(record.error()));
+    record->acl = identifiers;
+    txn.put(table_key(account, table), encode_table(*record));
+    return {};
+  };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<Result<std::string>> TableService::get_service_properties(std::string account) {
+  const auto snapshot = impl_->engine.snapshot();
+  auto bytes = snapshot->get(service_properties_key(account));
+  if (!bytes) co_return fail(std::move(bytes.error()));
+  co_return std::move(*bytes).value_or(std::string());
+}
+
+Task<Result<void>> TableService::set_service_properties(std::string account, std::string xml) {
+  kv::TransactionBody body = [account = std::move(account), xml = std::move(xml)](kv::Transaction& txn) -> Result<void> {
+    txn.put(service_properties_key(account), xml);
+    return {};
+  };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
+Task<void> TableService::collect_garbage() {
+  std::vector<std::uint64_t> generations;
+  {
+    const auto snapshot = impl_->engine.snapshot();
+    const auto range = dropped_range();
+    const auto cursor = snapshot->scan(range);
+    for (; cursor->valid(); cursor->next()) {
+      if (const auto generation = parse_dropped_key(cursor->key())) generations.push_back(*generation);
+    }
+  }
+  for (const auto generation : generations) {
+    auto lower = entity_prefix(generation);
+    auto upper = entity_prefix(generation + 1);
+    const kv::KeyRange rows{std::move(lower), std::move(upper)};
+    // A failure leaves the 'd' row, so the next collection tries again.
+    if (!impl_->engine.erase_range(rows)) co_return;
+    kv::TransactionBody body = [generation](kv::Transaction& txn) -> Result<void> {
+      txn.erase(dropped_key(generation));
+      return {};
+    };
+    auto task = impl_->engine.transact(std::move(body));
+    const auto done = co_await std::move(task);
+    if (!done) co_return;
+  }
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,5 @@
+tidemark_test(blob_test LABEL unit
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
+  LINK tidemark_blob_store)

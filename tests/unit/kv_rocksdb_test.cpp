@@ -1,0 +1,283 @@
+// What only the engine on a disk can show: reopening, refusals that say what to do, a disk that fails.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <latch>
+
+#include "tests/unit/kv_test_support.h"
+
+namespace tidemark::kv {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Test;
+using testing::entries;
+using testing::put;
+using testing::run;
+using testing::small_options;
+using testing::start;
+using testing::value_of;
+
+class RocksDbTest : public Test {
+ protected:
+  std::unique_ptr<Engine> open() {
+    auto opened = open_rocksdb(small_options(db_));
+    EXPECT_TRUE(opened.has_value()) << opened.error().message << " | " << opened.error().detail;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  Error open_failure() {
+    auto opened = open_rocksdb(small_options(db_));
+    EXPECT_FALSE(opened.has_value());
+    return opened ? Error{} : opened.error();
+  }
+  /// Enough to have sorted files, the newest entries still in the log.
+  void fill() {
+    auto engine = open();
+    for (int i = 0; i < 300; ++i) {
+      // Does not compress to nothing, so that the files have many blocks.
+      std::string value(4096, '\0');
+      for (auto& c : value) c = static_cast<char>(next_random());
+      ASSERT_TRUE(put(*engine, "k" + std::to_string(i), value).has_value());
+    }
+  }
+  std::vector<fs::path> files(std::string_view extension) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(db_)) {
+      if (entry.path().extension() == extension) found.push_back(entry.path());
+    }
+    return found;
+  }
+  static void overwrite(const fs::path& path, std::streamoff at, std::size_t count) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(at);
+    for (std::size_t i = 0; i < count; ++i) file.put('\x5A');
+    ASSERT_TRUE(file.good());
+  }
+  unsigned next_random() { return state_ = state_ * 1664525U + 1013904223U, state_ >> 24; }
+
+  testing::TempDir dir_;
+  fs::path db_ = dir_.path() / "deep" / "db";
+  unsigned state_ = 1;
+};
+
+#define EXPECT_MENTIONS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(RocksDbTest, FindsEverythingAfterReopening) {
+  fill();
+  auto engine = open();
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(entries(*engine->snapshot()).size(), 300U);
+}
+
+TEST_F(RocksDbTest, TheDestructorCompletesWhatIsQueued) {
+  std::vector<std::future<Result<void>>> outcomes;
+  {
+    auto engine = open();
+    for (int i = 0; i < 2000; ++i) {
+      outcomes.push_back(start(*engine, [i](Transaction& txn) -> Result<void> {
+        txn.put("k" + std::to_string(i), "");
+        return {};
+      }));
+    }
+  }
+  for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get().has_value());
+  EXPECT_EQ(entries(*open()->snapshot()).size(), 2000U);
+}
+
+TEST_F(RocksDbTest, AFullQueueRefusesAtOnce) {
+  auto options = small_options(db_);
+  options.max_queued_transactions = 3;
+  auto engine = std::move(*open_rocksdb(options));
+  std::latch running(1), release(1);
+  auto blocked = start(*engine, [&](Transaction&) -> Result<void> {
+    running.count_down();
+    release.wait();
+    return {};
+  });
+  running.wait();
+  std::vector<std::future<Result<void>>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(start(*engine, [](Transaction&) -> Result<void> { return {}; }));
+  EXPECT_EQ(engine->queue_depth(), 3U);
+  EXPECT_TRUE(put(*engine, "a", "").failed_with(ErrorCode::kServerBusy));
+  release.count_down();
+  EXPECT_TRUE(blocked.get().has_value());
+  for (auto& outcome : waiting) EXPECT_TRUE(outcome.get().has_value());
+  EXPECT_TRUE(put(*engine, "a", "").has_value());
+}
+
+TEST_F(RocksDbTest, GroupsLargerThanTheByteLimitAreSplitNotRefused) {
+  auto engine = open();
+  const std::string megabyte(1UL << 20, 'x');
+  std::vector<std::future<Result<void>>> outcomes;
+  for (int i = 0; i < 20; ++i) {
+    outcomes.push_back(start(*engine, [i, &megabyte](Transaction& txn) -> Result<void> {
+      txn.put("k" + std::to_string(i), megabyte);
+      return {};
+    }));
+  }
+  for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get().has_value());
+  EXPECT_EQ(entries(*engine->snapshot()).size(), 20U);
+}
+
+TEST_F(RocksDbTest, ASecondOpenSaysWhoIsInTheWay) {
+  auto engine = open();
+  const auto error = open_failure();
+  EXPECT_EQ(error.code, ErrorCode::kConfigInvalid);
+  EXPECT_MENTIONS(error.message, "nother process has this database open");
+  EXPECT_MENTIONS(error.message, db_.string());
+}
+
+TEST_F(RocksDbTest, AMissingPermissionIsNamed) {
+  fs::create_directories(db_);
+  fs::permissions(db_, fs::perms::owner_read);
+  const bool was_root = ::geteuid() == 0;  // root may write anywhere
+  if (was_root) {
+    fs::permissions(dir_.path(), fs::perms::all);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const auto error = open_failure();
+  if (was_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  fs::permissions(db_, fs::perms::owner_all);
+  EXPECT_EQ(error.code, ErrorCode::kConfigInvalid);
+  EXPECT_MENTIONS(error.message, db_.string());
+  EXPECT_MENTIONS(error.message, "check owner and permissions");
+}
+
+TEST_F(RocksDbTest, APathThatIsAFileIsNamed) {
+  fs::create_directories(db_.parent_path());
+  std::ofstream(db_) << "not a directory";
+  const auto error = open_failure();
+  EXPECT_EQ(error.code, ErrorCode::kConfigInvalid);
+  EXPECT_MENTIONS(error.message, db_.string());
+}
+
+TEST_F(RocksDbTest, ADamagedCurrentIsAnError) {
+  fill();
+  std::ofstream(db_ / "CURRENT", std::ios::trunc) << "garbage";
+  const auto error = open_failure();
+  EXPECT_EQ(error.code, ErrorCode::kCorruption);
+  EXPECT_MENTIONS(error.message, db_.string());
+  EXPECT_MENTIONS(error.message, "backup");
+}
+
+TEST_F(RocksDbTest, AMissingCurrentIsNotTakenForANewDatabase) {
+  fill();
+  fs::remove(db_ / "CURRENT");
+  EXPECT_EQ(open_failure().code, ErrorCode::kCorruption);
+  EXPECT_FALSE(files(".sst").empty());
+}
+
+TEST_F(RocksDbTest, ADamagedManifestIsAnError) {
+  fill();
+  for (const auto& entry : fs::directory_iterator(db_)) {
+    if (entry.path().filename().string().starts_with("MANIFEST")) overwrite(entry.path(), 20, 16);
+  }
+  EXPECT_EQ(open_failure().code, ErrorCode::kCorruption);
+}
+
+TEST_F(RocksDbTest, AMissingFileIsAnError) {
+  fill();
+  ASSERT_FALSE(files(".sst").empty());
+  fs::remove(files(".sst").front());
+  EXPECT_EQ(open_failure().code, ErrorCode::kCorruption);
+}
+
+TEST_F(RocksDbTest, DamageInTheMiddleOfTheLogIsAnErrorNotALoss) {
+  {
+    auto engine = open();
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(*engine, "k" + std::to_string(i), std::string(1000, 'x')).has_value());
+  }
+  for (const auto& log : files(".log")) {
+    if (fs::file_size(log) > 20000) overwrite(log, 10000, 16);
+  }
+  EXPECT_EQ(open_failure().code, ErrorCode::kCorruption);
+}
+
+TEST_F(RocksDbTest, ATornEndOfTheLogIsNotAnError) {
+  {
+    auto engine = open();
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(*engine, "k" + std::to_string(i), std::string(1000, 'x')).has_value());
+  }
+  for (const auto& log : files(".log")) {
+    if (fs::file_size(log) > 20000) fs::resize_file(log, fs::file_size(log) - 500);
+  }
+  auto engine = open();
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(entries(*engine->snapshot()).size(), 49U);
+}
+
+TEST_F(RocksDbTest, ADamagedBlockFailsTheReadAndTheTransaction) {
+  fill();
+  for (const auto& file : files(".sst")) {
+    overwrite(file, 64, 4096);
+  }
+  auto opened = open_rocksdb(small_options(db_));
+  if (!opened) {
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorruption);
+    return;
+  }
+  auto& engine = **opened;
+  auto cursor = engine.snapshot()->scan({});
+  while (cursor->valid()) cursor->next();
+  EXPECT_TRUE(cursor->status().failed_with(ErrorCode::kCorruption));
+  // A body that overlooks the failed walk must not commit what it concluded from it.
+  auto outcome = run(engine, [](Transaction& txn) -> Result<void> {
+    for (auto walk = txn.scan({}); walk->valid(); walk->next()) continue;
+    txn.put("conclusion", "");
+    return {};
+  });
+  EXPECT_TRUE(outcome.failed_with(ErrorCode::kCorruption));
+  EXPECT_EQ(value_of(*engine.snapshot(), "conclusion"), "<none>");
+}
+
+/// While it lives, no file may grow beyond `bytes`: a disk that fails.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    rlimit limit{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*old_handler_)(int) = nullptr;
+};
+
+TEST_F(RocksDbTest, AFailingDiskFailsTheTransactionAndAllAfterIt) {
+  auto options = small_options(db_);
+  options.write_buffer_bytes = 16UL << 20;
+  auto engine = std::move(*open_rocksdb(options));
+  ASSERT_TRUE(put(*engine, "before", "1").has_value());
+  {
+    FileSizeLimit limit(256UL << 10);
+    auto outcome = put(*engine, "big", std::string(1UL << 20, 'x'));
+    ASSERT_TRUE(outcome.failed_with(ErrorCode::kStorageFailure));
+    EXPECT_FALSE(outcome.error().detail.empty());
+  }
+  // The disk is well again, but what it holds is known only after opening anew.
+  EXPECT_TRUE(put(*engine, "after", "1").failed_with(ErrorCode::kStorageFailure));
+  EXPECT_FALSE(engine->erase_range({"a", "b"}).has_value());
+  EXPECT_EQ(value_of(*engine->snapshot(), "before"), "1");
+  engine.reset();
+  engine = open();
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(value_of(*engine->snapshot(), "before"), "1");
+  EXPECT_EQ(value_of(*engine->snapshot(), "after"), "<none>");
+  EXPECT_TRUE(put(*engine, "after", "2").has_value());
+}
+
+}  // namespace
+}  // namespace tidemark::kv

@@ -1,0 +1,75 @@
+// Bodies of the public protocol, without a socket.
+#include "queue_service/rest/queue_request.h"
+#include "queue_service/rest/queue_xml.h"
+#include "queue_service/rest/service_properties.h"
+#include "tests/unit/queue_test_support.h"
+
+namespace tidemark::queue_service::rest {
+namespace {
+
+std::string message(std::string_view escaped) {
+  return "<QueueMessage><MessageText>" + std::string(escaped) + "</MessageText></QueueMessage>";
+}
+
+TEST(QueueXml, KeepsTextExactly) {
+  EXPECT_EQ(read_message_text(message("  a \n\t b ")).value(), "  a \n\t b ");
+  EXPECT_EQ(read_message_text(message(" ")).value(), " ");
+  EXPECT_EQ(read_message_text(message("")).value(), "");
+  EXPECT_EQ(read_message_text("<QueueMessage><MessageText/></QueueMessage>").value(), "");
+  EXPECT_EQ(read_message_text(message("a&#13;b&#xD;\r\nc")).value(), "a\rb\r\nc");
+  EXPECT_EQ(read_message_text(message("&lt;b&gt; &amp; \xC3\xA9")).value(), "<b> & \xC3\xA9");
+  EXPECT_EQ(read_message_text(message("x<![CDATA[<&y>]]>z")).value(), "x<&y>z");
+  EXPECT_EQ(read_message_text("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8'?>\n" + message("a")).value(), "a");
+}
+
+TEST(QueueXml, RefusesWhatXmlForbids) {
+  const std::string deep(100'000, '<');
+  for (const auto& body : {message("\x01"), message("&#0;"), message("&#1;"), message("&#xD800;"), message("&nope;"),
+                           message("a & b"), message("\xFF"), message("\xEF\xBF\xBE"), message("<b/>"), std::string(""),
+                           std::string("<QueueMessage>"), std::string("text"), deep,
+                           std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
+    EXPECT_TRUE(read_message_text(body).failed_with(ErrorCode::kInvalidXmlDocument)) << body.substr(0, 80);
+  }
+  EXPECT_TRUE(read_message_text("<QueueMessage/>").failed_with(ErrorCode::kMissingRequiredXmlNode));
+}
+
+TEST(QueueXml, RoundTripsPolicies) {
+  const std::string body =
+      "<SignedIdentifiers><SignedIdentifier><Id>p1</Id><AccessPolicy><Start>2024-01-01T00:00:00Z</Start>"
+      "<Permission>raup</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
+  auto acl = read_acl(body);
+  ASSERT_TRUE(acl);
+  EXPECT_NE(render_acl(*acl).find("<Start>2024-01-01T00:00:00.0000000Z</Start><Permission>raup</Permission>"),
+            std::string::npos);
+  EXPECT_TRUE(read_acl("")->empty());
+  std::string six = "<SignedIdentifiers>";
+  for (int i = 0; i < 6; ++i) six += "<SignedIdentifier><Id>" + std::to_string(i) + "</Id></SignedIdentifier>";
+  EXPECT_TRUE(read_acl(six + "</SignedIdentifiers>").failed_with(ErrorCode::kInvalidXmlDocument));
+}
+
+TEST(QueueServiceProperties, MergesSections) {
+  auto merged = merge_service_properties(
+      "", "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>"
+          "<Write>false</Write><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy></Logging>"
+          "</StorageServiceProperties>");
+  ASSERT_TRUE(merged);
+  EXPECT_NE(merged->find("<Read>true</Read>"), std::string::npos);
+  EXPECT_NE(merged->find("<MinuteMetrics>"), std::string::npos);
+  auto again = merge_service_properties(*merged, "<StorageServiceProperties><Cors/></StorageServiceProperties>");
+  ASSERT_TRUE(again);
+  EXPECT_NE(again->find("<Days>7</Days>"), std::string::npos);
+  EXPECT_FALSE(merge_service_properties("", "<StorageServiceProperties><Logging/></StorageServiceProperties>"));
+}
+
+TEST(QueueRequest, ChecksRanges) {
+  QueueRequest request;
+  request.parameters = {{"numofmessages", "33"}, {"visibilitytimeout", "x"}};
+  auto wrong = request.number("numofmessages", 1, 32);
+  ASSERT_TRUE(wrong.failed_with(ErrorCode::kOutOfRangeQueryParameterValue));
+  EXPECT_EQ(wrong.error().fields.at(3), std::pair(std::string("MaximumAllowed"), std::string("32")));
+  EXPECT_TRUE(request.number("visibilitytimeout", 0, 1).failed_with(ErrorCode::kInvalidQueryParameterValue));
+  EXPECT_FALSE(request.number("absent", 0, 1).value());
+}
+
+}  // namespace
+}  // namespace tidemark::queue_service::rest

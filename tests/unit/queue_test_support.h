@@ -1,0 +1,109 @@
+// A queue service over the in-memory engine with a clock that the test moves.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "common/kv/memory_engine.h"
+#include "queue_service/internal/queue_client.h"
+#include "queue_service/internal/queue_dispatch.h"
+#include "queue_service/storage/queue_service.h"
+
+namespace tidemark::queue_service {
+
+class FakeClock final : public Clock {
+ public:
+  [[nodiscard]] Time now() const override { return now_; }
+  std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
+    auto timer = std::make_shared<FakeTimer>();
+    calls_.emplace(elapsed_ + delay, Call{timer, std::move(executor), std::move(fn)});
+    return timer;
+  }
+  /// Wall and monotonic time pass; due timers are posted.
+  void advance(Duration by) {
+    now_ += by;
+    elapsed_ += by;
+    while (!calls_.empty() && calls_.begin()->first <= elapsed_) {
+      auto call = std::move(calls_.begin()->second);
+      calls_.erase(calls_.begin());
+      if (!call.timer->cancelled) asio::post(call.executor, std::move(call.fn));
+    }
+  }
+  /// The wall clock is set.
+  void jump(Duration by) { now_ += by; }
+  [[nodiscard]] std::size_t pending() const {
+    std::size_t n = 0;
+    for (const auto& [when, call] : calls_) n += call.timer->cancelled ? 0 : 1;
+    return n;
+  }
+
+ private:
+  struct FakeTimer final : Timer {
+    void cancel() override { cancelled = true; }
+    bool cancelled = false;
+  };
+  struct Call {
+    std::shared_ptr<FakeTimer> timer;
+    Executor executor;
+    std::function<void()> fn;
+  };
+  Time now_ = Time(std::chrono::sys_days{std::chrono::year{2026} / 11 / 21});
+  Duration elapsed_{};
+  std::multimap<Duration, Call> calls_;
+};
+
+/// The dispatch without a wire.
+class DirectTransport final : public rpc::Transport {
+ public:
+  explicit DirectTransport(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
+    return dispatch_(std::move(method), std::move(payload));
+  }
+
+ private:
+  rpc::Dispatch dispatch_;
+};
+
+class QueueTest : public testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> result = poll(start(std::move(task)));
+    EXPECT_TRUE(result.has_value()) << "the operation did not finish";
+    return std::move(*result);
+  }
+  /// Starts without waiting for the end.
+  template <class T>
+  std::shared_ptr<std::optional<T>> start(Task<T> task) {
+    auto slot = std::make_shared<std::optional<T>>();
+    asio::co_spawn(io_, std::move(task), [slot](std::exception_ptr failure, T value) {
+      ASSERT_FALSE(failure);
+      slot->emplace(std::move(value));
+    });
+    settle();
+    return slot;
+  }
+  template <class T>
+  std::optional<T> poll(const std::shared_ptr<std::optional<T>>& slot) {
+    settle();
+    return std::move(*slot);
+  }
+  void settle() {
+    io_.restart();
+    io_.poll();
+  }
+  void advance(Duration by) {
+    clock_.advance(by);
+    settle();
+  }
+
+  asio::io_context io_;
+  FakeClock clock_;
+  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
+  QueueService service_{*engine_, clock_, *random_};
+  DirectTransport transport_{make_queue_dispatch(service_)};
+  QueueClient client_{transport_, "acc"};
+};
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,6 @@
+tidemark_test(table_rest_test LABEL unit
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_rest_odata_json_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_rest_url_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_rest_batch_mime_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_rest_etag_test.cpp
+  LINK tidemark_table_store)

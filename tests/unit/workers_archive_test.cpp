@@ -1,0 +1,338 @@
+// Jobs end to end: both stores' services on the memory engine, reached through their clients over a loopback.
+#include <gtest/gtest.h>
+
+#include <boost/asio/use_future.hpp>
+
+#include "common/kv/memory_engine.h"
+#include "jobs/poison.h"
+#include "queue_service/internal/queue_dispatch.h"
+#include "queue_service/storage/queue_service.h"
+#include "table_store/internal/table_dispatch.h"
+#include "table_store/storage/table_service.h"
+#include "workers/runtime/job_runner.h"
+
+namespace tidemark::workers {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+
+constexpr const char* kAccount = "devstoreaccount1";
+
+/// Calls the dispatch at once; `before` may do what another process would do just then, or answer with an error.
+class Loopback final : public rpc::Transport {
+ public:
+  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
+    if (before) {
+      auto hook = before(method);
+      auto allowed = co_await std::move(hook);
+      if (!allowed) co_return fail(std::move(allowed.error()));
+    }
+    auto task = dispatch_(std::move(method), std::move(payload));
+    auto reply = co_await std::move(task);
+    co_return reply;
+  }
+  std::function<Task<Result<void>>(std::string)> before;
+
+ private:
+  rpc::Dispatch dispatch_;
+};
+
+class WorkersArchive : public ::testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    auto future = asio::co_spawn(io_, std::move(task), asio::use_future);
+    io_.restart();
+    io_.run();
+    return future.get();
+  }
+
+  void SetUp() override {
+    ASSERT_TRUE(run(jobs_.ensure_ready()).has_value());
+    ASSERT_TRUE(run(tables_.create_table("Source")).has_value());
+    options_.worker_name = "w";
+    options_.retry.base = options_.retry.cap = std::chrono::milliseconds(1);
+  }
+
+  void put(const std::string& partition, const std::string& row, std::int32_t number) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = row;
+    mutation.properties = {{"Number", number}};
+    auto done = run(tables_.mutate("Source", partition, {mutation}, std::nullopt));
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+  }
+
+  jobs::JobRecord submit(const std::string& text) {
+    auto spec = jobs::parse_job_spec(text);
+    EXPECT_TRUE(spec.has_value()) << spec.error().message;
+    auto submitted = run(jobs_.submit(*spec));
+    EXPECT_TRUE(submitted.has_value()) << submitted.error().message;
+    return submitted->job;
+  }
+
+  std::optional<queue_service::Message> receive() {
+    auto message = run(queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(2)));
+    EXPECT_TRUE(message.has_value());
+    return message ? *message : std::nullopt;
+  }
+
+  RunReport work(queue_service::Message message) {
+    JobRunner runner(options_, tables_, queues_, jobs_, *clock_, *random_);
+    return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
+  }
+  RunReport work_next() {
+    auto message = receive();
+    EXPECT_TRUE(message.has_value());
+    return message ? work(std::move(*message)) : RunReport{};
+  }
+
+  jobs::JobRecord record(const std::string& id) {
+    auto found = run(jobs_.find(id));
+    EXPECT_TRUE(found && *found);
+    return found && *found ? **found : jobs::JobRecord{};
+  }
+  std::vector<Entity> all(const std::string& table) {
+    std::vector<Entity> out;
+    table_store::QueryRequest request;
+    request.table = table;
+    do {
+      auto page = run(tables_.query(request));
+      EXPECT_TRUE(page.has_value()) << page.error().message;
+      if (!page) break;
+      for (auto& entity : page->entities) out.push_back(std::move(entity));
+      request.continuation = page->continuation;
+    } while (!request.continuation.empty());
+    return out;
+  }
+  std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
+
+  asio::io_context io_;
+  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  std::unique_ptr<kv::Engine> table_engine_ = kv::make_memory_engine();
+  std::unique_ptr<kv::Engine> queue_engine_ = kv::make_memory_engine();
+  table_store::TableService table_service_{*table_engine_, *clock_, *random_};
+  queue_service::QueueService queue_service_{*queue_engine_, *clock_, *random_};
+  Loopback table_link_{table_store::make_table_dispatch(table_service_)};
+  Loopback queue_link_{queue_service::make_queue_dispatch(queue_service_)};
+  table_store::TableClient tables_{table_link_, kAccount};
+  queue_service::QueueClient queues_{queue_link_, kAccount};
+  jobs::JobStore jobs_{tables_, queues_, *clock_, *random_};
+  jobs::PoisonStore poison_{jobs_, queues_};
+  RunnerOptions options_;
+};
+
+constexpr const char* kArchiveOne =
+    R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r"})";
+constexpr const char* kArchiveAll = R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})";
+
+TEST_F(WorkersArchive, MovesOneEntity) {
+  put("p", "r", 1);
+  put("p", "other", 2);
+  const auto version = all("Source").back().version;
+  const auto job = submit(kArchiveOne);
+  EXPECT_EQ(job.state, jobs::JobState::kQueued);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  ASSERT_EQ(all("Source").size(), 1U);
+  const auto archived = all("Archive");
+  ASSERT_EQ(archived.size(), 1U);
+  EXPECT_LT(*archived[0].source_version, version);
+  const auto after = record(job.id);
+  EXPECT_EQ(after.state, jobs::JobState::kSucceeded);
+  EXPECT_EQ(after.done, 1U);
+  EXPECT_EQ(after.skipped, 0U);
+  EXPECT_EQ(messages("tidemark-jobs"), 0U);
+}
+
+TEST_F(WorkersArchive, AMissingEntityIsAnOutcome) {
+  const auto job = submit(kArchiveOne);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 0U);
+  EXPECT_EQ(record(job.id).skipped, 1U);
+}
+
+TEST_F(WorkersArchive, MovesWhatAFilterSelectsAcrossPartitionsAndNothingElse) {
+  for (int i = 0; i < 600; ++i) put("p" + std::to_string(i % 4), std::to_string(i), i);
+  const auto job =
+      submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"Number lt 500"})");
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(all("Source").size(), 100U);
+  EXPECT_EQ(all("Archive").size(), 500U);
+  EXPECT_EQ(record(job.id).done, 500U);
+}
+
+TEST_F(WorkersArchive, AnEntityUpdatedBetweenCopyAndEraseIsArchivedInItsNewestVersion) {
+  put("p", "r", 1);
+  submit(kArchiveOne);
+  bool updated = false;
+  table_link_.before = [&](std::string) -> Task<Result<void>> {
+    auto copy = table_service_.get(kAccount, "Archive", "p", "r");
+    if (updated || !copy || !*copy) co_return Result<void>{};
+    updated = true;
+    Mutation mutation;
+    mutation.kind = MutationKind::kReplace;
+    mutation.row_key = "r";
+    mutation.properties = {{"Number", std::int32_t{2}}};
+    std::vector<Mutation> mutations{mutation};
+    auto task = table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
+    auto done = co_await std::move(task);
+    EXPECT_TRUE(done.has_value());
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(updated);
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_EQ(std::get<std::int32_t>(*all("Archive").at(0).find("Number")), 2);
+}
+
+TEST_F(WorkersArchive, ARedeliveryAfterAFailureAtAnyCallFinishesWithExactFigures) {
+  for (int fail_at = 1; fail_at < 60; ++fail_at) {
+    for (int i = 0; i < 5; ++i) put("p" + std::to_string(i % 2), std::to_string(fail_at * 10 + i), i);
+    const auto job = submit(kArchiveAll);
+    int calls = 0;
+    table_link_.before = [&](std::string) -> Task<Result<void>> {
+      if (++calls >= fail_at && calls < fail_at + 3) co_return fail(ErrorCode::kUnavailable);
+      co_return Result<void>{};
+    };
+    auto end = RunEnd::kRetried;
+    for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
+    table_link_.before = nullptr;
+    ASSERT_EQ(end, RunEnd::kSucceeded) << fail_at;
+    ASSERT_TRUE(all("Source").empty());
+    ASSERT_EQ(record(job.id).done, 5U) << fail_at;
+    if (calls < fail_at) return;  // the job ended before the fault: every call was tried
+  }
+  FAIL() << "the job makes more calls than expected";
+}
+
+TEST_F(WorkersArchive, AStaleDeliveryChangesNothing) {
+  put("p", "r", 1);
+  const auto job = submit(kArchiveOne);
+  auto stale = receive();
+  ASSERT_TRUE(stale.has_value());
+  queue_service::Lease lease{"tidemark-jobs", stale->id, stale->epoch};
+  ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  put("p", "r", 2);  // re-created by a user
+  auto end = work(std::move(*stale)).end;
+  EXPECT_NE(end, RunEnd::kSucceeded);
+  EXPECT_EQ(all("Source").size(), 1U);
+  EXPECT_EQ(std::get<std::int32_t>(*all("Archive").at(0).find("Number")), 1);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kSucceeded);
+}
+
+TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
+  put("p", "r", 1);
+  const auto job = submit(
+      R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r","maxAttempts":3})");
+  table_link_.before = [](std::string method) -> Task<Result<void>> {
+    if (method.find("open") != std::string::npos) co_return fail(ErrorCode::kInternalError);
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  table_link_.before = nullptr;
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kPoisoned);
+  EXPECT_EQ(messages("tidemark-jobs"), 0U);
+  auto page = run(poison_.list(10, ""));
+  ASSERT_TRUE(page && page->records.size() == 1);
+  const auto& poison = page->records[0];
+  EXPECT_EQ(poison.message_id, job.message_id);
+  EXPECT_EQ(poison.job_id, job.id);
+  EXPECT_EQ(poison.attempts.size(), 3U);
+  EXPECT_EQ(poison.attempts[0].code, "InternalError");
+
+  ASSERT_TRUE(run(poison_.redrive(poison.message_id, std::nullopt)).has_value());
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 0U);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kSucceeded);
+  EXPECT_TRUE(all("Source").empty());
+}
+
+TEST_F(WorkersArchive, APermanentErrorIsPoisonAtOnce) {
+  const auto job = submit(R"({"kind":"archive","source":"Nowhere","destination":"Archive","filter":""})");
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kPoisoned);
+  ASSERT_TRUE(run(poison_.remove(job.message_id)).has_value());
+  EXPECT_TRUE(run(poison_.remove(job.message_id)).failed_with(ErrorCode::kPoisonNotFound));
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kPoisoned);
+}
+
+TEST_F(WorkersArchive, AnUnreadableMessageBecomesPoisonWithARecord) {
+  ASSERT_TRUE(run(queues_.put("tidemark-jobs", "hello", Duration::zero())).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  auto page = run(jobs_.list(10, ""));
+  ASSERT_TRUE(page && page->jobs.size() == 1);
+  EXPECT_EQ(page->jobs[0].state, jobs::JobState::kPoisoned);
+  EXPECT_EQ(page->jobs[0].kind, "unknown");
+}
+
+TEST_F(WorkersArchive, AMessageWrittenByAnySdkIsAJob) {
+  put("p", "r", 1);
+  ASSERT_TRUE(run(queues_.put("tidemark-jobs", kArchiveOne, Duration::zero())).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_EQ(run(jobs_.list(10, ""))->jobs.size(), 1U);
+}
+
+TEST_F(WorkersArchive, OneIdempotencyKeyIsOneJob) {
+  const std::string text =
+      R"({"kind":"archive","source":"Source","destination":"Archive","filter":"","idempotencyKey":"k"})";
+  const auto first = submit(text);
+  EXPECT_EQ(submit(text).id, first.id);
+  EXPECT_EQ(messages("tidemark-jobs"), 1U);
+  auto other = jobs::parse_job_spec(
+      R"({"kind":"archive","source":"Source","destination":"Other","filter":"","idempotencyKey":"k"})");
+  EXPECT_TRUE(run(jobs_.submit(*other)).failed_with(ErrorCode::kIdempotencyKeyReused));
+}
+
+TEST_F(WorkersArchive, ASecondMessageOfAJobIsDropped) {
+  const auto job = submit(kArchiveOne);
+  auto spec = jobs::parse_job_spec(kArchiveOne);
+  ASSERT_TRUE(
+      run(queues_.put("tidemark-jobs", jobs::job_message_text(job.id, *spec), Duration::zero())).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  EXPECT_EQ(messages("tidemark-jobs"), 0U);
+}
+
+TEST_F(WorkersArchive, ACancelledJobIsNotRun) {
+  put("p", "r", 1);
+  const auto job = submit(kArchiveOne);
+  ASSERT_TRUE(run(jobs_.cancel(job.id)).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  EXPECT_EQ(all("Source").size(), 1U);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kCancelled);
+}
+
+TEST_F(WorkersArchive, AnIndexHoldsWhatAScanGivesAndFollowsItsSource) {
+  for (int i = 0; i < 300; ++i) put("p" + std::to_string(i % 3), std::to_string(i), i % 5);
+  const char* text = R"({"kind":"index","source":"Source","property":"Number","destination":"ByNumber"})";
+  const auto job = submit(text);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 300U);
+  auto pieces = all("ByNumber");
+  ASSERT_EQ(pieces.size(), 5U);
+  for (const auto& piece : pieces) EXPECT_EQ(std::get<std::int32_t>(*piece.find("Count")), 60);
+
+  for (int i = 0; i < 300; ++i) {
+    if (i % 5 == 0) put("p" + std::to_string(i % 3), std::to_string(i), 1);
+  }
+  submit(text);
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  pieces = all("ByNumber");
+  ASSERT_EQ(pieces.size(), 4U);
+  EXPECT_EQ(pieces[0].partition_key, "1");
+  EXPECT_EQ(std::get<std::int32_t>(*pieces[0].find("Count")), 120);
+}
+
+}  // namespace
+}  // namespace tidemark::workers

@@ -1,0 +1,185 @@
+// The worker process: wiring only.
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <future>
+
+#include "common/http/server.h"
+#include "common/process/metrics.h"
+#include "common/rpc/zmq_transport.h"
+#include "common/service/store_process.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/worker_config.h"
+
+namespace {
+
+using namespace tidemark;           // NOLINT(google-build-using-namespace): the program's own file
+using namespace tidemark::workers;  // NOLINT(google-build-using-namespace)
+
+constexpr auto kReadyRetry = std::chrono::milliseconds(100);
+
+/// Until both stores answer and the jobs' table and queues exist.
+Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock, std::shared_ptr<std::atomic<bool>> ready) {
+  ErrorCode told = ErrorCode::kInvalidInput;
+  while (true) {
+    auto task = jobs.ensure_ready();
+    auto done = co_await std::move(task);
+    if (done) break;
+    if (done.error().code != told) spdlog::warn("waiting for the stores: {}", done.error().message);
+    told = done.error().code;
+    auto nap = sleep_for(clock, kReadyRetry);
+    co_await std::move(nap);
+  }
+  ready->store(true);
+}
+
+void observe(process::Metrics& metrics, const RunReport& report, Duration took) {
+  const std::string end(end_name(report.end));
+  metrics.counter("tidemark_job_deliveries_total", "Deliveries of job messages by how they ended.", {{"end", end}})
+      .Increment();
+  metrics.latency_histogram("tidemark_job_delivery_duration_seconds", "Time from receipt of a job to its end.")
+      .Observe(std::chrono::duration<double>(took).count());
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  if (report.error) {
+    spdlog::warn("job_id={} kind={} end={} ms={} code={} message={}", report.job_id, report.kind, end, ms,
+                 azure_name_of(report.error->code), report.error->message);
+  } else {
+    spdlog::info("job_id={} kind={} end={} ms={}", report.job_id, report.kind, end, ms);
+  }
+}
+
+Task<http::Response> serve_health(const process::Metrics& metrics, std::shared_ptr<std::atomic<bool>> ready,
+                                  http::Request& request) {
+  http::Response response;
+  response.set("Content-Type", "text/plain; charset=utf-8");
+  if (request.path == "/metrics") {
+    response.body = metrics.render();
+  } else if (request.path == "/healthz" || (request.path == "/readyz" && ready->load())) {
+    response.body = "ok\n";
+  } else {
+    response.status = request.path == "/readyz" ? 503 : 404;
+  }
+  co_return response;
+}
+
+Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, Random& random,
+                                                    process::Metrics& metrics,
+                                                    std::shared_ptr<std::atomic<bool>> ready) {
+  http::ServerOptions options;
+  options.host = config.metrics_host;
+  options.port = static_cast<std::uint16_t>(config.metrics_port);
+  options.threads = 1;
+  options.max_connections = 64;
+  auto builder = http::bind_server(options, random);
+  if (!builder) return fail(std::move(builder.error()));
+  return (*builder)->start(
+      [&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
+      [](const Error& error, const std::string&) {
+        http::Response response;
+        response.status = http_status_of(error.code);
+        return response;
+      });
+}
+
+/// One thread of the worker's own; joined by the destructor, after which no coroutine runs any more.
+class Runner {
+ public:
+  Runner() : guard_(asio::make_work_guard(context_)), thread_([this] { context_.run(); }) {}
+  ~Runner() { stop(); }
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  Executor executor() { return context_.get_executor(); }
+  void stop() {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_;
+  std::thread thread_;
+};
+
+Result<void> run(const WorkerConfig& config) {
+  const std::string data = std::filesystem::absolute(config.data).string();
+  auto clock = make_system_clock();
+  auto random = make_system_random();
+  process::Metrics metrics;
+  auto ready = std::make_shared<std::atomic<bool>>(false);
+  auto pid_file = process::PidFile::create(data, config.name);
+  if (!pid_file) return fail(std::move(pid_file.error()));
+  Runner runner;
+  auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
+  auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
+  table_store::TableClient tables(*table_link, config.account);
+  queue_service::QueueClient queues(*queue_link, config.account);
+  jobs::JobStore jobs(tables, queues, *clock, *random);
+
+  std::unique_ptr<http::Server> metrics_server;
+  if (config.metrics) {
+    auto started = start_metrics(config, *random, metrics, ready);
+    if (!started) return fail(std::move(started.error()));
+    metrics_server = std::move(*started);
+  }
+  auto loop = WorkerLoop::create(
+      worker_options(config), tables, queues, jobs, *clock, *random, runner.executor(),
+      [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  // The signals must work while the stores are still away: readiness is announced from a thread of its own.
+  std::thread announcer;
+  auto waiting = wait_until_ready(jobs, *clock, ready);
+  auto readiness = asio::co_spawn(runner.executor(), std::move(waiting), asio::use_future);
+  announcer = std::thread([&] {
+    try {
+      readiness.get();
+    } catch (const std::exception&) {
+      return;  // the worker was stopped before the stores came
+    }
+    loop->start();
+    std::string line = "worker name=" + config.name;
+    if (metrics_server) line += " metrics_port=" + std::to_string(metrics_server->port());
+    process::announce_ready(line);
+  });
+  process::wait_for_shutdown();
+
+  spdlog::info("stopping");
+  auto draining = loop->drain(std::chrono::seconds(config.drain_s));
+  auto drained = asio::co_spawn(loop->strand(), std::move(draining), asio::use_future);
+  drained.get();
+  if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
+  runner.stop();
+  if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish
+  announcer.join();
+  return {};
+}
+
+void list_fail_points() {
+  for (const auto name : fail_point_names()) std::printf("%.*s\n", static_cast<int>(name.size()), name.data());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--list-fail-points") {
+    list_fail_points();
+    return 0;
+  }
+  process::block_signals();
+  WorkerConfig config;
+  process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
+  declare_settings(settings, config);
+  auto parsed = settings.parse(argc, argv);
+  if (!parsed) return process::report_startup_failure(parsed.error());
+  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
+  if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
+  if (auto armed = arm_fail_point_from_environment(); !armed) return process::report_startup_failure(armed.error());
+  process::start_logging("worker", config.log);
+  spdlog::info("starting {}", settings.describe());
+  auto ran = run(config);
+  if (!ran) return process::report_startup_failure(ran.error());
+  spdlog::info("stopped");
+  return 0;
+}

@@ -1,0 +1,34 @@
+#include "workers/worker_config.h"
+
+namespace tidemark::workers {
+
+void declare_settings(process::Settings& settings, WorkerConfig& config) {
+  settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its folder run");
+  settings.add("name", config.name, "name of this worker in job records and logs; empty: worker- and the process id");
+  settings.add("account", config.account, "account whose jobs this worker does");
+  settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
+  settings.add("lease_s", config.lease_s, 2, 3600, "length of a lease: a crashed worker's job goes on after this time");
+  settings.add("poll_s", config.poll_s, 1, 30, "length of a long poll for jobs");
+  settings.add("retry_base_ms", config.retry_base_ms, 1, 3'600'000, "greatest delay before the first retry");
+  settings.add("retry_cap_ms", config.retry_cap_ms, 1, 86'400'000, "greatest delay before any retry");
+  settings.add("drain_s", config.drain_s, 0, 3600, "time for running jobs to finish at SIGTERM, then they are given back");
+  settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
+  settings.add("metrics_host", config.metrics_host, "address of the metrics");
+  settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");
+  settings.add_choice("log_level", config.log.level, {"trace", "debug", "info", "warn", "error", "off"},
+                      "least level logged");
+  settings.add_choice("log_format", config.log.format, {"text", "json"}, "one line a message, as text or JSON");
+}
+
+WorkerOptions worker_options(const WorkerConfig& config) {
+  WorkerOptions options;
+  options.runner.worker_name = config.name;
+  options.runner.lease = std::chrono::seconds(config.lease_s);
+  options.runner.retry.base = std::chrono::milliseconds(config.retry_base_ms);
+  options.runner.retry.cap = std::chrono::milliseconds(std::max(config.retry_cap_ms, config.retry_base_ms));
+  options.concurrency = static_cast<std::size_t>(config.concurrency);
+  options.poll = std::chrono::seconds(config.poll_s);
+  return options;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,31 @@
+// Settings of the worker process.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "common/process/config.h"
+#include "common/process/process.h"
+#include "workers/runtime/worker_loop.h"
+
+namespace tidemark::workers {
+
+struct WorkerConfig {
+  std::string data = "data";
+  std::string name;  // empty: "worker-" and the process id
+  std::string account = "devstoreaccount1";
+  std::int64_t concurrency = 4;
+  std::int64_t lease_s = 30;
+  std::int64_t poll_s = 20;
+  std::int64_t retry_base_ms = 1000;
+  std::int64_t retry_cap_ms = 60'000;
+  std::int64_t drain_s = 20;
+  bool metrics = false;
+  std::string metrics_host = "127.0.0.1";
+  std::int64_t metrics_port = 0;
+  process::LogOptions log;
+};
+
+void declare_settings(process::Settings& settings, WorkerConfig& config);
+WorkerOptions worker_options(const WorkerConfig& config);
+
+}  // namespace tidemark::workers
