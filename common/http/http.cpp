@@ -11,6 +11,8 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
   return std::nullopt;
 }
 
+void Response::set(std::string_view name, std::string_view value) { headers.emplace_back(name, value); }
+
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query) {
   std::vector<std::pair<std::string, std::string>> parameters;
   while (!raw_query.empty()) {

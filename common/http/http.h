@@ -55,7 +55,8 @@ struct Response {
   std::optional<std::uint64_t> source_length;       // absent with a source: chunked
   std::optional<std::uint64_t> head_content_length;  // HEAD: the length to declare (no body is sent)
   bool close = false;
-  void set(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
+  /// Appends a header.
+  void set(std::string_view name, std::string_view value);
 };
 
 /// Called on an I/O thread for each request. An exception becomes 500 and is logged.

@@ -264,11 +264,14 @@ class ZmqTransport final : public Transport {
       call.complete = [handler = std::move(handler)](Result<std::string> result) mutable {
         std::move(handler)(std::move(result));
       };
-      inbox->submit(std::move(call));
+      // The call may resume on another thread, and destroy this callable, before submit() returns.
+      auto keep = inbox;
+      keep->submit(std::move(call));
     };
     auto operation =
         asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(initiate, asio::use_awaitable);
-    co_return co_await std::move(operation);
+    auto result = co_await std::move(operation);
+    co_return result;
   }
 
  private:

@@ -56,6 +56,23 @@ Task<Reply> get(TableService& service, std::string payload) {
   co_return encode_get_reply(*found);
 }
 
+Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) {
+  Query query;
+  query.table = std::move(call.query.table);
+  query.filter = std::move(filter);
+  query.top = call.query.top;
+  query.from = std::move(from);
+  return query;
+}
+
+std::function<bool(const Entity&)> collector_of(QueryPage& page) {
+  return [&page, bytes = std::size_t{0}](const Entity& entity) mutable {
+    bytes += encode_entity(entity.version, entity.source_version, entity.properties).size();
+    page.entities.push_back(entity);
+    return bytes < kMaxPageBytes;
+  };
+}
+
 Task<Reply> query(TableService& service, std::string payload) {
   auto request = decode_query_request(payload);
   if (!request) co_return fail(std::move(request.error()));
@@ -63,19 +80,11 @@ Task<Reply> query(TableService& service, std::string payload) {
   if (!filter) co_return fail(std::move(filter.error()));
   auto from = decode_continuation(request->query.continuation);
   if (!from) co_return fail(std::move(from.error()));
-  Query query;
-  query.table = std::move(request->query.table);
-  query.filter = std::move(*filter);
-  query.top = request->query.top;
-  query.from = std::move(*from);
+  auto account = std::move(request->account);
+  auto query = query_of(std::move(*request), std::move(*filter), std::move(*from));
   QueryPage page;
-  std::size_t bytes = 0;
-  std::function<bool(const Entity&)> each = [&page, &bytes](const Entity& entity) {
-    bytes += encode_entity(entity.version, entity.source_version, entity.properties).size();
-    page.entities.push_back(entity);
-    return bytes < kMaxPageBytes;
-  };
-  auto task = service.query(std::move(request->account), std::move(query), std::move(each));
+  auto each = collector_of(page);
+  auto task = service.query(std::move(account), std::move(query), std::move(each));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   page.continuation = encode_continuation(done->next);

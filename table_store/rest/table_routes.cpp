@@ -8,10 +8,6 @@
 #include "table_store/rest/table_errors.h"
 #include "table_store/rest/tables_routes.h"
 
-// g++ 12 sees Asio's coroutine frames come from its recycling allocator and takes the pairing with its delete for a
-// mismatch.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
 namespace tidemark::table_store {
 namespace {
 

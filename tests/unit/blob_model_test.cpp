@@ -1,0 +1,99 @@
+// Block lists, ranges, conditions and names, as tables.
+#include <gtest/gtest.h>
+
+#include "blob_store/model/block_list.h"
+#include "blob_store/model/byte_range.h"
+#include "blob_store/model/conditions.h"
+#include "blob_store/model/names.h"
+#include "blob_store/storage/crc32c.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+TEST(BlobModel, BlockListSemantics) {
+  const std::vector<Extent> committed{{1, 10, "A"}, {2, 20, "B"}};
+  const StagedBlocks staged{{"B", {3, 30}}, {"C", {4, 40}}};
+  using enum BlockSource;
+  struct Case {
+    std::vector<BlockChoice> choices;
+    std::optional<std::vector<std::uint64_t>> payloads;  // absent: refused
+    std::set<std::uint64_t> unreferenced;
+  };
+  const Case cases[] = {
+      {{}, {{}}, {1, 2, 3, 4}},
+      {{{kLatest, "A"}}, {{1}}, {2, 3, 4}},
+      {{{kLatest, "B"}}, {{3}}, {1, 2, 4}},
+      {{{kCommitted, "B"}}, {{2}}, {1, 3, 4}},
+      {{{kUncommitted, "B"}}, {{3}}, {1, 2, 4}},
+      {{{kUncommitted, "C"}, {kCommitted, "A"}, {kLatest, "C"}}, {{4, 1, 4}}, {2, 3}},
+      {{{kUncommitted, "A"}}, std::nullopt, {}},
+      {{{kCommitted, "C"}}, std::nullopt, {}},
+      {{{kLatest, "A"}, {kLatest, "D"}}, std::nullopt, {}},
+  };
+  for (const auto& c : cases) {
+    const auto resolved = resolve_block_list(c.choices, committed, staged);
+    if (!c.payloads) {
+      EXPECT_TRUE(resolved.failed_with(ErrorCode::kInvalidBlockList));
+      continue;
+    }
+    ASSERT_TRUE(resolved);
+    std::vector<std::uint64_t> payloads;
+    for (const auto& extent : resolved->extents) payloads.push_back(extent.payload);
+    EXPECT_EQ(payloads, *c.payloads);
+    EXPECT_EQ(resolved->unreferenced, c.unreferenced);
+  }
+}
+
+TEST(BlobModel, Ranges) {
+  const auto range = [](std::string_view text, std::uint64_t size) {
+    const auto parsed = parse_range(text, size);
+    if (!parsed) return std::string("416");
+    if (!*parsed) return std::string("whole");
+    return std::to_string((*parsed)->offset) + "+" + std::to_string((*parsed)->length);
+  };
+  EXPECT_EQ(range("bytes=0-", 10), "0+10");
+  EXPECT_EQ(range("bytes=2-4", 10), "2+3");
+  EXPECT_EQ(range("bytes=9-99", 10), "9+1");
+  EXPECT_EQ(range("bytes=10-", 10), "416");
+  EXPECT_EQ(range("bytes=0-", 0), "416");
+  for (const auto* ignored : {"", "bytes=-5", "bytes=5-2", "bytes=0-1,3-4", "items=0-1", "bytes=x-", "bytes=1"}) {
+    EXPECT_EQ(range(ignored, 10), "whole") << ignored;
+  }
+}
+
+TEST(BlobModel, Conditions) {
+  const auto version = Version::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
+  Conditions none;
+  EXPECT_TRUE(check_read(none, version));
+  Conditions match{parse_etags("\"0x1\", \"" + version.etag() + "\""), {}, {}, {}};
+  EXPECT_TRUE(check_read(match, version));
+  EXPECT_TRUE(check_write(match, &version, true));
+  EXPECT_TRUE(check_write(match, nullptr, true).failed_with(ErrorCode::kConditionNotMet));
+  Conditions star{{}, {"*"}, {}, {}};
+  EXPECT_TRUE(check_write(star, nullptr, true));
+  EXPECT_TRUE(check_write(star, &version, true).failed_with(ErrorCode::kBlobAlreadyExists));
+  EXPECT_TRUE(check_write(star, &version, false).failed_with(ErrorCode::kConditionNotMet));
+  EXPECT_TRUE(check_read(star, version).failed_with(ErrorCode::kUnsatisfiableCondition));
+  Conditions unchanged{{}, {version.etag()}, {}, {}};
+  EXPECT_TRUE(check_read(unchanged, version).failed_with(ErrorCode::kNotModified));
+  Conditions since{{}, {}, Time(std::chrono::seconds(1'700'000'000)), {}};
+  EXPECT_TRUE(check_read(since, version).failed_with(ErrorCode::kNotModified));
+  Conditions until{{}, {}, {}, Time(std::chrono::seconds(1'700'000'000))};
+  EXPECT_TRUE(check_read(until, version));
+  until.if_unmodified_since = Time(std::chrono::seconds(1'699'999'999));
+  EXPECT_TRUE(check_read(until, version).failed_with(ErrorCode::kConditionNotMet));
+}
+
+TEST(BlobModel, NamesAndMetadata) {
+  for (const auto* good : {"abc", "a-b-c", "$root", "123"}) EXPECT_TRUE(check_container_name(good)) << good;
+  for (const auto* bad : {"ab", "-ab", "ab-", "a--b", "Abc", "a_b", "$other"}) EXPECT_FALSE(check_container_name(bad));
+  EXPECT_TRUE(check_metadata({{"a_1", "x"}}));
+  EXPECT_TRUE(check_metadata({{"a", "x"}, {"A", "y"}}).failed_with(ErrorCode::kInvalidMetadata));
+  EXPECT_TRUE(check_metadata({{"", "x"}}).failed_with(ErrorCode::kEmptyMetadataKey));
+  EXPECT_TRUE(check_metadata({{"a", std::string(9000, 'x')}}).failed_with(ErrorCode::kMetadataTooLarge));
+}
+
+TEST(BlobModel, Checksum) { EXPECT_EQ(crc32c("123456789"), 0xE3069283U); }
+
+}  // namespace
+}  // namespace tidemark::blob_store

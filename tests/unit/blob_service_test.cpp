@@ -1,0 +1,254 @@
+// The service on the memory engine: content, lists against a naive model, damage, and what the collector leaves.
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <set>
+
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_service.h"
+#include "common/kv/memory_engine.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+class BlobServiceTest : public ::testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> out;
+    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
+      EXPECT_FALSE(thrown);
+      out.emplace(std::move(value));
+    });
+    io_.restart();
+    io_.run();
+    return std::move(*out);
+  }
+
+  WrittenPayload upload(const std::string& content) {
+    auto writer = service_.new_payload();
+    for (std::size_t at = 0; at < content.size(); at += 100'000) {
+      EXPECT_TRUE(run(writer.append(content.substr(at, 100'000))));
+    }
+    return *run(writer.finish());
+  }
+  void put(const std::string& name, const std::string& content) {
+    EXPECT_TRUE(run(service_.put_blob(ref(name), {}, upload(content), {})));
+  }
+  void stage(const std::string& name, const std::string& id, const std::string& content) {
+    EXPECT_TRUE(run(service_.put_block(ref(name), id, upload(content))));
+  }
+  static BlobRef ref(const std::string& name) { return {"acc", "box", name}; }
+  static Result<std::string> drain(PayloadReader reader) {
+    std::string out;
+    while (true) {
+      auto piece = reader.next();
+      if (!piece) return piece;
+      if (piece->empty()) return out;
+      out += *piece;
+    }
+  }
+  Result<std::string> read(const std::string& name, std::uint64_t offset = 0,
+                           std::optional<std::uint64_t> length = std::nullopt) {
+    auto opened = service_.open_blob(ref(name), {});
+    if (!opened) return fail(std::move(opened.error()));
+    return drain({opened->snapshot, opened->extents, offset, length.value_or(opened->blob.size - offset)});
+  }
+  std::set<std::string> keys_of(char kind) {
+    std::set<std::string> found;
+    const auto snapshot = engine_->snapshot();
+    const auto cursor = snapshot->scan(keys::all(kind));
+    for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
+    return found;
+  }
+  std::set<std::uint64_t> stored_payloads() {
+    std::set<std::uint64_t> ids;
+    for (const auto& key : keys_of('P')) ids.insert(keys::number(key));
+    return ids;
+  }
+  std::set<std::uint64_t> referenced_payloads() {
+    std::set<std::uint64_t> ids;
+    const auto snapshot = engine_->snapshot();
+    for (const auto& key : keys_of('X')) {
+      const auto extents = records::decode_extents(**snapshot->get(key));
+      for (const auto& extent : *extents) ids.insert(extent.payload);
+    }
+    for (const auto& key : keys_of('K')) ids.insert(records::decode_staged_block(**snapshot->get(key))->payload);
+    ids.erase(0);
+    return ids;
+  }
+  std::string content(std::size_t size) {
+    std::string out(size, '\0');
+    for (auto& c : out) c = static_cast<char>(random_->below(256));
+    return out;
+  }
+
+  void SetUp() override {
+    service_.collector().start();
+    ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
+  }
+
+  asio::io_context io_;
+  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
+  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  BlobService service_{*engine_, *clock_, *random_, io_.get_executor()};
+};
+
+TEST_F(BlobServiceTest, ContentOfManySizesByRange) {
+  const auto k = keys::kChunkBytes;
+  for (const auto size : {std::size_t{0}, std::size_t{1}, k - 1, k, k + 1, 4 * k, 9 * k + 5}) {
+    const auto text = content(size);
+    put("b", text);
+    EXPECT_EQ(*read("b"), text) << size;
+    for (int i = 0; i < 20 && size > 0; ++i) {
+      const auto offset = random_->below(size);
+      const auto length = 1 + random_->below(size - offset);
+      EXPECT_EQ(*read("b", offset, length), text.substr(offset, length));
+    }
+  }
+}
+
+TEST_F(BlobServiceTest, VersionsRise) {
+  Version last;
+  for (int i = 0; i < 50; ++i) {
+    const auto version = run(service_.put_blob(ref("v"), {}, upload("x"), {}));
+    EXPECT_GT(version->ticks, last.ticks);
+    last = *version;
+  }
+}
+
+TEST_F(BlobServiceTest, ReaderSeesTheOldContentWhileTheBlobIsReplaced) {
+  const auto text = content(3'000'000);
+  put("b", text);
+  auto opened = service_.open_blob(ref("b"), {});
+  PayloadReader reader(opened->snapshot, opened->extents, 0, opened->blob.size);
+  put("b", "new");
+  ASSERT_TRUE(run(service_.collector().collect()));
+  EXPECT_EQ(*drain(std::move(reader)), text);
+  EXPECT_EQ(*read("b"), "new");
+}
+
+TEST_F(BlobServiceTest, DamageIsNoticed) {
+  for (const auto& damage : {"flip", "lose"}) {
+    put("b", content(600'000));
+    const auto key = *keys_of('P').rbegin();
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      auto chunk = **txn.get(key);
+      chunk[chunk.size() / 2] = static_cast<char>(chunk[chunk.size() / 2] ^ 1);
+      if (damage == std::string("flip")) txn.put(key, chunk);
+      if (damage == std::string("lose")) txn.erase(key);
+      return {};
+    };
+    ASSERT_TRUE(run(engine_->transact(body)));
+    EXPECT_TRUE(read("b").failed_with(ErrorCode::kCorruption)) << damage;
+  }
+}
+
+TEST_F(BlobServiceTest, ListsAgreeWithANaiveModel) {
+  std::set<std::string> names;
+  const std::string letters = "ab/\x7F\xC3\xA4";
+  for (int i = 0; i < 300; ++i) {
+    std::string name;
+    for (auto left = 1 + random_->below(6); left > 0; --left) {
+      const auto at = random_->below(5);
+      name += at < 4 ? std::string(1, letters[at]) : letters.substr(4);
+    }
+    names.insert(name);
+  }
+  ASSERT_GT(names.size(), 100U);
+  for (const auto& name : names) put(name, "x");
+  for (const std::string prefix : {"", "a", "a/", "/", "b\x7F", "zz"}) {
+    for (const std::string delimiter : {"", "/", "ab"}) {
+      std::set<std::string> expected;
+      for (const auto& name : names) {
+        if (!name.starts_with(prefix)) continue;
+        const auto at = delimiter.empty() ? std::string::npos : name.find(delimiter, prefix.size());
+        expected.insert(at == std::string::npos ? name : "P:" + name.substr(0, at + delimiter.size()));
+      }
+      for (const std::size_t limit : {1UL, 7UL, 5000UL}) {
+        std::vector<std::string> listed;
+        std::vector<std::string> in_order;
+        ListRequest request{prefix, delimiter, "", limit};
+        do {
+          const auto page = service_.list_blobs({"acc", "box"}, request);
+          ASSERT_TRUE(page);
+          EXPECT_LE(page->items.size(), limit);
+          for (const auto& item : page->items) {
+            listed.push_back((item.blob ? "" : "P:") + item.name);
+            in_order.push_back(item.name);
+          }
+          request.from = page->next;
+        } while (!request.from.empty());
+        EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end()));
+        EXPECT_EQ(listed.size(), expected.size()) << prefix << "|" << delimiter << "|" << limit;
+        EXPECT_EQ(std::set<std::string>(listed.begin(), listed.end()), expected);
+      }
+    }
+  }
+}
+
+TEST_F(BlobServiceTest, BlocksAreCommittedAndLimitedToOneIdLength) {
+  stage("b", "MQ==", "one");
+  stage("b", "Mg==", content(700'000));
+  stage("b", "MQ==", "uno");
+  EXPECT_TRUE(run(service_.put_block(ref("b"), "longer==", upload("x"))).failed_with(ErrorCode::kInvalidBlobOrBlock));
+  EXPECT_TRUE(service_.get_blob(ref("b"), {}).failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_TRUE(run(service_.put_block_list(ref("b"), {{BlockSource::kLatest, "MQ=="}}, {}, {})));
+  EXPECT_EQ(*read("b"), "uno");
+  const auto lists = service_.get_block_lists(ref("b"));
+  EXPECT_EQ(lists->committed.size(), 1U);
+  EXPECT_TRUE(lists->staged.empty());
+}
+
+TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
+  for (int i = 0; i < 200; ++i) {
+    const auto name = "n" + std::to_string(random_->below(5));
+    const auto id = "id" + std::to_string(random_->below(4));
+    const auto size = random_->below(4) == 0 ? 1'500'000 : 10;
+    switch (random_->below(5)) {
+      case 0: put(name, content(size)); break;
+      case 1: stage(name, id, content(size)); break;
+      case 2: (void)run(service_.put_block_list(ref(name), {{BlockSource::kLatest, id}}, {}, {})); break;
+      case 3: (void)run(service_.delete_blob(ref(name), {})); break;
+      default: {
+        const auto payload = upload(content(size));
+        if (payload.id == 0) break;
+        EXPECT_TRUE(run(service_.abandon(payload.id)));
+      }
+    }
+  }
+  ASSERT_TRUE(run(service_.collector().collect()));
+  EXPECT_EQ(stored_payloads(), referenced_payloads());
+  EXPECT_FALSE(stored_payloads().empty());
+  EXPECT_TRUE(keys_of('Q').empty());
+  EXPECT_TRUE(keys_of('D').empty());
+}
+
+TEST_F(BlobServiceTest, DeletedContainerIsCollectedAndItsNameIsFreeAtOnce) {
+  put("b", content(600'000));
+  stage("c", "MQ==", content(10));
+  ASSERT_TRUE(run(service_.delete_container({"acc", "box"}, {})));
+  ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
+  EXPECT_TRUE(read("b").failed_with(ErrorCode::kBlobNotFound));
+  put("fresh", "kept");
+  ASSERT_TRUE(run(service_.collector().collect()));
+  EXPECT_EQ(stored_payloads().size(), 1U);
+  for (const char kind : {'G', 'D', 'K', 'U'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
+  EXPECT_EQ(*read("fresh"), "kept");
+}
+
+TEST_F(BlobServiceTest, UnfinishedUploadsOfAnEarlierProcessAreCollectedAtStart) {
+  const auto lost = upload(content(2'000'000));
+  ASSERT_NE(lost.id, 0U);
+  EXPECT_EQ(keys_of('Q').size(), 1U);
+  service_.collector().start();
+  io_.restart();
+  io_.run();
+  EXPECT_TRUE(keys_of('Q').empty());
+  EXPECT_TRUE(stored_payloads().empty());
+}
+
+}  // namespace
+}  // namespace tidemark::blob_store

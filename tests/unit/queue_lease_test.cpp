@@ -74,7 +74,7 @@ TEST_F(QueueLease, RenewalKeepsTheLeaseAndTheCheckpoint) {
   for (int i = 0; i < 5; ++i) {
     advance(seconds(8));
     ASSERT_TRUE(run(client_.renew(lease(message), seconds(10), "checkpoint " + std::to_string(i))));
-    EXPECT_FALSE(*run(client_.receive("jobs", seconds(1), {})).value());
+    EXPECT_FALSE(run(client_.receive("jobs", seconds(1), {})).value().has_value());
   }
   const auto found = run(client_.find("jobs", message.id));
   ASSERT_TRUE(found && *found);
@@ -87,7 +87,7 @@ TEST_F(QueueLease, ReleaseGivesBackOnceWithOrWithoutTheAttempt) {
   auto message = take();
   ASSERT_TRUE(run(client_.release(lease(message), seconds(5), "failed once", true)));
   EXPECT_TRUE(run(client_.release(lease(message), {}, "", false)).failed_with(ErrorCode::kLeaseLost));
-  EXPECT_FALSE(*run(client_.receive("jobs", seconds(1), {})).value());
+  EXPECT_FALSE(run(client_.receive("jobs", seconds(1), {})).value().has_value());
   advance(seconds(5));
   message = take();
   EXPECT_EQ(message.dequeue_count, 2U);

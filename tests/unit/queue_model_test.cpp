@@ -47,11 +47,15 @@ class QueueModel : public QueueTest, public testing::WithParamInterface<std::uin
  protected:
   std::uint64_t pick(std::uint64_t bound) { return generator_() % bound; }
 
+  // Not both in one run: whether a message that had expired lives again after a backward jump depends on whether
+  // somebody met it meanwhile, which the plain model does not know.
+  static bool jumps_back() { return GetParam() % 2 == 0; }
+
   void put() {
     PutRequest request;
     request.text = "t" + std::to_string(generator_());
     request.delay = pick(3) == 0 ? seconds(pick(20)) : seconds(0);
-    request.time_to_live = pick(3) == 0 ? seconds(21 + pick(60)) : seconds(604800);
+    request.time_to_live = !jumps_back() && pick(3) == 0 ? seconds(21 + pick(60)) : seconds(604800);
     const auto text = request.text;
     const auto delay = request.delay;
     auto placed = run(service_.put("acc", "q-1", std::move(request)));
@@ -155,7 +159,7 @@ TEST_P(QueueModel, BehavesLikeThePlainModel) {
           ASSERT_TRUE(run(service_.clear("acc", "q-1")));
           for (const auto& m : model_.messages) dead_.emplace_back(m.id, m.receipt);
           model_.messages.clear();
-        } else if (pick(20) == 0) {
+        } else if (jumps_back() && pick(10) == 0) {
           clock_.jump(-Duration(seconds(pick(100))));
         } else {
           advance(Duration(static_cast<std::int64_t>(pick(40'000'000))));

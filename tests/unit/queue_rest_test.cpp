@@ -13,6 +13,7 @@ std::string message(std::string_view escaped) {
 
 TEST(QueueXml, KeepsTextExactly) {
   EXPECT_EQ(read_message_text(message("  a \n\t b ")).value(), "  a \n\t b ");
+  EXPECT_EQ(read_message_text(message(" a \n")).value(), " a \n");  // SDKs may strip it; the service must not
   EXPECT_EQ(read_message_text(message(" ")).value(), " ");
   EXPECT_EQ(read_message_text(message("")).value(), "");
   EXPECT_EQ(read_message_text("<QueueMessage><MessageText/></QueueMessage>").value(), "");

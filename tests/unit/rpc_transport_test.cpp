@@ -19,8 +19,10 @@ Task<Result<std::string>> answer(std::string method, std::string payload) {
   if (method == "echo") co_return payload;
   if (method == "throw") throw std::runtime_error("broken");
   if (method == "hang") {
-    asio::steady_timer never(co_await asio::this_coro::executor, std::chrono::hours(1));
-    co_await never.async_wait(asio::use_awaitable);
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer never(executor, std::chrono::hours(1));
+    auto wait = never.async_wait(asio::use_awaitable);
+    co_await std::move(wait);
   }
   co_return fail(Error{ErrorCode::kTableNotFound, "message", "detail", {{"name", "value"}}});
 }
@@ -63,6 +65,11 @@ class Rpc : public ::testing::Test {
     asio::co_spawn(io_, std::move(task), asio::detached);
     return reply;
   }
+  std::string value(Reply reply) {
+    auto result = reply.get();
+    EXPECT_TRUE(result) << result.error().message;
+    return result.value_or("");
+  }
   ErrorCode failure(Reply reply) {
     auto result = reply.get();
     EXPECT_FALSE(result);
@@ -82,7 +89,7 @@ TEST_F(Rpc, EchoesAThousandCallsAtOnce) {
   start_server();
   std::vector<Reply> replies;
   for (int i = 0; i < 1000; ++i) replies.push_back(start("echo", std::to_string(i)));
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(*replies[static_cast<std::size_t>(i)].get(), std::to_string(i));
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(value(std::move(replies[static_cast<std::size_t>(i)])), std::to_string(i));
 }
 
 TEST_F(Rpc, ErrorsTravelWhole) {
@@ -105,7 +112,7 @@ TEST_F(Rpc, AbsentServerIsUnavailableAndFoundOnceItStarts) {
   EXPECT_EQ(failure(start("echo", "a", milliseconds(50))), ErrorCode::kUnavailable);
   auto waiting = start("echo", "b");
   start_server();
-  EXPECT_EQ(*waiting.get(), "b");
+  EXPECT_EQ(value(std::move(waiting)), "b");
 }
 
 TEST_F(Rpc, RestartedServerServesAgain) {
@@ -115,7 +122,14 @@ TEST_F(Rpc, RestartedServerServesAgain) {
   while (server_->counters().calls < 2) std::this_thread::yield();
   start_server();
   EXPECT_EQ(failure(std::move(pending)), ErrorCode::kUnavailable);
-  EXPECT_EQ(*start("echo", "b").get(), "b");
+  // A call may still leave on the connection that is just breaking, and is told so; the next ones get through.
+  auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto result = start("echo", "b").get();
+  while (result.failed_with(ErrorCode::kUnavailable) && std::chrono::steady_clock::now() < limit) {
+    result = start("echo", "b").get();
+  }
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(*result, "b");
 }
 
 TEST_F(Rpc, BusyServerSaysSo) {

@@ -1,0 +1,77 @@
+// Calls between the hosts of the simulation. A faulty link delays, loses requests and replies (a lost reply is one whose
+// call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
+// connections: callers hear of it at once or at their deadline.
+#pragma once
+#include <functional>
+
+#include "common/rpc/transport.h"
+#include "tests/simulation/scheduler.h"
+
+namespace tidemark::simulation {
+
+/// How often, in ten thousand; all zero once the faults stop.
+struct LinkFaults {
+  std::uint64_t lose_request = 0;
+  std::uint64_t lose_reply = 0;
+  std::uint64_t duplicate = 0;
+  std::uint64_t slow = 0;        // up to a second
+  std::uint64_t very_slow = 0;   // beyond leases and deadlines
+  Duration usual = std::chrono::milliseconds(5);
+};
+
+struct Request {
+  std::string method;
+  std::string payload;
+  int caller = 0;
+};
+
+/// A program that answers calls.
+class Callee : public Program {
+ public:
+  virtual Task<Result<std::string>> answer(Request request) = 0;
+};
+
+class Network {
+ public:
+  Network(Scheduler& scheduler, LinkFaults faults) : scheduler_(scheduler), faults_(faults) {}
+  void stop_faults() { faults_ = {0, 0, 0, 0, 0, faults_.usual}; }
+  /// Requests sent and not yet answered or lost.
+  [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
+  void connections_broke(int callee);
+
+ private:
+  friend class SimTransport;
+  struct Letter {
+    Request request;
+    int callee = 0;
+    std::uint64_t caller_life = 0;
+    std::uint64_t call = 0;
+    bool plain = false;
+  };
+  void send(std::shared_ptr<const Letter> letter);
+  void deliver(std::shared_ptr<const Letter> letter, int tries);
+  void reply(const Letter& letter, Result<std::string> result);
+  static Task<void> serve(Network& network, Callee& callee, std::shared_ptr<const Letter> letter, Life& life);
+  Duration delay(bool plain);
+  [[nodiscard]] std::string describe(const Letter& letter) const;
+
+  Scheduler& scheduler_;
+  LinkFaults faults_;
+  std::uint64_t in_flight_ = 0;
+};
+
+/// The link of one life to one host.
+class SimTransport final : public rpc::Transport {
+ public:
+  SimTransport(Network& network, Life& life, int callee, bool plain)
+      : network_(network), life_(life), callee_(callee), plain_(plain) {}
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override;
+
+ private:
+  Network& network_;
+  Life& life_;
+  int callee_;
+  bool plain_;
+};
+
+}  // namespace tidemark::simulation

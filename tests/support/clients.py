@@ -1,0 +1,239 @@
+"""Small clients of the stores and the api, written from the protocol alone: they share no code with the product.
+
+Requests to the table and queue endpoints are signed with SharedKeyLite and the development account. One connection per
+client, opened again when it broke. For one thread each.
+"""
+import base64
+import email.utils
+import hashlib
+import hmac
+import http.client
+import json
+import time
+import uuid
+import xml.etree.ElementTree
+from urllib.parse import quote, urlencode
+
+ACCOUNT = "devstoreaccount1"
+KEY = base64.b64decode("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
+RETRY_LIMIT_S = 60.0
+
+
+class HttpFailure(Exception):
+    def __init__(self, status, headers, body):
+        super().__init__(f"HTTP {status}: {body[:500]!r}")
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def code(self):
+        """The error's name, in whichever form this service gives it."""
+        if self.headers.get("x-ms-error-code"):
+            return self.headers["x-ms-error-code"]
+        try:
+            body = json.loads(self.body)
+            return body.get("code") or body["odata.error"]["code"]
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class HttpClient:
+    def __init__(self, port):
+        self.port = port
+        self._connection = None
+
+    def close(self):
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+    def send(self, method, target, headers=None, body=None):
+        """One request; status, headers and body of whatever the answer is."""
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            self._connection.request(method, target, body=body, headers=headers or {})
+            response = self._connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        return response.status, response.headers, content
+
+    def ask(self, method, target, headers=None, body=None, ok=(200, 201, 202, 204)):
+        status, answered, content = self.send(method, target, headers, body)
+        if status not in ok:
+            raise HttpFailure(status, answered, content)
+        return answered, content
+
+
+def patiently(call, *arguments, limit_s=RETRY_LIMIT_S):
+    """Repeats a call that may be repeated while the service is being killed and restarted."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            return call(*arguments)
+        except HttpFailure as failure:
+            if failure.status < 500 or time.monotonic() >= deadline:
+                raise
+        except (OSError, http.client.HTTPException):
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(0.02)
+
+
+def _signature(text):
+    return base64.b64encode(hmac.new(KEY, text.encode(), hashlib.sha256).digest()).decode()
+
+
+def key_path(text):
+    return quote(text.replace("'", "''"), safe="'")
+
+
+class TableClient(HttpClient):
+    """Entities are dicts with PartitionKey and RowKey; answers without metadata and Timestamp."""
+
+    def _ask(self, method, path, query="", body=None, headers=None, **expected):
+        date = email.utils.formatdate(usegmt=True)
+        resource = f"/{ACCOUNT}/{ACCOUNT}{path}"
+        signed = {
+            "x-ms-date": date, "x-ms-version": "2019-02-02", "Accept": "application/json;odata=nometadata",
+            "Authorization": f"SharedKeyLite {ACCOUNT}:" + _signature(f"{date}\n{resource}"),
+        }
+        if body is not None:
+            signed["Content-Type"] = "application/json"
+        signed.update(headers or {})
+        return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), signed, body, **expected)
+
+    def create_table(self, name):
+        self._ask("POST", "/Tables", body=json.dumps({"TableName": name}), headers={"Prefer": "return-no-content"})
+
+    def put(self, table, entity):
+        """Insert or replace."""
+        self._ask("PUT", self._path(table, entity["PartitionKey"], entity["RowKey"]), body=json.dumps(entity))
+
+    def get(self, table, partition_key, row_key):
+        try:
+            _, body = self._ask("GET", self._path(table, partition_key, row_key))
+        except HttpFailure as failure:
+            if failure.status == 404:
+                return None
+            raise
+        return self._bare(json.loads(body))
+
+    def delete(self, table, partition_key, row_key):
+        self._ask("DELETE", self._path(table, partition_key, row_key), headers={"If-Match": "*"})
+
+    def put_many(self, table, entities):
+        """Insert or replace in entity group transactions: all entities of one partition, at most 100 at once."""
+        groups = {}
+        for entity in entities:
+            groups.setdefault(entity["PartitionKey"], []).append(entity)
+        for group in groups.values():
+            for begin in range(0, len(group), 100):
+                self._put_group(table, group[begin:begin + 100])
+
+    def _put_group(self, table, entities):
+        batch, change = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
+        lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={change}", ""]
+        for number, entity in enumerate(entities):
+            url = f"http://127.0.0.1:{self.port}/{ACCOUNT}" + self._path(table, entity["PartitionKey"], entity["RowKey"])
+            lines += [f"--{change}", "Content-Type: application/http", "Content-Transfer-Encoding: binary",
+                      f"Content-ID: {number}", "", f"PUT {url} HTTP/1.1", "Accept: application/json;odata=nometadata",
+                      "Content-Type: application/json", "", json.dumps(entity)]
+        lines += [f"--{change}--", f"--{batch}--", ""]
+        _, body = self._ask("POST", "/$batch", body="\r\n".join(lines),
+                            headers={"Content-Type": f"multipart/mixed; boundary={batch}"})
+        if body.count(b"HTTP/1.1 204") != len(entities):
+            raise HttpFailure(202, {}, body)
+
+    def scan(self, table):
+        """Every entity: {(PartitionKey, RowKey): entity}; empty for a table that does not exist."""
+        found, marker = {}, {}
+        while True:
+            try:
+                headers, body = self._ask("GET", f"/{table}()", urlencode(marker))
+            except HttpFailure as failure:
+                if failure.status == 404:
+                    return {}
+                raise
+            for entity in json.loads(body)["value"]:
+                key = entity["PartitionKey"], entity["RowKey"]
+                if key in found:
+                    raise AssertionError(f"{table} lists {key} twice")
+                found[key] = self._bare(entity)
+            marker = {name: headers["x-ms-continuation-" + name] for name in ("NextPartitionKey", "NextRowKey")
+                      if headers.get("x-ms-continuation-" + name)}
+            if not marker:
+                return found
+
+    @staticmethod
+    def _path(table, partition_key, row_key):
+        return f"/{table}(PartitionKey='{key_path(partition_key)}',RowKey='{key_path(row_key)}')"
+
+    @staticmethod
+    def _bare(entity):
+        return {k: v for k, v in entity.items() if k != "Timestamp" and not k.startswith("odata.")}
+
+
+class QueueClient(HttpClient):
+    def _ask(self, method, path, query="", body=None):
+        date = email.utils.formatdate(usegmt=True)
+        comp = f"?{query}" if query.startswith("comp=") else ""
+        content_type = "application/xml" if body is not None else ""
+        text = (f"{method}\n\n{content_type}\n\nx-ms-date:{date}\nx-ms-version:2019-02-02\n"
+                f"/{ACCOUNT}/{ACCOUNT}{path}{comp}")
+        headers = {"x-ms-date": date, "x-ms-version": "2019-02-02",
+                   "Authorization": f"SharedKeyLite {ACCOUNT}:" + _signature(text)}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), headers, body)
+
+    def put(self, queue, text):
+        """The message's id."""
+        message = xml.etree.ElementTree.Element("QueueMessage")
+        xml.etree.ElementTree.SubElement(message, "MessageText").text = text
+        _, body = self._ask("POST", f"/{queue}/messages", body=xml.etree.ElementTree.tostring(message))
+        return xml.etree.ElementTree.fromstring(body.decode("utf-8-sig")).findtext(".//MessageId")
+
+    def create(self, queue):
+        self._ask("PUT", f"/{queue}")
+
+    def length(self, queue):
+        """All messages, also those that are leased or delayed."""
+        headers, _ = self._ask("GET", f"/{queue}", "comp=metadata")
+        return int(headers["x-ms-approximate-messages-count"])
+
+
+class ApiClient(HttpClient):
+    def call(self, method, path, body=None):
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        _, content = self.ask(method, path, headers, None if body is None else json.dumps(body))
+        return json.loads(content) if content else None
+
+    def submit(self, spec):
+        """The job's id. With an idempotency key in the spec it may be repeated."""
+        return self.call("POST", "/v1/jobs", spec)["id"]
+
+    def job(self, job_id):
+        return self.call("GET", f"/v1/jobs/{job_id}")
+
+    def jobs(self):
+        return self._all("/v1/jobs", "jobs")
+
+    def poison(self):
+        return self._all("/v1/poison", "poison")
+
+    def _all(self, path, member):
+        found, query = [], "limit=1000"
+        while True:
+            page = self.call("GET", f"{path}?{query}")
+            found += page[member]
+            if "continuation" not in page:
+                return found
+            query = urlencode({"limit": 1000, "continuation": page["continuation"]})
+
+
+def ended(job):
+    return job["state"] in ("succeeded", "poisoned", "cancelled")

@@ -1,0 +1,180 @@
+"""Runs the real programs for tests: a data directory of its own, free ports, kill -9, pause, restart.
+
+Nothing waits for a fixed time: every wait polls a condition until a deadline. What a process wrote to stderr is shown
+when it did not do what was expected of it. For one thread, except where a method says otherwise.
+"""
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
+SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+START_LIMIT_S = 30.0
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+def wait_until(condition, what, limit_s=30.0, interval_s=0.02):
+    """Polls until the condition holds; returns what it returned."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        outcome = condition()
+        if outcome:
+            return outcome
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {limit_s:g} s: {what}")
+        time.sleep(interval_s)
+
+
+def clean_environment(extra=None):
+    """Without the TIDEMARK_ settings of whoever runs the tests."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEMARK_")}
+    environment.update(extra or {})
+    return environment
+
+
+class Child:
+    """One process of the stack, from start to its end."""
+
+    def __init__(self, name, arguments, log_path, environment=None, cwd=None):
+        self.name = name
+        self.log_path = log_path
+        self._log = open(log_path, "ab")
+        self.popen = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
+                                      env=clean_environment(environment), cwd=cwd)
+        self.ready = {}
+
+    def await_ready(self, limit_s=START_LIMIT_S):
+        """Reads the line "ready NAME key=value ..." and keeps its values."""
+        deadline = time.monotonic() + limit_s
+        text = b""
+        stdout = self.popen.stdout.fileno()
+        while b"\n" not in text:
+            left = deadline - time.monotonic()
+            readable, _, _ = select.select([stdout], [], [], max(0.0, left))
+            piece = os.read(stdout, 4096) if readable else b""
+            if not piece:
+                raise AssertionError(f"{self.name} did not become ready; it wrote:\n{self.log()}")
+            text += piece
+        words = text.split(b"\n")[0].decode().split()
+        if words[0] != "ready":
+            raise AssertionError(f"{self.name} announced {words} instead of ready")
+        self.ready = dict(word.split("=", 1) for word in words[1:] if "=" in word)
+        return self
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def alive(self):
+        return self.popen.poll() is None
+
+    def signal(self, number):
+        if self.alive():
+            self.popen.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.popen.wait()
+        self.close()
+
+    def pause(self):
+        self.signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+
+    def terminate(self, limit_s=20.0):
+        """SIGTERM; the exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait(limit_s)
+
+    def wait(self, limit_s=30.0):
+        try:
+            code = self.popen.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} did not end within {limit_s:g} s; it wrote:\n{self.log()}") from None
+        self.close()
+        return code
+
+    def close(self):
+        self.popen.stdout.close()
+        self._log.close()
+
+    def log(self, last_bytes=4000):
+        with open(self.log_path, "rb") as file:
+            return file.read()[-last_bytes:].decode(errors="replace")
+
+
+class Stack:
+    """The stores, the api and any number of workers on one data directory. Restarted processes keep their ports."""
+
+    STORES = ("table_store", "queue_service", "blob_store")
+
+    def __init__(self):
+        # Short: the path of a Unix socket has at most 107 bytes.
+        self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        self.data = os.path.join(self.directory, "d")
+        self.children = {}
+        self.ports = {}
+        self._arguments = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.show_logs()
+        self.close()
+
+    def launch(self, name, program_name, *arguments, environment=None):
+        """Starts a process without waiting for it."""
+        line = [program(program_name), "--data", self.data, *arguments]
+        child = Child(name, line, os.path.join(self.directory, name + ".log"), environment)
+        self.children[name] = child
+        return child
+
+    def start(self, name, *arguments):
+        """A store or the api, on a free port the first time and on the same one later."""
+        self._arguments[name] = arguments or self._arguments.get(name, ())
+        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *self._arguments[name])
+        child.await_ready()
+        self.ports[name] = int(child.ready["port"])
+        return child
+
+    def start_worker(self, name, *arguments, fail_point=None):
+        environment = {"TIDEMARK_FAIL_POINT": fail_point} if fail_point else None
+        return self.launch(name, "worker", "--name", name, *arguments, environment=environment).await_ready()
+
+    def up(self, workers=0, worker_arguments=()):
+        for name in ("table_store", "queue_service"):
+            self.start(name)
+        self.start("api")
+        for number in range(1, workers + 1):
+            self.start_worker(f"worker-{number}", *worker_arguments)
+        return self
+
+    def restart(self, name):
+        """Kills it with SIGKILL, if it lives, and starts it again."""
+        self.children[name].kill()
+        return self.start(name)
+
+    def show_logs(self):
+        for name in sorted(self.children):
+            print(f"---- {name}\n{self.children[name].log()}", file=sys.stderr)
+
+    def close(self):
+        for child in self.children.values():
+            child.resume()
+            if child.alive():
+                child.kill()
+            else:
+                child.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
