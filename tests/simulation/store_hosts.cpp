@@ -35,6 +35,7 @@ Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch
   engine.cause = {request.method, request.payload, request.caller};
   auto task = dispatch(std::move(request.method), std::move(request.payload));
   auto result = co_await std::move(task);
+  engine.cause = {};  // of a call that was refused before its transaction
   co_return result;
 }
 

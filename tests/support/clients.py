@@ -205,6 +205,11 @@ class QueueClient(HttpClient):
         headers, _ = self._ask("GET", f"/{queue}", "comp=metadata")
         return int(headers["x-ms-approximate-messages-count"])
 
+    def visible(self, queue):
+        """How many messages wait to be taken, 32 at most."""
+        _, body = self._ask("GET", f"/{queue}/messages", "peekonly=true&numofmessages=32")
+        return len(xml.etree.ElementTree.fromstring(body.decode("utf-8-sig")).findall("QueueMessage"))
+
 
 class ApiClient(HttpClient):
     def call(self, method, path, body=None):

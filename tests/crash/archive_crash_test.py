@@ -1,0 +1,344 @@
+"""Kills and pauses the real processes in the middle of jobs and checks the outcome from outside, over HTTP only.
+
+What must hold however they die: every entity ends in exactly one of source and destination with the properties it had,
+the record's count is the number moved, every job has one end, the queue is empty. Run by hand with --seconds N for a
+longer random run, and with --seed N to repeat one.
+"""
+import json
+import os
+import random
+import signal
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from stack import Stack, program, wait_until  # noqa: E402
+
+JOB_QUEUE = "tidemark-jobs"
+# Short leases and retries: what is measured is the end, not the wait for it.
+WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
+JOB_LIMIT_S = 90.0
+OPTIONS = {"seconds": 15.0, "seed": None}
+
+
+def entities_of(partitions, rows, seed=0):
+    """A mix of types and sizes; every tenth is not to be archived."""
+    made = []
+    for p in range(partitions):
+        for r in range(rows):
+            n = p * rows + r
+            made.append({"PartitionKey": f"p'{p:05}", "RowKey": f"r {r:03} \u00e9", "Number": n + seed,
+                         "Text": "x" * (n % 200), "Ratio": n / 7, "Keep": n % 10 == 9, "Color": f"c{n % 4}"})
+    return made
+
+
+def by_key(entities):
+    return {(e["PartitionKey"], e["RowKey"]): e for e in entities}
+
+
+def index_content(pieces):
+    """{value: [key, ...]} of an index table."""
+    content = {}
+    for piece in pieces.values():
+        keys = [tuple(k) for name in sorted(piece) if name.startswith("Keys") for k in json.loads(piece[name])]
+        assert len(keys) == piece["Count"], piece
+        content.setdefault(piece["Value"], []).extend(keys)
+    return content
+
+
+class CrashTest(unittest.TestCase):
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.failed = False
+        cls.stack.up()
+        cls.tables = TableClient(cls.stack.ports["table_store"])
+        cls.queues = QueueClient(cls.stack.ports["queue_service"])
+        cls.api = ApiClient(cls.stack.ports["api"])
+        cls.numbers = iter(range(1, 1_000_000))
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.stack.show_logs()
+        for name in [n for n in self.stack.children if n.startswith("w-")]:
+            self.stack.children.pop(name).kill()
+
+    def fill(self, entities):
+        """A new source table with these entities, and the name for its destination."""
+        number = next(self.numbers)
+        source, destination = f"Source{number}", f"Archive{number}"
+        self.tables.create_table(source)
+        self.tables.put_many(source, entities)
+        return source, destination
+
+    def worker(self, name, *arguments, fail_point=None):
+        return self.stack.start_worker("w-" + name, *(arguments or WORKER), fail_point=fail_point)
+
+    @staticmethod
+    def archive(source, destination):
+        return {"kind": "archive", "source": source, "destination": destination, "filter": "Keep eq false",
+                "maxAttempts": 100}
+
+    def await_end(self, job_id, limit_s=JOB_LIMIT_S):
+        def look():
+            job = patiently(self.api.job, job_id)
+            return job if ended(job) else None
+        return wait_until(look, f"the end of job {job_id}", limit_s)
+
+    def await_empty_queue(self):
+        wait_until(lambda: patiently(self.queues.length, JOB_QUEUE) == 0, "an empty job queue")
+
+    def check_archived(self, job, entities, source, destination):
+        self.assertEqual(job["state"], "succeeded", job)
+        moved = by_key(e for e in entities if not e["Keep"])
+        kept = by_key(e for e in entities if e["Keep"])
+        self.assertEqual(self.tables.scan(source), kept)
+        self.assertEqual(self.tables.scan(destination), moved)
+        self.assertEqual(job["progress"]["done"], len(moved), job)
+        self.assertEqual(job["progress"]["skipped"], 0, job)
+
+    def await_progress(self, destination, entities):
+        """Until the copy of an entity well inside is there: the job is in the middle."""
+        keys = sorted(by_key(e for e in entities if not e["Keep"]))
+        key = keys[len(keys) // 10]
+        wait_until(lambda: self.tables.get(destination, *key), "progress of the job", interval_s=0.0)
+
+
+class FailPointTest(CrashTest):
+    """A worker dies at each of its fail points, another takes over."""
+
+    def test_every_fail_point(self):
+        import subprocess
+        listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
+        points = listed.stdout.split()
+        self.assertGreater(len(points), 20)
+        for point in points:
+            family = point.split(".")[0]
+            with self.subTest(fail_point=point):
+                begun = time.monotonic()
+                {"index": self.index_case, "retry": self.retry_case, "poison": self.poison_case}.get(
+                    family, self.archive_case)(point)
+                print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
+
+    def await_death(self, worker):
+        self.assertEqual(worker.wait(20), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
+
+    def finish(self, job_id):
+        """A clean worker brings the job to its end."""
+        worker = self.worker("clean")
+        job = self.await_end(job_id)
+        self.await_empty_queue()
+        self.assertEqual(worker.terminate(), 0, worker.log())
+        return job
+
+    def archive_case(self, point):
+        entities = entities_of(5, 6)
+        source, destination = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit(self.archive(source, destination))
+        self.await_death(dying)
+        here, there = self.tables.scan(source), self.tables.scan(destination)
+        self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
+        self.check_archived(self.finish(job_id), entities, source, destination)
+
+    def index_case(self, point):
+        entities = entities_of(5, 6)
+        source, destination = self.fill(entities)
+        spec = {"kind": "index", "source": source, "property": "Color", "destination": destination, "maxAttempts": 100}
+        first = self.finish(self.api.submit(spec))
+        self.assertEqual(first["state"], "succeeded", first)
+        # A value that goes, so that the second run has something to remove, and one that comes.
+        for entity in [e for e in entities if e["Color"] == "c1"]:
+            self.tables.delete(source, entity["PartitionKey"], entity["RowKey"])
+        entities = [e for e in entities if e["Color"] != "c1"]
+        entities[0]["Color"] = "new/value"
+        self.tables.put(source, entities[0])
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit(spec)
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        wanted = {}
+        for entity in entities:
+            wanted.setdefault(entity["Color"], set()).add((entity["PartitionKey"], entity["RowKey"]))
+        found = index_content(self.tables.scan(destination))
+        for value, keys in found.items():
+            self.assertEqual(len(keys), len(set(keys)), f"repeated keys for {value}")
+        self.assertEqual({value: set(keys) for value, keys in found.items()}, wanted)
+        self.assertEqual(job["progress"]["done"], len(entities), job)
+
+    def poison_case(self, point):
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "archive", "source": "NoSuchTable", "destination": "Nowhere", "filter": ""})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "poisoned", job)
+        poison = [p for p in self.api.poison() if p["jobId"] == job_id]
+        self.assertEqual(len(poison), 1, poison)
+        self.assertIn("NoSuchTable", poison[0]["reason"])
+
+    def retry_case(self, point):
+        """The table store dies while a worker waits for its answer: an error that may pass."""
+        dying = self.worker("dying", fail_point=point)
+        jobs = []
+        for _ in range(10):
+            entities = entities_of(5, 6)
+            source, destination = self.fill(entities)
+            store = self.stack.children["table_store"]
+            store.pause()
+            # Written as any SDK would; the api could not store a record now.
+            message = self.queues.put(JOB_QUEUE, json.dumps(self.archive(source, destination)))
+            jobs.append((message, entities, source, destination))
+            self.await_open_calls(dying)
+            self.stack.restart("table_store")
+            if self.died_or_finished(dying, message):
+                break
+        self.await_death(dying)
+        worker = self.worker("clean")
+        for message, entities, source, destination in jobs:
+            job = wait_until(lambda: self.ended_job_of(message), "the end of a job put on the queue by hand", 60)
+            self.check_archived(job, entities, source, destination)
+        self.await_empty_queue()
+        self.assertEqual(worker.terminate(), 0, worker.log())
+
+    def await_open_calls(self, worker):
+        """Until the worker has taken the message: it then asks the table store, which does not answer."""
+        wait_until(lambda: self.queues.visible(JOB_QUEUE) == 0 or not worker.alive(), "the message being taken")
+
+    def ended_job_of(self, message):
+        found = [j for j in patiently(self.api.jobs) if j["messageId"] == message]
+        return found[0] if found and ended(found[0]) else None
+
+    def died_or_finished(self, worker, message):
+        wait_until(lambda: not worker.alive() or self.ended_job_of(message), "the worker's death or the job's end", 60)
+        return not worker.alive()
+
+
+class ProcessDeathTest(CrashTest):
+    """The stores and the api die, and a worker sleeps, in the middle of a bulk job."""
+
+    ENTITIES = entities_of(1000, 3)
+
+    def test_table_store_killed(self):
+        self.kill_in_the_middle("table_store")
+
+    def test_queue_service_killed(self):
+        self.kill_in_the_middle("queue_service")
+
+    def test_api_killed(self):
+        self.kill_in_the_middle("api")
+
+    def test_workers_killed(self):
+        self.kill_in_the_middle(None)
+
+    def kill_in_the_middle(self, victim):
+        source, destination = self.fill(self.ENTITIES)
+        workers = [self.worker("one"), self.worker("two")]
+        job_id = self.api.submit(self.archive(source, destination))
+        self.await_progress(destination, self.ENTITIES)
+        if victim:
+            self.stack.restart(victim)
+        else:
+            for worker in workers:
+                worker.kill()
+            self.assertTrue(self.tables.scan(source), "the job was over before the workers died")
+            self.worker("three")
+        job = self.await_end(job_id)
+        self.await_empty_queue()
+        self.check_archived(job, self.ENTITIES, source, destination)
+
+    def test_worker_asleep_beyond_its_lease(self):
+        source, destination = self.fill(self.ENTITIES)
+        sleeper = self.worker("sleeper")
+        job_id = self.api.submit(self.archive(source, destination))
+        self.await_progress(destination, self.ENTITIES)
+        sleeper.pause()
+        self.assertFalse(ended(self.api.job(job_id)), "the job was over before the worker was paused")
+        self.worker("other")
+        job = self.await_end(job_id)
+        self.check_archived(job, self.ENTITIES, source, destination)
+        # Everything that was moved comes back under its old keys: a late removal would hit one of them.
+        returned = [dict(e, Text="again") for e in self.ENTITIES if not e["Keep"]]
+        self.tables.put_many(source, returned)
+        archived, current = self.tables.scan(destination), self.tables.scan(source)
+        sleeper.resume()
+        wait_until(lambda: f"job_id={job_id} " in sleeper.log(100_000), "the sleeper's end of its delivery")
+        self.assertEqual(self.tables.scan(source), current)
+        self.assertEqual(self.tables.scan(destination), archived)
+        self.assertEqual(self.api.job(job_id), job)
+        self.await_empty_queue()
+
+
+class RandomKillTest(CrashTest):
+    """All processes are killed at random while jobs run; the oracle is the list of what was put in."""
+
+    def test_random_kills(self):
+        seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 32)
+        print(f"seed {seed}", flush=True)
+        choice = random.Random(seed)
+        for name in ("a", "b"):
+            self.worker(name)
+        jobs, acknowledged, kills = [], {}, 0
+        self.tables.create_table("Acknowledged")
+        deadline = time.monotonic() + OPTIONS["seconds"]
+        while time.monotonic() < deadline or not jobs:
+            if len(jobs) < 3 or choice.random() < 0.1:
+                jobs.append(self.submit_one(len(jobs), seed))
+            for _ in range(choice.randrange(8)):
+                entity = {"PartitionKey": "p", "RowKey": str(len(acknowledged)), "Number": choice.randrange(1 << 30)}
+                patiently(self.tables.put, "Acknowledged", entity)
+                acknowledged["p", entity["RowKey"]] = entity
+            victim = choice.choice(["table_store", "queue_service", "api", "w-a", "w-b"])
+            if victim.startswith("w-"):
+                self.stack.children[victim].kill()
+                self.worker(victim[2:])
+            else:
+                self.stack.restart(victim)
+            kills += 1
+            self.check_nothing_lost(*choice.choice(jobs)[1:])
+        print(f"{kills} kills, {len(jobs)} jobs", flush=True)
+        for job_id, entities, source, destination in jobs:
+            self.check_archived(self.await_end(job_id), entities, source, destination)
+        self.await_empty_queue()
+        self.assertEqual(self.tables.scan("Acknowledged"), acknowledged)
+        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs))
+        self.assertEqual(self.api.poison(), [])
+
+    def submit_one(self, number, seed):
+        entities = entities_of(200, 3, seed=number)
+        source, destination = self.fill(entities)
+        spec = dict(self.archive(source, destination), idempotencyKey=f"{seed}-{number}")
+        return patiently(self.api.submit, spec), entities, source, destination
+
+    def check_nothing_lost(self, entities, source, destination):
+        # In this order: what has left the source by then is in the destination by then.
+        here = patiently(self.tables.scan, source)
+        there = patiently(self.tables.scan, destination)
+        both = {**there, **here}
+        self.assertEqual(both, by_key(entities), "an entity is in neither table, or changed")
+
+
+def main():
+    arguments = sys.argv[1:]
+    rest = [sys.argv[0]]
+    while arguments:
+        word = arguments.pop(0)
+        if word == "--seconds":
+            OPTIONS["seconds"] = float(arguments.pop(0))
+        elif word == "--seed":
+            OPTIONS["seed"] = int(arguments.pop(0))
+        else:
+            rest.append(word)
+    unittest.main(argv=rest, verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#include "tests/simulation/queue_oracle.h"
+
+#include "common/kv/key_codec.h"
+#include "jobs/job_record.h"
+#include "queue_service/storage/queue_keys.h"
+#include "tests/simulation/table_oracle.h"
+
+namespace tidemark::simulation {
+
+using queue_service::MessageRecord;
+
+namespace {
+
+constexpr std::string_view kLeaseMethods[] = {"queue.renew", "queue.complete", "queue.release", "queue.move"};
+
+bool is_message_row(const std::string& key) { return key.size() == 26 && key[0] == 'm' && key[9] == 'v'; }
+bool is_figures_row(const std::string& key) { return key.size() == 10 && key[0] == 'm' && key[9] == 'c'; }
+
+std::uint64_t generation_in(std::string_view key) {
+  key.remove_prefix(1);
+  return kv::take_u64(key).value_or(0);
+}
+
+}  // namespace
+
+void QueueOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
+
+void QueueOracle::check_lease(const Cause& cause) {
+  if (std::find(std::begin(kLeaseMethods), std::end(kLeaseMethods), cause.method) == std::end(kLeaseMethods)) return;
+  ByteReader in(cause.payload);
+  static_cast<void>(in.string());  // account
+  static_cast<void>(in.string());  // queue
+  const auto id = std::string(in.string());
+  const auto epoch = in.varint();
+  const auto known = messages_.find(id);
+  if (known == messages_.end() || known->second.places.empty()) return violated("Q1: a call changed no known message");
+  if (known->second.record.message.epoch != epoch || !known->second.record.leased) {
+    violated("Q3: " + cause.method + " of an overtaken delivery changed message " + id);
+  }
+}
+
+void QueueOracle::put_row(const RowChange& change, std::set<std::string>& touched) {
+  auto record = queue_service::decode_message(*change.value);
+  if (!record) return violated("a message cannot be read");
+  const auto id = record->message.id;
+  touched.insert(id);
+  auto& known = messages_[id];
+  if (record->message.epoch < known.record.message.epoch) violated("Q3: the epoch of message " + id + " went down");
+  known.places.insert(change.key);
+  by_row_[change.key] = id;
+  const auto generation = generation_in(change.key);
+  const auto poison = generations_.find(std::string(jobs::kPoisonQueue));
+  if (poison != generations_.end() && poison->second == generation && known.generation != generation) {
+    if (++known.times_poison > 1) violated("message " + id + " became poison twice");
+  }
+  known.generation = generation;
+  known.record = std::move(*record);
+}
+
+void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
+  const bool changes_messages = std::any_of(changes.begin(), changes.end(),
+                                            [](const RowChange& change) { return is_message_row(change.key); });
+  if (changes_messages) check_lease(cause);
+  std::set<std::string> touched;
+  for (const auto& change : changes) {
+    if (is_message_row(change.key)) {
+      const auto row = by_row_.find(change.key);
+      if (row != by_row_.end() && !change.value) {
+        touched.insert(row->second);
+        messages_[row->second].places.erase(change.key);
+        by_row_.erase(row);
+      }
+      if (change.value) put_row(change, touched);
+    } else if (change.key.starts_with('q') && change.value) {
+      auto queue = queue_service::decode_queue(*change.value);
+      auto name = queue_service::keys::queue_name(change.key, kAccount);
+      if (queue && name) generations_[*name] = queue->generation;
+    } else if (is_figures_row(change.key) && change.value) {
+      auto figures = queue_service::decode_figures(*change.value);
+      if (figures) counts_[generation_in(change.key)] = figures->messages;
+    }
+  }
+  for (const auto& id : touched) {
+    const auto places = messages_[id].places.size();
+    if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
+    const bool ends = cause.method == "queue.complete" || cause.method == "queue.remove";
+    if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
+  }
+  if (touched.empty()) return;
+  std::map<std::uint64_t, std::uint64_t> found;
+  for (const auto& [key, id] : by_row_) ++found[generation_in(key)];
+  for (const auto& [generation, count] : counts_) {
+    if (found[generation] != count) violated("Q6: a queue counts " + std::to_string(count) + " messages, not " +
+                                             std::to_string(found[generation]));
+  }
+}
+
+std::set<std::string> QueueOracle::ids(const std::string& queue) const {
+  std::set<std::string> out;
+  const auto generation = generations_.find(queue);
+  if (generation == generations_.end()) return out;
+  for (const auto& [key, id] : by_row_) {
+    if (generation_in(key) == generation->second) out.insert(id);
+  }
+  return out;
+}
+
+std::uint64_t QueueOracle::messages(const std::string& queue) const { return ids(queue).size(); }
+
+}  // namespace tidemark::simulation

@@ -1,0 +1,192 @@
+#include "tests/simulation/table_oracle.h"
+
+#include "common/kv/key_codec.h"
+#include "table_store/internal/table_messages.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_records.h"
+
+namespace tidemark::simulation {
+
+using table_store::Entity;
+using table_store::OperationLedger;
+
+namespace {
+
+std::string shown(const TableOracle::Key& key) {
+  return key.first + "/" + (key.second.size() > 12 ? key.second.substr(0, 12) + "..." : key.second);
+}
+
+std::string content_of(const Entity& entity) { return table_store::encode_entity(0, std::nullopt, entity.properties); }
+
+std::uint64_t generation_in(std::string_view key) {
+  key.remove_prefix(1);
+  return kv::take_u64(key).value_or(0);
+}
+
+/// Of the calls that work on an operation.
+std::optional<table_store::Fence> fence_of(const Cause& cause) {
+  if (cause.method == "table.mutate") {
+    auto request = table_store::decode_mutate_request(cause.payload);
+    return request ? std::move(request->fence) : std::nullopt;
+  }
+  if (cause.method == "table.count") {
+    auto request = table_store::decode_count_request(cause.payload);
+    if (request) return std::move(request->fence);
+  }
+  if (cause.method == "table.open" || cause.method == "table.close") {
+    auto request = table_store::decode_operation_request(cause.payload);
+    if (request) return table_store::Fence{std::move(request->operation_id), request->epoch, {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void TableOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
+
+void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
+  Context context;
+  context.by_user = cause.caller == user_;
+  context.fence = fence_of(cause);
+  for (const auto& change : changes) {
+    if (change.key.starts_with('t') && change.value) {
+      auto table = table_store::decode_table(*change.value);
+      if (table) tables_[table->generation] = table->name;
+    }
+    if (change.key.starts_with('e')) entity_changed(change, context);
+  }
+  for (const auto& change : changes) {
+    if (!change.key.starts_with('o')) continue;
+    if (!context.fence) return violated("a ledger changed without an operation: " + cause.method);
+    ledger_changed(change, context.fence->operation_id, context);
+  }
+}
+
+void TableOracle::entity_changed(const RowChange& change, Context& context) {
+  auto parts = table_store::parse_entity_key(change.key);
+  if (!parts) return violated("an entity's key cannot be read");
+  const Key key{std::move(parts->partition_key), std::move(parts->row_key)};
+  std::optional<Entity> now;
+  if (change.value) {
+    now.emplace();
+    if (!table_store::decode_entity(*change.value, *now)) return violated("an entity cannot be read");
+    now->partition_key = key.first;
+    now->row_key = key.second;
+  }
+  const auto& table = tables_[generation_in(change.key)];
+  if (context.fence && !context.by_user) {
+    const auto& ledger = operations_[context.fence->operation_id].ledger;
+    if (ledger.closed) violated("A4: " + shown(key) + " written for a closed operation");
+    if (context.fence->epoch < ledger.epoch) violated("A4: " + shown(key) + " written by a delivery that was overtaken");
+  }
+  if (table == kSourceTable) source_changed(key, now, context);
+  if (table == kDestinationTable) destination_changed(key, now, context);
+  if (table == jobs::kJobTable && key.first == jobs::kJobPartition) record_changed(key, now);
+}
+
+void TableOracle::source_changed(const Key& key, const std::optional<Entity>& now, Context& context) {
+  auto& state = source_[key];
+  if (now) {
+    if (!context.by_user) violated("a worker wrote " + shown(key) + " into the source");
+    if (!state.version) ++state.births;
+    state.version = now->version;
+    state.bytes = content_of(*now);
+    state.history[now->version] = state.bytes;
+    state.birth_of[now->version] = state.births;
+    return;
+  }
+  if (!state.version) return violated("the source lost " + shown(key) + ", which it did not have");
+  if (!context.by_user) {
+    ++context.moved;
+    ++moves_;
+    const auto copy = copies_.find(key);
+    if (copy == copies_.end()) {
+      violated("A1: " + shown(key) + " removed from the source without a copy");
+    } else if (copy->second.source_version < *state.version) {
+      violated("A3: a version of " + shown(key) + " newer than the archived one was removed");
+    }
+  }
+  state.version.reset();
+}
+
+void TableOracle::destination_changed(const Key& key, const std::optional<Entity>& now, const Context& context) {
+  if (!now) return violated("A1: the archived copy of " + shown(key) + " was removed");
+  if (!now->source_version) return violated("A2: the copy of " + shown(key) + " names no version");
+  const auto& history = source_[key].history;
+  const auto original = history.find(*now->source_version);
+  if (original == history.end()) {
+    violated("A2: the copy of " + shown(key) + " names a version that never was");
+  } else if (original->second != content_of(*now)) {
+    violated("A2: the copy of " + shown(key) + " differs from the version it names");
+  }
+  const auto before = copies_.find(key);
+  if (before != copies_.end() && before->second.source_version > *now->source_version) {
+    violated("A2: an older copy replaced a newer one of " + shown(key));
+  }
+  copies_[key] = {*now->source_version, context.fence ? context.fence->operation_id : std::string()};
+}
+
+void TableOracle::record_changed(const Key& key, const std::optional<Entity>& now) {
+  if (!now) return violated("the record of job " + key.second + " was removed");
+  auto record = jobs::record_from_entity(*now);
+  if (!record) return violated("the record of job " + key.second + " cannot be read");
+  const auto before = jobs_.find(record->id);
+  if (before != jobs_.end()) {
+    if (jobs::is_terminal(before->second.state) && record->state != before->second.state) {
+      violated("job " + record->id + " ended " + std::string(jobs::state_name(before->second.state)) + " and is now " +
+               std::string(jobs::state_name(record->state)));
+    }
+    if (record->epoch < before->second.epoch) violated("the record of job " + record->id + " went back to an old epoch");
+    if (record->message_id != before->second.message_id) violated("job " + record->id + " changed its message");
+  }
+  jobs_[record->id] = std::move(*record);
+}
+
+void TableOracle::ledger_changed(const RowChange& change, const std::string& operation, const Context& context) {
+  if (!change.value) return violated("the ledger of " + operation + " was removed");
+  auto ledger = table_store::decode_ledger(*change.value);
+  if (!ledger) return violated("the ledger of " + operation + " cannot be read");
+  auto& known = operations_[operation];
+  const bool same = known.ledger.epoch == ledger->epoch && known.ledger.counters == ledger->counters;
+  if (known.ledger.closed && (!ledger->closed || !same)) violated("A4: the closed ledger of " + operation + " changed");
+  if (ledger->epoch < known.ledger.epoch) violated("the ledger of " + operation + " went back to an old epoch");
+  known.moved += context.moved;
+  if (ledger->counter("done") != known.moved) violated("the ledger of " + operation + " does not count what it moved");
+  known.ledger = std::move(*ledger);
+}
+
+void TableOracle::check_job(const jobs::JobRecord& job) {
+  if (!jobs::is_terminal(job.state)) {
+    return violated("job " + job.id + " is still " + std::string(jobs::state_name(job.state)));
+  }
+  if (job.state != jobs::JobState::kSucceeded) return;
+  const auto& operation = operations_[job.id];
+  if (!operation.ledger.closed) violated("job " + job.id + " succeeded, its operation is open");
+  if (job.done != operation.moved) {
+    violated("job " + job.id + " says " + std::to_string(job.done) + " done, it moved " +
+             std::to_string(operation.moved));
+  }
+}
+
+void TableOracle::check_quiet() {
+  for (const auto& [id, job] : jobs_) check_job(job);
+  for (const auto& [key, copy] : copies_) {
+    const auto& state = source_[key];
+    if (!state.version) continue;
+    // In both places. Right if it was created anew after it had been moved, or if the job was given up half way.
+    if (*state.version == copy.source_version) {
+      const auto job = jobs_.find(copy.operation);
+      const bool given_up = job != jobs_.end() && job->second.state != jobs::JobState::kSucceeded;
+      if (!given_up) violated("A1: " + shown(key) + " is in the source and in the destination");
+      continue;
+    }
+    if (*state.version < copy.source_version) violated("A3: the source of " + shown(key) + " is older than its copy");
+    const auto job = jobs_.find(copy.operation);
+    const bool finished = job != jobs_.end() && job->second.state == jobs::JobState::kSucceeded;
+    if (finished && state.birth_of.at(copy.source_version) == state.births) {
+      violated("A1: " + shown(key) + " was copied, changed, and left behind in the source");
+    }
+  }
+}
+
+}  // namespace tidemark::simulation

@@ -1,0 +1,78 @@
+// Knows what the table store holds, from its commits, and checks each of them against what is promised of the archive:
+//   A1  a worker removes an entity from the source only if the destination has it
+//   A2  an archived copy is the source at the version it names, and that version never goes down
+//   A3  a worker removes only the version that is archived, never a newer one
+//   A4  no effect of an operation lands once it is closed, nor of a delivery that was overtaken
+// and of the jobs' records: a state that ended stays, epochs only rise, counters are what was moved. One thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "jobs/job_record.h"
+#include "table_store/model/mutation.h"
+#include "tests/simulation/store_hosts.h"
+
+namespace tidemark::simulation {
+
+inline constexpr const char* kAccount = "devstoreaccount1";
+inline constexpr const char* kSourceTable = "Source";
+inline constexpr const char* kDestinationTable = "Archive";
+
+class TableOracle {
+ public:
+  using Key = std::pair<std::string, std::string>;
+  struct SourceState {
+    std::optional<table_store::Version> version;
+    std::string bytes;
+    std::map<table_store::Version, std::string> history;
+    std::uint64_t births = 0;  // how often it began to exist
+    std::map<table_store::Version, std::uint64_t> birth_of;
+  };
+  struct Copy {
+    table_store::Version source_version = 0;
+    std::string operation;  // that wrote it last
+  };
+  struct Operation {
+    table_store::OperationLedger ledger;
+    std::uint64_t moved = 0;
+  };
+
+  /// `user`: the host whose writes are not a worker's.
+  TableOracle(Scheduler& scheduler, int user) : scheduler_(scheduler), user_(user) {}
+
+  void committed(const std::vector<RowChange>& changes, const Cause& cause);
+  /// Everything at rest: each key in one place, records and ledgers agree.
+  void check_quiet();
+
+  [[nodiscard]] const std::map<std::string, jobs::JobRecord>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::map<Key, SourceState>& source() const { return source_; }
+  [[nodiscard]] const std::map<Key, Copy>& copies() const { return copies_; }
+  [[nodiscard]] std::uint64_t moves() const { return moves_; }
+
+ private:
+  struct Context {
+    bool by_user = false;
+    std::optional<table_store::Fence> fence;
+    std::uint64_t moved = 0;
+  };
+  void entity_changed(const RowChange& change, Context& context);
+  void source_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
+  void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, const Context& context);
+  void record_changed(const Key& key, const std::optional<table_store::Entity>& now);
+  void ledger_changed(const RowChange& change, const std::string& operation, const Context& context);
+  void check_job(const jobs::JobRecord& job);
+  void violated(std::string text);
+
+  Scheduler& scheduler_;
+  int user_;
+  std::map<std::uint64_t, std::string> tables_;  // by generation
+  std::map<Key, SourceState> source_;
+  std::map<Key, Copy> copies_;
+  std::map<std::string, Operation> operations_;
+  std::map<std::string, jobs::JobRecord> jobs_;
+  std::uint64_t moves_ = 0;
+};
+
+}  // namespace tidemark::simulation
