@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include "common/base/bytes.h"
+#include "common/base/encoding.h"
+#include "common/base/error.h"
+#include "common/base/random.h"
+
+namespace tidemark {
+namespace {
+
+std::string random_bytes(Random& random, std::size_t longest) {
+  std::string bytes(random.below(longest + 1), '\0');
+  for (auto& byte : bytes) byte = static_cast<char>(random.next());
+  return bytes;
+}
+
+TEST(Encoding, RoundTripsAnyBytes) {
+  auto random = make_seeded_random(1);
+  for (int i = 0; i < 5000; ++i) {
+    const auto bytes = random_bytes(*random, 100);
+    ASSERT_EQ(base64_decode(base64_encode(bytes)), bytes);
+    ASSERT_EQ(hex_decode(hex_encode(bytes)), bytes);
+    ASSERT_EQ(percent_decode(percent_encode(bytes), true), bytes);
+  }
+}
+
+TEST(Encoding, Base64IsStrict) {
+  EXPECT_EQ(base64_encode("f"), "Zg==");
+  for (const auto* text : {"Z", "Zg", "Zg=", "Zg==\n", "Z===", "Zm9v!A==", " Zg=="}) EXPECT_FALSE(base64_decode(text)) << text;
+}
+
+TEST(Encoding, PercentDecoding) {
+  EXPECT_EQ(percent_decode("a+b%20c", true), "a b c");
+  EXPECT_EQ(percent_decode("a+b%2B", false), "a+b+");
+  for (const auto* text : {"%", "%2", "%zz", "a%"}) EXPECT_FALSE(percent_decode(text, false)) << text;
+}
+
+TEST(Encoding, KnownDigests) {
+  EXPECT_EQ(hex_encode(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex_encode(md5("")), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(hex_encode(hmac_sha256("key", "The quick brown fox jumps over the lazy dog")),
+            "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
+}
+
+TEST(Encoding, Utf8) {
+  EXPECT_TRUE(is_valid_utf8("héllo 日本 😀"));
+  for (const auto* text : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80", "\xF0\x80\x80\x80"}) {
+    EXPECT_FALSE(is_valid_utf8(text));
+  }
+  EXPECT_EQ(utf16_length("aé日😀"), 5U);
+}
+
+TEST(Bytes, ReadsWhatWasWrittenAndSurvivesAnyTruncation) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(7);
+  out.varint(300);
+  out.i64(-5);
+  out.f64(1.5);
+  out.string("text");
+  out.boolean(true);
+  for (std::size_t length = 0; length <= bytes.size(); ++length) {
+    ByteReader in(std::string_view(bytes).substr(0, length));
+    const auto a = in.u8();
+    const auto b = in.varint();
+    const auto c = in.i64();
+    const auto d = in.f64();
+    const auto e = in.string();
+    const auto f = in.boolean();
+    EXPECT_EQ(in.finished(), length == bytes.size());
+    if (length == bytes.size()) {
+      EXPECT_EQ(a, 7);
+      EXPECT_EQ(b, 300U);
+      EXPECT_EQ(c, -5);
+      EXPECT_EQ(d, 1.5);
+      EXPECT_EQ(e, "text");
+      EXPECT_TRUE(f);
+    }
+  }
+}
+
+TEST(Bytes, AnEndlessVarintIsRefused) {
+  ByteReader in(std::string_view("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 11));
+  in.varint();
+  EXPECT_FALSE(in.ok());
+}
+
+TEST(ErrorCodes, EveryNumberNamesItsCodeAndHasAnHttpStatus) {
+  int known = 0;
+  for (std::uint32_t number = 0; number <= 65535; ++number) {
+    const auto code = error_code_from_number(static_cast<std::uint16_t>(number));
+    if (!code) continue;
+    ++known;
+    EXPECT_EQ(static_cast<std::uint32_t>(*code), number);
+    EXPECT_GE(http_status_of(*code), 300U);
+    EXPECT_LT(http_status_of(*code), 600U);
+    EXPECT_FALSE(azure_name_of(*code).empty());
+    EXPECT_FALSE(default_message_of(*code).empty());
+  }
+  EXPECT_GT(known, 80);
+}
+
+TEST(Random, GuidsHaveTheirForm) {
+  auto random = make_system_random();
+  for (int i = 0; i < 100; ++i) {
+    const auto guid = random->guid();
+    ASSERT_EQ(guid.size(), 36U);
+    EXPECT_EQ(guid[14], '4');
+    EXPECT_NE(std::string("89ab").find(guid[19]), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tidemark
