@@ -6,6 +6,9 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr Duration kDeadline = std::chrono::seconds(10);
+// A caller that dies while it waits is served all the same. The message it will never work on comes back after this
+// time instead of a whole lease; a caller that lives makes the lease whole at once.
+constexpr Duration kHandOver = std::chrono::seconds(1);
 
 Error malformed() {
   auto error = make_error(ErrorCode::kInternalError);
@@ -88,6 +91,21 @@ Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, 
 }
 
 Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
+  auto at_once = take(queue, visibility, Duration::zero());
+  auto message = co_await std::move(at_once);
+  if (!message || message->has_value() || wait <= Duration::zero()) co_return message;
+  auto waiting = take(queue, std::min(visibility, kHandOver), wait);
+  message = co_await std::move(waiting);
+  if (!message || !message->has_value()) co_return message;
+  Lease lease{queue, (*message)->id, (*message)->epoch};
+  auto keeping = renew(std::move(lease), visibility, std::nullopt);
+  auto kept = co_await std::move(keeping);
+  if (kept) co_return message;
+  if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
+  co_return std::optional<Message>();  // it came too late: another caller has the message by now
+}
+
+Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait) {
   RequestWriter request(account_, queue);
   wire::write(request.out(), visibility);
   wire::write(request.out(), wait);

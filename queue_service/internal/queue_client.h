@@ -59,6 +59,8 @@ class QueueClient {
   Task<Result<QueueFigures>> figures(std::string queue);
 
  private:
+  /// One call, waiting at the service.
+  Task<Result<std::optional<Message>>> take(std::string queue, Duration visibility, Duration wait);
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
   rpc::Transport& transport_;
   std::string account_;

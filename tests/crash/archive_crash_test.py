@@ -2,26 +2,27 @@
 
 What must hold however they die: every entity ends in exactly one of source and destination with the properties it had,
 the record's count is the number moved, every job has one end, the queue is empty. Run by hand with --seconds N for a
-longer random run, and with --seed N to repeat one.
+longer random run, with --seed N to repeat one, with --points PREFIX for some of the fail points.
 """
 import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from clients import ApiClient, QueueClient, TableClient, ended, patiently  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
 JOB_QUEUE = "tidemark-jobs"
 # Short leases and retries: what is measured is the end, not the wait for it.
 WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
 JOB_LIMIT_S = 90.0
-OPTIONS = {"seconds": 15.0, "seed": None}
+OPTIONS = {"seconds": 15.0, "seed": None, "points": ""}
 
 
 def entities_of(partitions, rows, seed=0):
@@ -56,7 +57,6 @@ class CrashTest(unittest.TestCase):
     def setUpClass(cls):
         cls.stack = Stack()
         cls.addClassCleanup(cls.stack.close)
-        cls.failed = False
         cls.stack.up()
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.queues = QueueClient(cls.stack.ports["queue_service"])
@@ -116,11 +116,10 @@ class FailPointTest(CrashTest):
     """A worker dies at each of its fail points, another takes over."""
 
     def test_every_fail_point(self):
-        import subprocess
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         points = listed.stdout.split()
         self.assertGreater(len(points), 20)
-        for point in points:
+        for point in (p for p in points if p.startswith(OPTIONS["points"])):
             family = point.split(".")[0]
             with self.subTest(fail_point=point):
                 begun = time.monotonic()
@@ -255,6 +254,22 @@ class ProcessDeathTest(CrashTest):
         self.await_empty_queue()
         self.check_archived(job, self.ENTITIES, source, destination)
 
+    def test_worker_killed_while_it_waits(self):
+        """A long poll that nobody listens to any more must not keep a job for the length of a lease."""
+        entities = entities_of(2, 3)
+        for end in ("kill", "terminate"):
+            with self.subTest(end=end):
+                # One job, so that it surely waits for the next.
+                gone = self.worker("gone-" + end, "--lease-s", "60")
+                self.await_end(self.api.submit(self.archive(*self.fill(entities))))
+                self.await_empty_queue()
+                getattr(gone, end)()
+                source, destination = self.fill(entities)
+                job_id = self.api.submit(self.archive(source, destination))
+                self.worker("next-" + end, "--lease-s", "60")
+                self.check_archived(self.await_end(job_id, 20), entities, source, destination)
+                self.stack.children["w-next-" + end].kill()
+
     def test_worker_asleep_beyond_its_lease(self):
         source, destination = self.fill(self.ENTITIES)
         sleeper = self.worker("sleeper")
@@ -335,6 +350,8 @@ def main():
             OPTIONS["seconds"] = float(arguments.pop(0))
         elif word == "--seed":
             OPTIONS["seed"] = int(arguments.pop(0))
+        elif word == "--points":
+            OPTIONS["points"] = arguments.pop(0)
         else:
             rest.append(word)
     unittest.main(argv=rest, verbosity=2)

@@ -1,5 +1,6 @@
 #include "tests/simulation/queue_oracle.h"
 
+#include "common/base/bytes.h"
 #include "common/kv/key_codec.h"
 #include "jobs/job_record.h"
 #include "queue_service/storage/queue_keys.h"

@@ -127,7 +127,7 @@ void Life::end_calls_to(int callee, const Error& error) {
   for (const auto id : ended) end_call(id, fail(error));
 }
 
-Scheduler::~Scheduler() {
+void Scheduler::end_all() {
   for (auto& host : hosts_) host->life.reset();
 }
 

@@ -102,7 +102,7 @@ struct Host {
 class Scheduler {
  public:
   Scheduler(std::uint64_t seed, Trace& trace) : dice_(seed), trace_(trace) {}
-  ~Scheduler();
+  ~Scheduler() { end_all(); }
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -116,6 +116,8 @@ class Scheduler {
   /// A new life on a host that is down; its program is for the caller to make.
   Life& start_life(int host, Duration skew);
   void crash(int host);
+  /// Ends every life, for the end of the run.
+  void end_all();
   /// The host's present life if it is this one.
   Life* find_life(int host, std::uint64_t number);
   /// Called after a crash, for its restart.

@@ -13,7 +13,7 @@ using table_store::OperationLedger;
 namespace {
 
 std::string shown(const TableOracle::Key& key) {
-  return key.first + "/" + (key.second.size() > 12 ? key.second.substr(0, 12) + "..." : key.second);
+  return key.first.substr(0, 6) + "/" + key.second.substr(0, 6);
 }
 
 std::string content_of(const Entity& entity) { return table_store::encode_entity(0, std::nullopt, entity.properties); }

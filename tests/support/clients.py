@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import select
 import time
 import uuid
 import xml.etree.ElementTree
@@ -43,6 +44,9 @@ class HttpClient:
         self.port = port
         self._connection = None
 
+    def __del__(self):
+        self.close()
+
     def close(self):
         if self._connection:
             self._connection.close()
@@ -50,6 +54,8 @@ class HttpClient:
 
     def send(self, method, target, headers=None, body=None):
         """One request; status, headers and body of whatever the answer is."""
+        if self._connection and self._connection.sock and select.select([self._connection.sock], [], [], 0)[0]:
+            self.close()  # nothing is owed, so what there is to read is the end: the service was restarted
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
@@ -138,7 +144,8 @@ class TableClient(HttpClient):
         batch, change = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
         lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={change}", ""]
         for number, entity in enumerate(entities):
-            url = f"http://127.0.0.1:{self.port}/{ACCOUNT}" + self._path(table, entity["PartitionKey"], entity["RowKey"])
+            path = self._path(table, entity["PartitionKey"], entity["RowKey"])
+            url = f"http://127.0.0.1:{self.port}/{ACCOUNT}{path}"
             lines += [f"--{change}", "Content-Type: application/http", "Content-Transfer-Encoding: binary",
                       f"Content-ID: {number}", "", f"PUT {url} HTTP/1.1", "Accept: application/json;odata=nometadata",
                       "Content-Type: application/json", "", json.dumps(entity)]

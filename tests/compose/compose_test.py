@@ -1,0 +1,247 @@
+"""The stack as containers, used from outside only: hardening, health, jobs and poison messages across kills.
+
+Needs a container engine; without one the test says why it is skipped (exit code 77).
+"""
+import json
+import os
+import signal
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "support")]
+from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from engine import SERVICES, NoEngine, Project, answers, find_engine, run  # noqa: E402
+from stack import wait_until  # noqa: E402
+
+SKIPPED = 77
+JOB_QUEUE = "tidemark-jobs"
+UNPRIVILEGED = "10001"
+engine = {}
+
+
+class TokenApi(ApiClient):
+    def __init__(self, port, token):
+        super().__init__(port)
+        self._token = token
+
+    def send(self, method, target, headers=None, body=None):
+        return super().send(method, target, {"Authorization": f"Bearer {self._token}", **(headers or {})}, body)
+
+
+def entities_of(partitions, rows):
+    """Every tenth is not to be archived."""
+    return [{"PartitionKey": f"p{p:05}", "RowKey": f"r{r}", "Number": p * rows + r, "Color": f"c{r}",
+             "Keep": (p * rows + r) % 10 == 9} for p in range(partitions) for r in range(rows)]
+
+
+def by_key(entities):
+    return {(e["PartitionKey"], e["RowKey"]): e for e in entities}
+
+
+def index_content(pieces):
+    content = {}
+    for piece in pieces.values():
+        keys = [tuple(k) for name in sorted(piece) if name.startswith("Keys") for k in json.loads(piece[name])]
+        content.setdefault(piece["Value"], []).extend(keys)
+    return {value: sorted(keys) for value, keys in content.items()}
+
+
+class ComposeTest(unittest.TestCase):
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        # Short leases: what is measured is the outcome, not the wait for it.
+        cls.project = Project(engine["compose"], TIDEMARK_LEASE_S="2")
+        engine["project"] = cls.project
+        try:
+            cls.project.up()
+        except Exception:
+            cls.project.show_logs()
+            raise
+        cls.tables = TableClient(cls.project.ports["TABLE"])
+        cls.queues = QueueClient(cls.project.ports["QUEUE"])
+        cls.api = TokenApi(cls.project.ports["API"], cls.project.token)
+        for client in (cls.tables, cls.queues, cls.api):
+            cls.addClassCleanup(client.close)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.project.show_logs()
+
+    def await_end(self, job_id, limit_s=120):
+        def look():
+            job = patiently(self.api.job, job_id)
+            return job if ended(job) else None
+        return wait_until(look, f"the end of job {job_id}", limit_s, interval_s=0.1)
+
+    # Looking a container up takes as long as a good part of a job: a killer is prepared before, and strikes at once.
+    # What it returns brings the service back.
+
+    def process_killer(self, service):
+        """The process dies as by the kernel's hand: the restart policy must bring it back."""
+        state = self.project.inspect(service)
+        pid, restarts = state["State"]["Pid"], state["RestartCount"]
+        if not self.is_visible(pid, state["Path"]):
+            return self.container_killer(service)  # the engine is on another machine
+
+        def kill():
+            os.kill(pid, signal.SIGKILL)
+            return lambda: wait_until(lambda: self.project.inspect(service)["RestartCount"] > restarts,
+                                      f"{service} being restarted", 30, interval_s=0.1)
+        return kill
+
+    @staticmethod
+    def is_visible(pid, program):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+                return os.geteuid() == 0 and file.read().strip() == program[:15]
+        except OSError:
+            return False
+
+    def container_killer(self, service):
+        """To the engine `docker kill` is a person's wish, which its restart policy respects: start it again."""
+        container = self.project.container(service)
+
+        def kill():
+            run("docker", "kill", container)
+            return lambda: run("docker", "start", container)
+        return kill
+
+    def test_1_hardening(self):
+        for service in SERVICES:
+            with self.subTest(service=service):
+                found = self.project.inspect(service)
+                self.assertEqual(self.project.execute(service, "id", "-u").strip(), UNPRIVILEGED)
+                self.assertTrue(found["HostConfig"]["ReadonlyRootfs"])
+                container = self.project.container(service)
+                for place in ("/usr/local/bin/x", "/tmp/x", "/x"):
+                    self.assertFalse(answers("docker", "exec", "-u", "0", container, "touch", place), place)
+                status = self.project.execute(service, "cat", "/proc/1/status")
+                for line in ("CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"):
+                    self.assertIn(line, status)
+                for published in (found["NetworkSettings"]["Ports"] or {}).values():
+                    for binding in published or []:
+                        self.assertEqual(binding["HostIp"], "127.0.0.1")
+
+    def test_2_token(self):
+        for headers in ({}, {"Authorization": "Bearer wrong"}):
+            plain = ApiClient(self.project.ports["API"])
+            self.addCleanup(plain.close)
+            for method, target in (("GET", "/v1/jobs"), ("POST", "/v1/jobs"), ("GET", "/v1/poison")):
+                self.assertEqual(plain.send(method, target, headers)[0], 401, (method, target, headers))
+
+    def test_3_health_tells_the_truth(self):
+        check = self.project.inspect("api")["Config"]["Healthcheck"]["Test"]
+        self.assertEqual(check[0], "CMD")
+        api = self.project.container("api")
+        self.assertTrue(answers("docker", "exec", api, *check[1:]))
+        store = self.project.container("table_store")
+        run("docker", "stop", "-t", "30", store)
+        try:
+            self.assertEqual(self.project.inspect("table_store")["State"]["ExitCode"], 0, "an orderly stop")
+            self.assertFalse(answers("docker", "exec", api, "timeout", "5", *check[1:]))
+        finally:
+            run("docker", "start", store)
+        self.project.await_healthy("table_store")
+        wait_until(lambda: answers("docker", "exec", api, *check[1:]), "the api being ready again", 30)
+
+    def test_4_jobs_across_kills(self):
+        entities = entities_of(1500, 4)
+        moved = by_key(e for e in entities if not e["Keep"])
+        kept = by_key(e for e in entities if e["Keep"])
+        self.tables.create_table("Orders")
+        self.tables.put_many("Orders", entities)
+        archive = {"kind": "archive", "source": "Orders", "destination": "OrdersArchive", "filter": "Keep eq false",
+                   "maxAttempts": 100, "idempotencyKey": "archive"}
+        killers = [self.process_killer("table_store"), self.process_killer("worker-1"),
+                   self.container_killer("worker-2")]
+        job_id = self.api.submit(archive)
+        early = sorted(moved)[len(moved) // 20]
+        wait_until(lambda: self.tables.get("OrdersArchive", *early), "progress of the job", interval_s=0.0)
+        revivals = [kill() for kill in killers]
+        for revive in revivals:
+            revive()
+        here = patiently(self.tables.scan, "Orders")
+        there = patiently(self.tables.scan, "OrdersArchive")
+        self.assertEqual({**there, **here}, by_key(entities), "an entity is in neither table, or changed")
+        for killer in (self.container_killer("queue_service"), self.process_killer("api")):
+            revive = killer()
+            revive()
+
+        job = self.await_end(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(job["progress"]["done"], len(moved), job)
+        self.assertGreater(job["attempts"], 1, "the job was over before anything was killed")
+        print(f"\nthe job took {job['attempts']} attempts", flush=True)
+        self.assertEqual(patiently(self.tables.scan, "Orders"), kept)
+        self.assertEqual(self.tables.scan("OrdersArchive"), moved)
+        self.assertEqual(patiently(self.api.submit, archive), job_id, "the same submission is the same job")
+
+        index = {"kind": "index", "source": "OrdersArchive", "property": "Color", "destination": "OrdersByColor"}
+        job = self.await_end(self.api.submit(index))
+        self.assertEqual(job["state"], "succeeded", job)
+        wanted = {}
+        for key, entity in sorted(moved.items()):
+            wanted.setdefault(entity["Color"], []).append(key)
+        self.assertEqual(index_content(self.tables.scan("OrdersByColor")), wanted)
+        wait_until(lambda: patiently(self.queues.length, JOB_QUEUE) == 0, "an empty job queue")
+        for service in SERVICES:
+            self.project.await_healthy(service)
+
+    def test_5_poison(self):
+        job_id = self.api.submit({"kind": "archive", "source": "Late", "destination": "LateArchive", "filter": ""})
+        self.assertEqual(self.await_end(job_id)["state"], "poisoned")
+        mine = [p for p in self.api.poison() if p["jobId"] == job_id]
+        self.assertEqual(len(mine), 1, mine)
+        shown = self.api.call("GET", f"/v1/poison/{mine[0]['id']}")
+        self.assertIn("Late", shown["reason"])
+        self.assertEqual(shown["attempts"][-1]["errorClass"], "permanent", shown)
+        self.assertIn(shown["attempts"][-1]["worker"], ("worker-1", "worker-2"))
+
+        self.tables.create_table("Late")
+        entity = {"PartitionKey": "p", "RowKey": "r", "Total": 12}
+        self.tables.put("Late", entity)
+        self.api.call("POST", f"/v1/poison/{shown['id']}/redrive")
+        wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the redriven job's success")
+        self.assertEqual(self.tables.scan("Late"), {})
+        self.assertEqual(self.tables.scan("LateArchive"), by_key([entity]))
+        self.assertEqual([p for p in self.api.poison() if p["jobId"] == job_id], [])
+        with self.assertRaises(HttpFailure) as gone:
+            self.api.call("GET", f"/v1/poison/{shown['id']}")
+        self.assertEqual(gone.exception.status, 404)
+
+    def test_6_new_containers_old_data(self):
+        self.tables.create_table("Lasting")
+        entity = {"PartitionKey": "p", "RowKey": "r", "Text": "still here"}
+        self.tables.put("Lasting", entity)
+        jobs = self.api.jobs()
+        self.project.compose("down", "-t", "30")
+        self.project.compose("up", "-d")
+        for service in SERVICES:
+            self.project.await_healthy(service)
+        self.assertEqual(patiently(self.tables.scan, "Lasting"), by_key([entity]))
+        self.assertEqual(patiently(self.api.jobs), jobs)
+
+
+def main():
+    try:
+        engine["compose"] = find_engine()
+    except NoEngine as reason:
+        print(f"SKIPPED: the stack in containers is not tested, for want of a container engine: {reason}")
+        return SKIPPED
+    # Whatever ends the test, an interruption too, its containers and their data go with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return 0 if unittest.main(verbosity=2, exit=False).result.wasSuccessful() else 1
+    finally:
+        if "project" in engine:
+            engine["project"].down()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

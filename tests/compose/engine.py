@@ -1,0 +1,125 @@
+"""The container engine: found or started, the image built, one compose project brought up and always removed.
+
+The image is built from the programs under TIDEMARK_BIN, with a build context that holds only what the Dockerfiles
+copy. Ports are free ones; the project's name is its own, so that a stack of the person who tests stays untouched.
+"""
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+from stack import SOURCE, clean_environment, program, wait_until
+
+PROGRAMS = ("table_store", "queue_service", "blob_store", "worker", "api", "tidemark")
+PORTS = ("BLOB", "QUEUE", "TABLE", "API")
+SERVICES = ("blob_store", "queue_service", "table_store", "api", "worker-1", "worker-2")
+
+
+class NoEngine(Exception):
+    """Why there is no container engine here."""
+
+
+def run(*command, environment=None, limit_s=600, check=True):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s,
+                          env=clean_environment(environment), check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def answers(*command):
+    try:
+        return subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def compose_command():
+    for candidate in (["docker-compose"], ["docker", "compose"]):
+        if answers(*candidate, "version"):
+            return candidate
+    return None
+
+
+def find_engine():
+    """The compose command. Starts an engine where the machine has a script for it beside the repository."""
+    starter = os.path.join(SOURCE, "..", "shared", "tools", "container-engine.sh")
+    if (not answers("docker", "info") or compose_command() is None) and os.access(starter, os.X_OK):
+        started = subprocess.run([starter, "up"], capture_output=True, text=True, timeout=600, check=False)
+        if started.returncode != 0:
+            raise NoEngine(f"the engine could not be started: {(started.stdout + started.stderr)[-1000:]}")
+    if not answers("docker", "info"):
+        raise NoEngine("`docker info` fails: no engine runs here, or this user may not use it")
+    command = compose_command()
+    if command is None:
+        raise NoEngine("there is neither docker-compose nor docker compose")
+    return command
+
+
+def build_image(tag):
+    """As compose/prebuilt.Dockerfile says it; the runtime stage stays cached for the next run."""
+    with tempfile.TemporaryDirectory(prefix="tmimage") as context:
+        os.mkdir(os.path.join(context, "scripts"))
+        os.mkdir(os.path.join(context, "bin"))
+        shutil.copy(os.path.join(SOURCE, "scripts", "setup"), os.path.join(context, "scripts", "setup"))
+        for name in PROGRAMS:
+            shutil.copy(program(name), os.path.join(context, "bin", name))
+        recipes = os.path.join(SOURCE, "compose")
+        run("docker", "build", "-f", os.path.join(recipes, "Dockerfile"), "--target", "runtime",
+            "-t", "tidemark-runtime", context)
+        run("docker", "build", "-f", os.path.join(recipes, "prebuilt.Dockerfile"), "-t", tag,
+            os.path.join(context, "bin"))
+
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in held]
+    for s in held:
+        s.close()
+    return ports
+
+
+class Project:
+    """The stack of compose/compose.yaml under a name of its own."""
+
+    def __init__(self, compose, **settings):
+        self.name = "tidemarktest" + secrets.token_hex(4)
+        self.image = self.name
+        self.token = secrets.token_hex(16)
+        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        self._compose = [*compose, "-p", self.name, "-f", os.path.join(SOURCE, "compose", "compose.yaml")]
+        self._environment = {"TIDEMARK_TOKEN": self.token, "TIDEMARK_IMAGE": self.image, **settings}
+        self._environment.update({f"TIDEMARK_{n}_PORT": str(p) for n, p in self.ports.items()})
+
+    def compose(self, *arguments, check=True):
+        return run(*self._compose, *arguments, environment=self._environment, check=check)
+
+    def up(self):
+        build_image(self.image)
+        self.compose("up", "-d")
+        for service in SERVICES:
+            self.await_healthy(service)
+
+    def down(self):
+        self.compose("down", "-v", "-t", "30", check=False)
+        run("docker", "image", "rm", "-f", self.image, check=False)
+
+    def container(self, service):
+        return self.compose("ps", "-q", service).strip()
+
+    def inspect(self, service):
+        return json.loads(run("docker", "inspect", self.container(service)))[0]
+
+    def execute(self, service, *command, check=True):
+        return run("docker", "exec", self.container(service), *command, check=check)
+
+    def await_healthy(self, service, limit_s=90):
+        wait_until(lambda: self.inspect(service)["State"].get("Health", {}).get("Status") == "healthy",
+                   f"{service} healthy", limit_s, interval_s=0.5)
+
+    def show_logs(self):
+        print(self.compose("ps", check=False) + self.compose("logs", "--tail", "40", check=False), file=sys.stderr)

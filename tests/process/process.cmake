@@ -1,0 +1,9 @@
+# The programs as processes: start, refusal, limits, stop, and what they cost.
+foreach(process_suite startup footprint)
+  add_test(NAME process_${process_suite}
+    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/${process_suite}_test.py)
+  set_tests_properties(process_${process_suite} PROPERTIES LABELS process TIMEOUT 180
+    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+endforeach()
+# Idle means that nothing else runs here meanwhile.
+set_tests_properties(process_footprint PROPERTIES RUN_SERIAL ON)

@@ -1,0 +1,311 @@
+"""How the programs start, refuse to start, answer what they cannot serve, and stop."""
+import email.utils
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
+from stack import Stack, clean_environment, program  # noqa: E402
+
+STORES = ("table_store", "queue_service", "blob_store")
+FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
+SERVERS = STORES + ("api",)
+# Root passes every permission check; without its capabilities it is like any other user.
+UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+QUICK_S = 5.0
+
+
+class StartupTest(unittest.TestCase):
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        os.mkdir(self.stack.data)
+
+    def refuse(self, name, *arguments, says, environment=None, data=None, prefix=(), code=2):
+        """Starts a program that must refuse: exit code, one line on stderr that says why."""
+        line = [*prefix, program(name), "--data", data or self.stack.data, *arguments]
+        if not any(a == "--port" for a in arguments) and name in SERVERS:
+            line += ["--port", "0"]
+        ended = subprocess.run(line, capture_output=True, text=True, timeout=30, env=clean_environment(environment))
+        errors = [e for e in ended.stderr.splitlines() if e.startswith("error: ")]
+        self.assertEqual(ended.returncode, code, ended.stderr)
+        self.assertEqual(len(errors), 1, ended.stderr)
+        for text in says:
+            self.assertIn(text, errors[0])
+        self.assertEqual(ended.stdout, "", "it must not announce itself")
+        return errors[0]
+
+    def write_config(self, content):
+        path = os.path.join(self.stack.directory, "config.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def test_bad_settings(self):
+        for name in SERVERS:
+            with self.subTest(program=name):
+                self.refuse(name, "--port", "70000", says=["port", "70000", "0 to 65535"])
+                self.refuse(name, says=["threads", "many", "TIDEMARK_THREADS", "1 to 64"],
+                            environment={"TIDEMARK_THREADS": "many"})
+                unknown = self.write_config({"prot": 1})
+                self.refuse(name, "--config", unknown, says=["'prot'", unknown, "port"])
+                self.refuse(name, "--config", self.write_config({"port": "one"}), says=["port", "one"])
+                self.refuse(name, "--config", self.write_config("{port"), says=["not valid JSON"])
+                self.refuse(name, "--config", "/nowhere/config.json", says=["/nowhere/config.json", "cannot be opened"])
+                self.refuse(name, "--colour", "red", says=["--colour", "--help"])
+                self.refuse(name, "--log-level", "loud", says=["log_level", "loud", "debug"])
+        self.refuse("worker", "--lease-s", "0", says=["lease_s", "0"])
+        self.refuse("worker", says=["no.such.point", "--list-fail-points"],
+                    environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
+
+    def test_bad_accounts(self):
+        for name in STORES:
+            with self.subTest(program=name):
+                self.refuse(name, "--accounts", "UPPER:AAAA", says=["accounts", "lower-case"])
+                self.refuse(name, "--accounts", "mine:not-base64!", says=["accounts", "mine", "base64"])
+                self.refuse(name, "--accounts", "mine", says=["accounts", "mine", "key"])
+
+    def test_secrets_are_not_repeated(self):
+        error = self.refuse("table_store", "--accounts", "mine:c2hvcnQtc2VjcmV0!", says=["mine"])
+        self.assertNotIn("c2hvcnQtc2VjcmV0", error)
+        child = self.stack.launch("table_store", "table_store", "--port", "0", "--accounts",
+                                  "mine:c2VjcmV0LXNlY3JldC1zZWNyZXQ=").await_ready()
+        self.assertNotIn("c2VjcmV0", child.log())
+
+    def test_port_in_use(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            for name in SERVERS:
+                with self.subTest(program=name):
+                    self.refuse(name, "--port", port, says=[port, "in use", "--port"])
+
+    def test_directory_not_writable(self):
+        closed = os.path.join(self.stack.directory, "closed")
+        os.mkdir(closed, 0o500)
+        for name in SERVERS:
+            with self.subTest(program=name):
+                self.refuse(name, data=closed, prefix=UNPRIVILEGED, says=[closed])
+        self.refuse("table_store", data="/proc/nothing", says=["/proc/nothing"])
+
+    def test_database_in_use(self):
+        for name in STORES:
+            with self.subTest(program=name):
+                self.stack.start(name)
+                error = self.refuse(name, says=[os.path.join(self.stack.data, FOLDERS[name]), "Another process"])
+                self.assertNotIn("Resource temporarily", error)
+                self.assertTrue(self.stack.children[name].alive())
+                HttpClient(self.stack.ports[name]).ask("GET", "/readyz")
+
+    def test_damaged_database(self):
+        for name in STORES:
+            with self.subTest(program=name):
+                self.assertEqual(self.stack.start(name).terminate(), 0)
+                folder = os.path.join(self.stack.data, FOLDERS[name])
+                manifest = [f for f in os.listdir(folder) if f.startswith("MANIFEST")][0]
+                with open(os.path.join(folder, manifest), "r+b") as file:
+                    file.write(b"\xff" * os.path.getsize(file.name))
+                self.refuse(name, says=[folder, "damaged", "backup"], code=1)
+
+    def test_damaged_log_is_not_taken_for_a_crash(self):
+        """A flipped byte in front of good records is damage to acknowledged data, not a torn end."""
+        child = self.stack.start("table_store")
+        client = TableClient(self.stack.ports["table_store"])
+        client.create_table("Things")
+        for n in range(200):
+            client.put("Things", {"PartitionKey": "p", "RowKey": str(n), "Text": "x" * 500})
+        child.kill()
+        folder = os.path.join(self.stack.data, "table")
+        log = max((os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".log")), key=os.path.getsize)
+        with open(log, "r+b") as file:
+            file.seek(40_000)
+            file.write(b"\x00\xff" * 50)
+        self.refuse("table_store", says=[folder, "damaged"], code=1)
+
+    def test_open_addresses(self):
+        self.refuse("table_store", "--host", "not an address", "--allow-development-key",
+                    says=["host", "not an address"])
+        for name in STORES:
+            with self.subTest(program=name):
+                self.refuse(name, "--host", "0.0.0.0", says=["0.0.0.0", "development key", "accounts"])
+                allowed = ("--port", "0", "--host", "0.0.0.0", "--allow-development-key")
+                self.stack.launch(name, name, *allowed).await_ready()
+        self.refuse("api", "--host", "0.0.0.0", says=["0.0.0.0", "token"])
+
+    def test_api_without_stores(self):
+        error = self.refuse("api", "--startup-timeout-s", "1", says=["stores do not answer", self.stack.data], code=1)
+        self.assertIn("table_store", error)
+
+    def test_help_mentions_every_setting(self):
+        for name in SERVERS + ("worker",):
+            with self.subTest(program=name):
+                shown = subprocess.run([program(name), "--help"], capture_output=True, text=True, check=True).stdout
+                # The line at start lists them all; the api and the worker may then wait for the stores.
+                child = self.stack.launch(name, name, *(["--port", "0"] if name in SERVERS else []))
+                names = []
+                deadline = time.monotonic() + 20
+                while not names and time.monotonic() < deadline:
+                    names = re.findall(r"(\w+)=", child.log().partition("starting ")[2].partition("\n")[0])
+                child.kill()
+                self.assertGreater(len(names), 5, child.log())
+                for setting in names:
+                    self.assertIn("--" + setting.replace("_", "-"), shown)
+                    self.assertIn("TIDEMARK_" + setting.upper(), shown)
+        version = subprocess.run([program("table_store"), "--version"], capture_output=True, text=True, check=True)
+        self.assertRegex(version.stdout, r"^table_store \S+\n$")
+
+
+class ServingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.start("blob_store")
+        cls.stack.up()
+
+    def raw(self, name, data):
+        """Sends bytes and reads the answer's status line and the rest, until the server closes or answers."""
+        with socket.create_connection(("127.0.0.1", self.stack.ports[name]), timeout=20) as connection:
+            connection.sendall(data)
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                answer += piece
+        return answer
+
+    def failure(self, call, *arguments):
+        with self.assertRaises(HttpFailure) as caught:
+            call(*arguments)
+        return caught.exception
+
+    def test_malformed_request(self):
+        for name in SERVERS:
+            with self.subTest(program=name):
+                self.assertRegex(self.raw(name, b"GARBAGE\r\n\r\n"), rb"^HTTP/1\.1 400 ")
+                self.assertRegex(self.raw(name, b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"), rb"^HTTP/1\.1 400 ")
+                HttpClient(self.stack.ports[name]).ask("GET", "/healthz")
+
+    def test_headers_too_large(self):
+        for name in SERVERS:
+            with self.subTest(program=name):
+                request = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 40_000 + b"\r\n\r\n"
+                self.assertRegex(self.raw(name, request), rb"^HTTP/1\.1 431 ")
+
+    def test_body_too_large(self):
+        tables = TableClient(self.stack.ports["table_store"])
+        tables.create_table("Large")
+        entity = {"PartitionKey": "p", "RowKey": "r", "Text": "x" * (4 << 20)}
+        failure = self.failure(tables.put, "Large", entity)
+        self.assertEqual((failure.status, failure.code), (413, "RequestBodyTooLarge"))
+        queues = QueueClient(self.stack.ports["queue_service"])
+        queues.create("large-messages")
+        for size in (65_537, 200_000):
+            failure = self.failure(queues.put, "large-messages", "x" * size)
+            self.assertEqual((failure.status, failure.code), (413, "RequestBodyTooLarge"))
+        queues.put("large-messages", "x" * 65_536)
+        self.assertEqual(queues.length("large-messages"), 1)
+        api = ApiClient(self.stack.ports["api"])
+        failure = self.failure(api.submit, {"kind": "x" * 100_000})
+        self.assertEqual((failure.status, failure.code), (413, "RequestBodyTooLarge"))
+
+    def test_unsigned_and_wrongly_signed(self):
+        for name in STORES:
+            with self.subTest(program=name):
+                client = HttpClient(self.stack.ports[name])
+                failure = self.failure(client.ask, "GET", "/devstoreaccount1/?comp=list")
+                self.assertIn(failure.status, (401, 403, 404), failure)
+                forged = {"Authorization": "SharedKeyLite devstoreaccount1:AAAA", "x-ms-version": "2019-02-02",
+                          "x-ms-date": email.utils.formatdate(usegmt=True)}
+                failure = self.failure(client.ask, "GET", "/devstoreaccount1/?comp=list", forged)
+                self.assertEqual(failure.status, 403, failure)
+
+    def test_api_errors(self):
+        api = ApiClient(self.stack.ports["api"])
+        for method, path, expected in (("GET", "/v1/nothing", (404, "NotFound")),
+                                       ("GET", "/", (404, "NotFound")),
+                                       ("DELETE", "/v1/jobs", (405, "UnsupportedHttpVerb")),
+                                       ("GET", "/v1/jobs/none", (404, "JobNotFound")),
+                                       ("GET", "/v1/poison/none", (404, "PoisonNotFound")),
+                                       ("POST", "/v1/poison/none/redrive", (404, "PoisonNotFound")),
+                                       ("POST", "/v1/jobs/none/cancel", (404, "JobNotFound")),
+                                       ("GET", "/v1/jobs?limit=0", (400, "OutOfRangeQueryParameterValue")),
+                                       ("GET", "/v1/jobs?colour=red", (400, "InvalidQueryParameterValue"))):
+            with self.subTest(request=f"{method} {path}"):
+                failure = self.failure(api.call, method, path)
+                self.assertEqual((failure.status, failure.code), expected)
+                self.assertEqual(failure.headers["Content-Type"], "application/problem+json")
+
+    def test_invalid_jobs_list_all_problems(self):
+        api = ApiClient(self.stack.ports["api"])
+        failure = self.failure(api.submit, {"kind": "archive", "source": "1bad", "destination": 5, "filter": "",
+                                            "maxAttempts": 0, "colour": "red"})
+        self.assertEqual((failure.status, failure.code), (400, "JobInvalid"))
+        problems = json.loads(failure.body)["problems"]
+        for word in ("source", "destination", "maxAttempts", "colour"):
+            self.assertTrue(any(word in p for p in problems), (word, problems))
+        failure = self.failure(api.submit, "not an object")
+        self.assertEqual((failure.status, failure.code), (400, "JobInvalid"))
+
+    def test_health_and_metrics(self):
+        worker = self.stack.start_worker("observed", "--metrics")
+        ports = {name: self.stack.ports[name] for name in SERVERS}
+        ports["worker"] = int(worker.ready["metrics_port"])
+        for name, port in ports.items():
+            with self.subTest(program=name):
+                client = HttpClient(port)
+                self.assertEqual(client.ask("GET", "/healthz")[1], b"ok\n")
+                self.assertEqual(client.ask("GET", "/readyz")[1], b"ok\n")
+                metrics = client.ask("GET", "/metrics")[1].decode()
+                self.assertRegex(metrics, r"(?m)^process_resident_memory_bytes [1-9]")
+                self.assertRegex(metrics, r"(?m)^process_cpu_seconds_total \d")
+        self.assertEqual(worker.terminate(), 0)
+
+
+class ShutdownTest(unittest.TestCase):
+    def quick_end(self, child):
+        begun = time.monotonic()
+        self.assertEqual(child.terminate(), 0, child.log())
+        self.assertLess(time.monotonic() - begun, QUICK_S, child.log())
+
+    def test_sigterm_with_waiting_workers(self):
+        """A store has a long poll open, a client an idle connection: neither holds it up."""
+        for first in ("queue_service", "table_store", "api", "w1"):
+            with self.subTest(first=first), Stack() as stack:
+                stack.up()
+                stack.start("blob_store")
+                stack.start_worker("w1")
+                stack.start_worker("w2")
+                clients = [HttpClient(port) for port in stack.ports.values()]
+                for client in clients:
+                    client.ask("GET", "/healthz")
+                rest = ["w2", "w1", "api", "table_store", "queue_service", "blob_store"]
+                rest.remove(first)
+                for name in [first, *rest]:
+                    self.quick_end(stack.children[name])
+                for client in clients:
+                    client.close()
+                self.assertEqual([f for f in os.listdir(os.path.join(stack.data, "run")) if f.endswith(".pid")], [])
+
+    def test_sigterm_while_stores_are_away(self):
+        with Stack() as stack:
+            self.quick_end_of_waiting(stack, "worker")
+
+    def quick_end_of_waiting(self, stack, name):
+        child = stack.launch(name, name)
+        deadline = time.monotonic() + 20
+        while "waiting for the stores" not in child.log() and time.monotonic() < deadline:
+            self.assertTrue(child.alive(), child.log())
+            time.sleep(0.02)
+        self.quick_end(child)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,198 @@
+#include "tests/simulation/client_hosts.h"
+
+#include "tests/simulation/table_oracle.h"
+
+namespace tidemark::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using table_store::Mutation;
+using table_store::MutationKind;
+
+workers::WorkerOptions worker_options(const Plan& plan, std::string name) {
+  workers::WorkerOptions options;
+  options.runner.worker_name = std::move(name);
+  options.runner.lease = plan.lease;
+  options.runner.retry.base = plan.retry_base;
+  options.runner.retry.cap = 2s;
+  options.concurrency = plan.concurrency;
+  options.poll = plan.poll;
+  return options;
+}
+
+}  // namespace
+
+WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& plan, std::string name,
+                       std::uint64_t seed)
+    : life_(life),
+      table_link_(network, life, stores.table, false),
+      queue_link_(network, life, stores.queue, false),
+      tables_(table_link_, kAccount),
+      queues_(queue_link_, kAccount),
+      random_(make_seeded_random(seed)),
+      jobs_(tables_, queues_, life.clock(), *random_),
+      loop_(workers::WorkerLoop::create(worker_options(plan, std::move(name)), tables_, queues_, jobs_, life.clock(),
+                                        *random_, life.executor(), nullptr)) {}
+
+void WorkerHost::start() {
+  auto task = begin(*this);
+  spawn(life_.executor(), std::move(task));
+}
+
+Task<void> WorkerHost::begin(WorkerHost& self) {
+  while (!self.life_.dead()) {
+    auto task = self.jobs_.ensure_ready();
+    auto done = co_await std::move(task);
+    if (done) break;
+    auto nap = sleep_for(self.life_.clock(), 100ms);
+    co_await std::move(nap);
+  }
+  if (!self.life_.dead()) self.loop_->start();
+}
+
+void WorkerHost::shut_down(std::function<void()> drained) {
+  auto task = drain(*this, std::move(drained));
+  spawn(loop_->strand(), std::move(task));
+}
+
+Task<void> WorkerHost::drain(WorkerHost& self, std::function<void()> drained) {
+  auto draining = self.loop_->drain(200ms);
+  co_await std::move(draining);
+  if (!self.life_.dead()) drained();
+}
+
+void WorkerHost::unwind() {
+  auto task = loop_->drain(Duration::zero());
+  spawn(loop_->strand(), std::move(task));
+}
+
+PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes,
+                       std::uint64_t seed)
+    : life_(life),
+      plan_(plan),
+      notes_(notes),
+      dice_(seed),
+      plain_table_link_(network, life, stores.table, true),
+      table_link_(network, life, stores.table, false),
+      queue_link_(network, life, stores.queue, false),
+      source_(plain_table_link_, kAccount),
+      tables_(table_link_, kAccount),
+      queues_(queue_link_, kAccount),
+      random_(make_seeded_random(seed)),
+      jobs_(tables_, queues_, life.clock(), *random_) {}
+
+void PeopleHost::start() {
+  auto task = fill(*this);
+  spawn(life_.executor(), std::move(task));
+}
+
+Mutation PeopleHost::entity(const std::string& row_key) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = row_key;
+  mutation.properties = {{"Number", next_number_++}, {"Group", static_cast<std::int32_t>(dice_.below(3))}};
+  return mutation;
+}
+
+Mutation PeopleHost::any_change(const std::string& row_key) {
+  auto mutation = entity(row_key);
+  const auto choice = dice_.below(100);
+  if (choice < 55) {
+    mutation.kind = MutationKind::kReplace;  // only where it is
+    mutation.lenient = true;
+  } else if (choice < 80) {
+    mutation.kind = MutationKind::kErase;
+    mutation.lenient = true;
+    mutation.properties.clear();
+  }
+  return mutation;
+}
+
+Task<void> PeopleHost::fill(PeopleHost& self) {
+  ++self.notes_.busy;
+  std::string table = kSourceTable;
+  auto create_task = self.source_.create_table(table);
+  auto created = co_await std::move(create_task);
+  std::map<std::string, std::vector<Mutation>> partitions;
+  for (const auto& [partition, row] : self.plan_.keys) partitions[partition].push_back(self.entity(row));
+  for (auto& [partition, mutations] : partitions) {
+    auto task = self.source_.mutate(table, partition, std::move(mutations), std::nullopt);
+    auto done = co_await std::move(task);
+    if (!done || !created) std::abort();  // before any fault: the simulation itself is wrong
+  }
+  self.notes_.ready = true;
+  for (const auto& job : self.plan_.jobs) {
+    auto submission = submit(self, job);
+    spawn(self.life_.executor(), std::move(submission));
+  }
+  auto changes = change_entities(self);
+  spawn(self.life_.executor(), std::move(changes));
+  --self.notes_.busy;
+}
+
+Task<void> PeopleHost::change_entities(PeopleHost& self) {
+  ++self.notes_.busy;
+  while (!self.notes_.stop && !self.life_.dead()) {
+    const bool hot = self.dice_.chance(7000);
+    const auto& key = self.plan_.keys[self.dice_.below(hot ? self.plan_.hot_keys : self.plan_.keys.size())];
+    std::vector<Mutation> mutations;
+    mutations.push_back(self.any_change(key.second));
+    std::string table = kSourceTable;
+    auto task = self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
+    auto done = co_await std::move(task);
+    if (done) ++self.notes_.changes;
+    auto nap = sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
+    co_await std::move(nap);
+  }
+  --self.notes_.busy;
+}
+
+Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
+  ++self.notes_.busy;
+  auto wait = sleep_for(self.life_.clock(), job.after);
+  co_await std::move(wait);
+  bool ready = false;
+  bool done = false;
+  while (!done && !self.life_.dead()) {
+    if (!ready) {
+      auto ready_task = self.jobs_.ensure_ready();
+      auto outcome = co_await std::move(ready_task);
+      ready = outcome.has_value();
+    } else if (job.spec.empty()) {
+      std::string queue(jobs::kJobQueue);
+      std::string text = "this is no job";
+      auto put_task = self.queues_.put(queue, text, Duration::zero());
+      auto placed = co_await std::move(put_task);
+      done = true;  // whether or not it arrived
+    } else {
+      auto spec = jobs::parse_job_spec(job.spec);
+      if (!spec) std::abort();
+      auto submit_task = self.jobs_.submit(std::move(*spec));
+      auto submitted = co_await std::move(submit_task);
+      done = submitted.has_value();
+      if (done) self.notes_.submitted.push_back(submitted->job.id);
+    }
+    auto nap = sleep_for(self.life_.clock(), done ? job.cancel_after : Duration(100ms));
+    co_await std::move(nap);
+  }
+  if (job.cancelled && !job.spec.empty() && !self.life_.dead()) {
+    auto cancelling = cancel(self, self.notes_.submitted.back());
+    co_await std::move(cancelling);
+  }
+  --self.notes_.busy;
+}
+
+Task<void> PeopleHost::cancel(PeopleHost& self, std::string id) {
+  while (!self.life_.dead()) {
+    auto task = self.jobs_.cancel(id);
+    auto record = co_await std::move(task);
+    if (record) {
+      if (record->state == jobs::JobState::kCancelled) self.notes_.cancelled.insert(id);
+      co_return;
+    }
+    auto nap = sleep_for(self.life_.clock(), 100ms);
+    co_await std::move(nap);
+  }
+}
+
+}  // namespace tidemark::simulation

@@ -1,0 +1,71 @@
+// The callers of the simulation: workers, which run the real worker loop, and the people: one who changes the source
+// over a plain link, and one who submits and cancels jobs over a faulty one, as the api does.
+#pragma once
+#include "jobs/job_store.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/plan.h"
+#include "workers/runtime/worker_loop.h"
+
+namespace tidemark::simulation {
+
+struct Stores {
+  int table = 0;
+  int queue = 0;
+};
+
+class WorkerHost final : public Program {
+ public:
+  WorkerHost(Network& network, Life& life, Stores stores, const Plan& plan, std::string name, std::uint64_t seed);
+  void start();
+  /// A shutdown as on SIGTERM; `drained` is called when nothing runs any more.
+  void shut_down(std::function<void()> drained);
+  void unwind() override;
+
+ private:
+  static Task<void> begin(WorkerHost& self);
+  static Task<void> drain(WorkerHost& self, std::function<void()> drained);
+  Life& life_;
+  SimTransport table_link_, queue_link_;
+  table_store::TableClient tables_;
+  queue_service::QueueClient queues_;
+  std::unique_ptr<Random> random_;
+  jobs::JobStore jobs_;
+  std::shared_ptr<workers::WorkerLoop> loop_;
+};
+
+/// What the people know: for the run to wait for, and to check.
+struct PeopleNotes {
+  bool ready = false;      // the source is filled
+  bool stop = false;       // no more changes, please
+  std::size_t busy = 0;    // coroutines that still have something to do
+  std::vector<std::string> submitted;  // acknowledged
+  std::set<std::string> cancelled;     // acknowledged
+  std::size_t changes = 0;
+};
+
+class PeopleHost final : public Program {
+ public:
+  PeopleHost(Network& network, Life& life, Stores stores, const Plan& plan, PeopleNotes& notes, std::uint64_t seed);
+  void start();
+
+ private:
+  static Task<void> fill(PeopleHost& self);
+  static Task<void> change_entities(PeopleHost& self);
+  static Task<void> submit(PeopleHost& self, PlannedJob job);
+  static Task<void> cancel(PeopleHost& self, std::string id);
+  table_store::Mutation entity(const std::string& row_key);
+  table_store::Mutation any_change(const std::string& row_key);
+
+  Life& life_;
+  const Plan& plan_;
+  PeopleNotes& notes_;
+  Dice dice_;
+  SimTransport plain_table_link_, table_link_, queue_link_;
+  table_store::TableClient source_, tables_;
+  queue_service::QueueClient queues_;
+  std::unique_ptr<Random> random_;
+  jobs::JobStore jobs_;
+  std::int32_t next_number_ = 0;
+};
+
+}  // namespace tidemark::simulation

@@ -1,0 +1,151 @@
+// The simulation program. One seed is one run of the whole stack under faults; see README.md.
+//   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
+//   --seed N              run one and print what happened
+//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch
+//   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
+//   --twice               run each seed twice and compare
+#include <chrono>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tests/simulation/world.h"
+
+namespace {
+
+using tidemark::simulation::RunOutcome;
+using tidemark::simulation::run_seed;
+using tidemark::simulation::Without;
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t last = 100;
+  bool print = false;
+  std::string expected;  // empty: no violation
+  bool twice = false;
+  Without without;
+  std::string without_text;
+};
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+bool take_out(std::string_view rule, Options& options) {
+  auto& without = options.without;
+  if (rule == "etag-guard") {
+    without.etag_guard = true;
+  } else if (rule == "fence") {
+    without.fence = true;
+  } else if (rule == "put-if-newer") {
+    without.put_if_newer = true;
+  } else if (rule == "lease-epoch") {
+    without.lease_epoch = true;
+  } else {
+    return false;
+  }
+  options.without_text += " --without " + std::string(rule);
+  return true;
+}
+
+bool set_seeds(std::string_view text, Options& options) {
+  const auto dots = text.find("..");
+  const auto first = number(text.substr(0, dots));
+  const auto last = dots == std::string_view::npos ? first : number(text.substr(dots + 2));
+  if (!first || !last || *last < *first) return false;
+  options.first = *first;
+  options.last = *last;
+  return true;
+}
+
+std::optional<Options> parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--expect" && !value.empty()) {
+      options.expected = value;
+      ++i;
+    } else if (name == "--twice") {
+      options.twice = true;
+    } else if ((name == "--seeds" || name == "--seed") && set_seeds(value, options)) {
+      options.print = name == "--seed";
+      ++i;
+    } else if (name == "--without" && take_out(value, options)) {
+      ++i;
+    } else {
+      std::fprintf(stderr, "unknown or incomplete argument: %s\n", argv[i]);
+      return std::nullopt;
+    }
+  }
+  return options;
+}
+
+unsigned long long shown(std::uint64_t value) { return value; }
+
+bool violates(const RunOutcome& outcome, std::string_view invariant) {
+  for (const auto& text : outcome.violations) {
+    if (text.starts_with(invariant)) return true;
+  }
+  return false;
+}
+
+void print_failure(const char* program, std::uint64_t seed, const RunOutcome& outcome, const Options& options) {
+  for (const auto& text : outcome.violations) std::printf("seed %llu: %s\n", shown(seed), text.c_str());
+  std::printf("repeat with: %s --seed %llu%s\n", program, shown(seed),
+              options.without_text.c_str());
+}
+
+void print_figures(const RunOutcome& figures) {
+  std::printf("jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
+              "%llu entities moved, %llu changes by users, %llu crashes\n",
+              shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
+              shown(figures.moves), shown(figures.changes), shown(figures.crashes));
+}
+
+void add(const RunOutcome& outcome, RunOutcome& total) {
+  total.succeeded += outcome.succeeded;
+  total.poisoned += outcome.poisoned;
+  total.cancelled += outcome.cancelled;
+  total.taken_over += outcome.taken_over;
+  total.moves += outcome.moves;
+  total.changes += outcome.changes;
+  total.crashes += outcome.crashes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = parse(argc, argv);
+  if (!options) return 2;
+  RunOutcome total;
+  const auto begun = std::chrono::steady_clock::now();
+  for (auto seed = options->first; seed <= options->last; ++seed) {
+    const auto outcome = run_seed(seed, options->without, options->print);
+    if (options->print) {
+      std::printf("hash %016llx, %llu steps, %llu ms of virtual time\n", shown(outcome.hash), shown(outcome.notes),
+                  shown(outcome.virtual_ms));
+    }
+    if (options->twice && run_seed(seed, options->without, false).hash != outcome.hash) {
+      std::printf("seed %llu: two runs differ\n", shown(seed));
+      return 1;
+    }
+    add(outcome, total);
+    if (outcome.violations.empty()) continue;
+    if (!options->expected.empty() && !violates(outcome, options->expected)) continue;
+    print_failure(argv[0], seed, outcome, *options);
+    return options->expected.empty() ? 1 : 0;
+  }
+  const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  std::printf("%llu seeds without a violation%s%s in %.1f s\n", shown(options->last - options->first + 1),
+              options->expected.empty() ? "" : " of ", options->expected.c_str(), took);
+  print_figures(total);
+  return options->expected.empty() ? 0 : 1;
+}

@@ -1,0 +1,107 @@
+#include "tests/simulation/plan.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tidemark::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+std::vector<std::pair<std::string, std::string>> make_keys(Dice& dice) {
+  const auto partitions = 1 + dice.below(4);
+  // Long keys make an archive job work in several pages.
+  const bool pages = dice.chance(2000);
+  const auto count = pages ? 45 + dice.below(30) : 8 + dice.below(33);
+  const std::string padding(pages ? 500 : 0, 'x');
+  std::vector<std::pair<std::string, std::string>> keys;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    keys.emplace_back("p" + std::to_string(i % partitions) + padding, "r" + std::to_string(100 + i) + padding);
+  }
+  return keys;
+}
+
+PlannedJob make_job(Dice& dice, const Plan& plan) {
+  PlannedJob job;
+  json spec = {{"kind", "archive"}, {"source", "Source"}, {"destination", "Archive"}};
+  const auto choice = dice.below(100);
+  if (choice < 25) {
+    const auto& key = plan.keys[dice.below(plan.hot_keys)];
+    spec["partitionKey"] = key.first;
+    spec["rowKey"] = key.second;
+  } else if (choice < 60) {
+    spec["filter"] = "";
+  } else if (choice < 80) {
+    spec["filter"] = "Group eq " + std::to_string(dice.below(3));
+  } else if (choice < 95) {
+    spec["filter"] = "Number ge " + std::to_string(dice.below(40));
+  } else {
+    spec["source"] = "Missing";
+    spec["filter"] = "";
+  }
+  spec["maxAttempts"] = 1 + dice.below(20);
+  spec["idempotencyKey"] = "k" + std::to_string(dice.next());
+  if (!dice.chance(300)) job.spec = spec.dump();
+  job.after = dice.between(0ms, 4s);
+  job.cancelled = dice.chance(700);
+  job.cancel_after = dice.between(0ms, 3s);
+  return job;
+}
+
+/// Zero in some seeds.
+std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 0 : dice.below(most + 1); }
+
+}  // namespace
+
+Plan make_plan(Dice& dice) {
+  Plan plan;
+  plan.workers = 2 + static_cast<int>(dice.below(2));
+  plan.concurrency = 1 + dice.below(3);
+  plan.lease = dice.between(300ms, 3s);
+  plan.poll = dice.between(200ms, 4s);
+  plan.retry_base = dice.between(20ms, 300ms);
+  plan.keys = make_keys(dice);
+  plan.hot_keys = 1 + dice.below(std::min<std::uint64_t>(8, plan.keys.size()));
+  plan.user_pause = dice.chance(5000) ? dice.between(2ms, 20ms) : dice.between(20ms, 150ms);
+  const auto jobs = 1 + dice.below(3);
+  for (std::uint64_t i = 0; i < jobs; ++i) plan.jobs.push_back(make_job(dice, plan));
+  plan.faults_last = dice.between(4s, 15s);
+  plan.link.lose_request = rate(dice, 500);
+  plan.link.lose_reply = rate(dice, 700);
+  plan.link.duplicate = rate(dice, 2500);
+  plan.link.slow = rate(dice, 2000);
+  plan.link.very_slow = rate(dice, 500);
+  plan.link.usual = dice.between(1ms, 25ms);
+  if (!dice.chance(2500)) plan.crash_gap = dice.between(100ms, 4s);
+  if (!dice.chance(4000)) plan.freeze_gap = dice.between(500ms, 5s);
+  if (dice.chance(5000)) plan.skew = dice.between(0ms, 5s);
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  const auto ms = [](Duration d) { return std::chrono::duration_cast<std::chrono::milliseconds>(d).count(); };
+  json out = {{"workers", plan.workers},
+              {"concurrency", plan.concurrency},
+              {"leaseMs", ms(plan.lease)},
+              {"pollMs", ms(plan.poll)},
+              {"entities", plan.keys.size()},
+              {"hotKeys", plan.hot_keys},
+              {"userPauseMs", ms(plan.user_pause)},
+              {"faultsLastMs", ms(plan.faults_last)},
+              {"loseRequest", plan.link.lose_request},
+              {"loseReply", plan.link.lose_reply},
+              {"duplicate", plan.link.duplicate},
+              {"slow", plan.link.slow},
+              {"verySlow", plan.link.very_slow},
+              {"usualMs", ms(plan.link.usual)},
+              {"crashGapMs", ms(plan.crash_gap)},
+              {"freezeGapMs", ms(plan.freeze_gap)},
+              {"skewMs", ms(plan.skew)}};
+  for (const auto& job : plan.jobs) {
+    auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
+    out["jobs"].push_back({{"spec", text}, {"afterMs", ms(job.after)}, {"cancelled", job.cancelled}});
+  }
+  return out.dump();
+}
+
+}  // namespace tidemark::simulation

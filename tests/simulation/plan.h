@@ -1,0 +1,38 @@
+// What a seed stands for: sizes, times, jobs and which faults happen how often. Drawn before the run, so that it can be
+// printed with it. Each kind of fault is absent in some seeds, or else one would always hide another.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tests/simulation/network.h"
+
+namespace tidemark::simulation {
+
+struct PlannedJob {
+  std::string spec;  // JSON; empty: a message that is no job
+  Duration after{};
+  bool cancelled = false;
+  Duration cancel_after{};
+};
+
+struct Plan {
+  int workers = 2;
+  std::size_t concurrency = 1;
+  Duration lease{};
+  Duration poll{};
+  Duration retry_base{};
+  std::vector<std::pair<std::string, std::string>> keys;  // of the entities
+  std::size_t hot_keys = 1;
+  Duration user_pause{};
+  std::vector<PlannedJob> jobs;
+  Duration faults_last{};
+  LinkFaults link;
+  Duration crash_gap{};   // zero: no crashes
+  Duration freeze_gap{};  // zero: no frozen workers
+  Duration skew{};
+};
+
+Plan make_plan(Dice& dice);
+std::string describe(const Plan& plan);
+
+}  // namespace tidemark::simulation

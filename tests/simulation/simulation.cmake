@@ -1,0 +1,24 @@
+# The stack in one process under a seeded scheduler. Four further tests prove that it notices when a rule is taken out.
+set(simulation_directory ${CMAKE_CURRENT_LIST_DIR})
+add_executable(simulation_test
+  ${simulation_directory}/client_hosts.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
+  ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
+  ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
+  ${simulation_directory}/world.cpp)
+target_link_libraries(simulation_test PRIVATE tidemark_workers)
+target_precompile_headers(simulation_test REUSE_FROM tidemark_base)
+target_compile_options(simulation_test PRIVATE -Wno-mismatched-new-delete)
+
+add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..1000)
+add_test(NAME simulation_repeats_exactly COMMAND simulation_test --seeds 1..20 --twice)
+set(simulation_tests simulation_seeds simulation_repeats_exactly)
+set(broken_by_etag-guard A3)
+set(broken_by_fence A4)
+set(broken_by_put-if-newer A2)
+set(broken_by_lease-epoch Q3)
+foreach(rule etag-guard fence put-if-newer lease-epoch)
+  add_test(NAME simulation_bites_without_${rule}
+    COMMAND simulation_test --seeds 1..1000 --without ${rule} --expect ${broken_by_${rule}})
+  list(APPEND simulation_tests simulation_bites_without_${rule})
+endforeach()
+set_tests_properties(${simulation_tests} PROPERTIES LABELS simulation TIMEOUT 300)

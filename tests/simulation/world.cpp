@@ -1,0 +1,266 @@
+#include "tests/simulation/world.h"
+
+#include "queue_service/storage/test_switches.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_records.h"
+#include "table_store/storage/test_switches.h"
+#include "tests/simulation/client_hosts.h"
+#include "tests/simulation/queue_oracle.h"
+#include "tests/simulation/store_hosts.h"
+#include "tests/simulation/table_oracle.h"
+
+namespace tidemark::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kTimeToSettle = std::chrono::minutes(30);
+constexpr Duration kTimeToStayQuiet = 40s;
+
+class World {
+ public:
+  World(std::uint64_t seed, bool print)
+      : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())) {
+    if (print) std::printf("plan %s\n", describe(plan_).c_str());
+    scheduler_.on_crash = [this](int host) { crashed(host); };
+    stores_.table = scheduler_.add_host("table");
+    stores_.queue = scheduler_.add_host("queue");
+    people_ = scheduler_.add_host("people");
+    for (int i = 0; i < plan_.workers; ++i) scheduler_.add_host("worker-" + std::to_string(i + 1));
+  }
+  ~World() { scheduler_.end_all(); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  RunOutcome run();
+
+ private:
+  void start(int host);
+  void crashed(int host);
+  void plan_crash();
+  void plan_freeze();
+  void calm_down();
+  [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
+  /// Nothing is left to be done.
+  [[nodiscard]] bool settled() const;
+  void check_quiet();
+  void check_poison();
+  void check_disk();
+  void complain(std::string text) { trace_.violation(scheduler_.now(), std::move(text)); }
+
+  Trace trace_;
+  Scheduler scheduler_;
+  Plan plan_;
+  Network network_{scheduler_, plan_.link};
+  Stores stores_;
+  int people_ = 0;
+  std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
+  std::shared_ptr<kv::MemoryDisk> queue_disk_ = kv::make_memory_disk();
+  TableOracle tables_{scheduler_, 2};
+  QueueOracle queues_{scheduler_};
+  PeopleNotes notes_;
+  bool calm_ = true;  // no faults before the source is filled
+  std::uint64_t crashes_ = 0;
+};
+
+void World::start(int host) {
+  const auto skew = plan_.skew == Duration::zero() ? plan_.skew : scheduler_.dice().between(-plan_.skew, plan_.skew);
+  const auto seed = scheduler_.dice().next();
+  auto& life = scheduler_.start_life(host, skew);
+  if (host == stores_.table) {
+    life.program = std::make_unique<TableHost>(
+        table_disk_, scheduler_, life, seed,
+        [this](const std::vector<RowChange>& changes, const Cause& cause) { tables_.committed(changes, cause); });
+  } else if (host == stores_.queue) {
+    life.program = std::make_unique<QueueHost>(
+        queue_disk_, scheduler_, life, seed,
+        [this](const std::vector<RowChange>& changes, const Cause& cause) { queues_.committed(changes, cause); });
+  } else if (host == people_) {
+    auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, seed);
+    people->start();
+    life.program = std::move(people);
+  } else {
+    auto name = scheduler_.host(host).name + "." + std::to_string(life.number());
+    auto worker = std::make_unique<WorkerHost>(network_, life, stores_, plan_, std::move(name), seed);
+    worker->start();
+    life.program = std::move(worker);
+  }
+}
+
+void World::crashed(int host) {
+  ++crashes_;
+  if (host == stores_.table || host == stores_.queue) network_.connections_broke(host);
+  scheduler_.after(scheduler_.dice().between(20ms, 2s), [this, host] { start(host); });
+}
+
+void World::plan_crash() {
+  if (plan_.crash_gap == Duration::zero()) return;
+  scheduler_.after(scheduler_.dice().between(10ms, plan_.crash_gap), [this] {
+    if (calm_) return;
+    auto& dice = scheduler_.dice();
+    const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
+    if (victim != people_ && scheduler_.host(victim).life) {
+      const bool worker = victim > people_;
+      if (worker && dice.chance(2000)) {
+        auto& life = *scheduler_.host(victim).life;
+        trace_.note(scheduler_.now(), "shut down", scheduler_.host(victim).name, nullptr);
+        static_cast<WorkerHost&>(*life.program).shut_down([this, victim, number = life.number()] {
+          scheduler_.after(0ms, [this, victim, number] {
+            if (scheduler_.find_life(victim, number) != nullptr) scheduler_.crash(victim);
+          });
+        });
+      } else {
+        // Somewhere in what it does next.
+        scheduler_.host(victim).doom = static_cast<int>(dice.below(8));
+      }
+    }
+    plan_crash();
+  });
+}
+
+void World::plan_freeze() {
+  if (plan_.freeze_gap == Duration::zero()) return;
+  scheduler_.after(scheduler_.dice().between(10ms, plan_.freeze_gap), [this] {
+    if (calm_) return;
+    auto& dice = scheduler_.dice();
+    const auto victim = people_ + 1 + static_cast<int>(dice.below(static_cast<std::uint64_t>(plan_.workers)));
+    if (scheduler_.host(victim).life) {
+      trace_.note(scheduler_.now(), "freeze", scheduler_.host(victim).name, nullptr);
+      scheduler_.host(victim).frozen = true;
+      scheduler_.after(dice.between(plan_.lease / 4, plan_.lease * 3), [this, victim] {
+        trace_.note(scheduler_.now(), "continue", scheduler_.host(victim).name, nullptr);
+        scheduler_.host(victim).frozen = false;
+      });
+    }
+    plan_freeze();
+  });
+}
+
+void World::calm_down() {
+  trace_.note(scheduler_.now(), "calm", "", nullptr);
+  calm_ = true;
+  notes_.stop = true;
+  network_.stop_faults();
+  for (int i = 0; i < scheduler_.host_count(); ++i) {
+    scheduler_.host(i).doom = -1;
+    scheduler_.host(i).frozen = false;
+  }
+}
+
+bool World::settled() const {
+  if (notes_.busy > 0) return false;
+  if (queues_.messages(std::string(jobs::kJobQueue)) > 0) return false;
+  return std::all_of(tables_.jobs().begin(), tables_.jobs().end(),
+                     [](const auto& job) { return jobs::is_terminal(job.second.state); });
+}
+
+void World::check_poison() {
+  std::set<std::string> expected;
+  for (const auto& [id, job] : tables_.jobs()) {
+    if (job.state == jobs::JobState::kPoisoned) expected.insert(job.message_id);
+  }
+  if (queues_.ids(std::string(jobs::kPoisonQueue)) != expected) {
+    complain("the poison queue does not hold the messages of the poisoned jobs, each once");
+  }
+}
+
+/// What the store really holds is what its commits said.
+void World::check_disk() {
+  const auto engine = kv::make_memory_engine(table_disk_);
+  const auto snapshot = engine->snapshot();
+  std::map<std::uint64_t, std::string> names;
+  for (auto cursor = snapshot->scan({"t", "u"}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
+    auto table = table_store::decode_table(cursor->value());
+    if (table) names[table->generation] = table->name;
+  }
+  std::size_t in_source = 0;
+  std::size_t in_destination = 0;
+  for (const auto& [generation, name] : names) {
+    if (name != kSourceTable && name != kDestinationTable) continue;
+    const kv::KeyRange rows{table_store::entity_prefix(generation), table_store::entity_prefix(generation + 1)};
+    for (auto cursor = snapshot->scan(rows, kv::Direction::kForward); cursor->valid(); cursor->next()) {
+      const auto parts = table_store::parse_entity_key(cursor->key());
+      const auto versions = table_store::decode_entity_versions(cursor->value());
+      if (!parts || !versions) return complain("a stored entity cannot be read");
+      const TableOracle::Key key{parts->partition_key, parts->row_key};
+      if (name == kSourceTable) {
+        ++in_source;
+        const auto known = tables_.source().find(key);
+        if (known == tables_.source().end() || known->second.version != versions->version) {
+          complain("the source holds something that was not committed");
+        }
+      } else {
+        ++in_destination;
+        const auto known = tables_.copies().find(key);
+        if (known == tables_.copies().end() || known->second.source_version != versions->source_version) {
+          complain("the destination holds something that was not committed");
+        }
+      }
+    }
+  }
+  const auto alive = std::count_if(tables_.source().begin(), tables_.source().end(),
+                                   [](const auto& state) { return state.second.version.has_value(); });
+  if (in_source != static_cast<std::size_t>(alive) || in_destination != tables_.copies().size()) {
+    complain("something committed is not stored any more");
+  }
+}
+
+void World::check_quiet() {
+  tables_.check_quiet();
+  for (const auto& id : notes_.submitted) {
+    if (!tables_.jobs().contains(id)) complain("Q1: job " + id + " was acknowledged and is gone");
+  }
+  for (const auto& id : notes_.cancelled) {
+    const auto job = tables_.jobs().find(id);
+    if (job == tables_.jobs().end() || job->second.state != jobs::JobState::kCancelled) {
+      complain("job " + id + " was cancelled and is not");
+    }
+  }
+  check_poison();
+  check_disk();
+}
+
+RunOutcome World::run() {
+  const auto begun = scheduler_.now();
+  for (int i = 0; i < scheduler_.host_count(); ++i) start(i);
+  scheduler_.run_until(begun + 1min, [this] { return notes_.ready || violated(); });
+  if (!notes_.ready) complain("the run did not begin");
+  calm_ = false;
+  plan_crash();
+  plan_freeze();
+  scheduler_.after(plan_.faults_last, [this] { calm_down(); });
+  const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
+  const bool came_to_rest = scheduler_.run_until(limit, [this] { return violated() || (calm_ && network_.in_flight() == 0 && settled()); });
+  if (!came_to_rest) complain("not quiet " + std::to_string(kTimeToSettle / 1min) + " minutes after the last fault");
+  if (!violated()) scheduler_.run_until(scheduler_.now() + kTimeToStayQuiet, [this] { return violated(); });
+  if (!violated() && !settled()) complain("quiet, and then not any more");
+  if (!violated()) check_quiet();
+  RunOutcome outcome;
+  outcome.violations = trace_.violations();
+  outcome.hash = trace_.hash();
+  outcome.notes = trace_.notes();
+  outcome.moves = tables_.moves();
+  outcome.changes = notes_.changes;
+  outcome.crashes = crashes_;
+  for (const auto& [id, job] : tables_.jobs()) {
+    if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
+    if (job.state == jobs::JobState::kPoisoned) ++outcome.poisoned;
+    if (job.state == jobs::JobState::kCancelled) ++outcome.cancelled;
+    if (job.epoch > 1) ++outcome.taken_over;
+  }
+  outcome.virtual_ms = static_cast<std::uint64_t>((scheduler_.now() - begun) / 1ms);
+  return outcome;
+}
+
+}  // namespace
+
+RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
+  table_store::test_switches().ignore_if_version = without.etag_guard;
+  table_store::test_switches().ignore_fence = without.fence;
+  table_store::test_switches().ignore_source_version = without.put_if_newer;
+  queue_service::test_switches::ignore_epoch = without.lease_epoch;
+  World world(seed, print);
+  return world.run();
+}
+
+}  // namespace tidemark::simulation

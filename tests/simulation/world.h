@@ -1,0 +1,32 @@
+// One run: the stores, the workers and the people of a plan, the faults that happen to them, and what must be true when
+// everything is quiet again.
+#pragma once
+#include <string>
+
+#include "tests/simulation/trace.h"
+
+namespace tidemark::simulation {
+
+/// Rules that can be taken out of the stores, to see whether that is noticed.
+struct Without {
+  bool etag_guard = false;
+  bool fence = false;
+  bool put_if_newer = false;
+  bool lease_epoch = false;
+};
+
+struct RunOutcome {
+  std::vector<std::string> violations;  // empty: all is well
+  std::uint64_t hash = 0;
+  std::uint64_t notes = 0;
+  std::uint64_t moves = 0;    // entities removed from the source by workers
+  std::uint64_t changes = 0;  // by the user
+  std::uint64_t crashes = 0;
+  std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
+  std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery
+  std::uint64_t virtual_ms = 0;
+};
+
+RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print);
+
+}  // namespace tidemark::simulation
