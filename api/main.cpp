@@ -36,7 +36,8 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
   settings.add("threads", s.threads, 1, 64, "I/O threads");
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at start");
-  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"}, "least level logged");
+  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
+                      "least level logged");
   settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
 }
 

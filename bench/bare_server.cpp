@@ -1,5 +1,5 @@
-// The yardstick: a bare Beast server that answers every request with 1 KiB and does nothing else. One io_context and one
-// acceptor per core, as the stores have. Usage: bare_server PORT THREADS
+// The yardstick: a bare Beast server that answers every request with 1 KiB and does nothing else. One io_context and
+// one acceptor per core, as the stores have. Usage: bare_server PORT THREADS
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>

@@ -3,7 +3,8 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # The precompiled header's timestamp changes between builds; its content is what matters.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})  # checkouts side by side share results
 endif()
 find_program(MOLD mold)
 if(MOLD)

@@ -72,18 +72,23 @@ std::int64_t stored(std::uint64_t number) {
 
 std::string_view state_name(JobState state) {
   switch (state) {
-    case JobState::kQueued: return "queued";
-    case JobState::kRunning: return "running";
-    case JobState::kSucceeded: return "succeeded";
-    case JobState::kPoisoned: return "poisoned";
-    case JobState::kCancelled: return "cancelled";
+    case JobState::kQueued:
+      return "queued";
+    case JobState::kRunning:
+      return "running";
+    case JobState::kSucceeded:
+      return "succeeded";
+    case JobState::kPoisoned:
+      return "poisoned";
+    case JobState::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }
 
 std::optional<JobState> state_from_name(std::string_view name) {
-  for (auto state : {JobState::kQueued, JobState::kRunning, JobState::kSucceeded, JobState::kPoisoned,
-                     JobState::kCancelled}) {
+  for (auto state :
+       {JobState::kQueued, JobState::kRunning, JobState::kSucceeded, JobState::kPoisoned, JobState::kCancelled}) {
     if (state_name(state) == name) return state;
   }
   return std::nullopt;

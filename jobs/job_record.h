@@ -31,9 +31,9 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;        // "archive", "index"; "unknown" for a message that could not be read
-  std::string spec;        // JSON text, canonical
-  std::string message_id;  // the job's one message
+  std::string kind;            // "archive", "index"; "unknown" for a message that could not be read
+  std::string spec;            // JSON text, canonical
+  std::string message_id;      // the job's one message
   std::uint64_t epoch = 0;     // of the last delivery that changed the record
   std::uint32_t attempts = 0;  // since submission or the last redrive
   std::uint64_t done = 0;

@@ -43,7 +43,8 @@ class Submitted {
     known_.emplace_back(name);
     auto found = object_.find(name);
     if (found == object_.end()) return std::nullopt;
-    const bool fits = found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
+    const bool fits =
+        found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
     if (!fits) {
       problem(std::string(name) + " must be a whole number");
       return std::nullopt;

@@ -1,5 +1,5 @@
-// What a job is to do, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at once:
-// kJobInvalid, one field "problem" per finding, and the message lists them.
+// What a job is to do, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at
+// once: kJobInvalid, one field "problem" per finding, and the message lists them.
 //   {"kind":"archive","source":T,"destination":T,"partitionKey":P,"rowKey":R}      one entity
 //   {"kind":"archive","source":T,"destination":T,"filter":F}                       all that match; "" is every entity
 //   {"kind":"index","source":T,"property":NAME,"destination":T}

@@ -46,9 +46,12 @@ std::string shape_of(std::string_view message) {
 }  // namespace
 
 json to_json(const Attempt& attempt) {
-  return {{"number", attempt.number},         {"worker", attempt.worker},
-          {"startedAt", to_iso8601(attempt.started_at)}, {"durationMs", attempt.duration_ms},
-          {"errorClass", attempt.error_class}, {"code", attempt.code},
+  return {{"number", attempt.number},
+          {"worker", attempt.worker},
+          {"startedAt", to_iso8601(attempt.started_at)},
+          {"durationMs", attempt.duration_ms},
+          {"errorClass", attempt.error_class},
+          {"code", attempt.code},
           {"message", attempt.message.substr(0, kMaxKeptErrorBytes)}};
 }
 

@@ -76,13 +76,12 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   options.max_connections = 64;
   auto builder = http::bind_server(options, random);
   if (!builder) return fail(std::move(builder.error()));
-  return (*builder)->start(
-      [&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
-      [](const Error& error, const std::string&) {
-        http::Response response;
-        response.status = http_status_of(error.code);
-        return response;
-      });
+  return (*builder)->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
+                           [](const Error& error, const std::string&) {
+                             http::Response response;
+                             response.status = http_status_of(error.code);
+                             return response;
+                           });
 }
 
 /// One thread of the worker's own; joined by the destructor, after which no coroutine runs any more.
@@ -125,9 +124,9 @@ Result<void> run(const WorkerConfig& config) {
     if (!started) return fail(std::move(started.error()));
     metrics_server = std::move(*started);
   }
-  auto loop = WorkerLoop::create(
-      worker_options(config), tables, queues, jobs, *clock, *random, runner.executor(),
-      [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  auto loop =
+      WorkerLoop::create(worker_options(config), tables, queues, jobs, *clock, *random, runner.executor(),
+                         [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   // The signals must work while the stores are still away: readiness is announced from a thread of its own.
   std::thread announcer;
   auto waiting = wait_until_ready(jobs, *clock, ready);

@@ -11,7 +11,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("poll_s", config.poll_s, 1, 30, "length of a long poll for jobs");
   settings.add("retry_base_ms", config.retry_base_ms, 1, 3'600'000, "greatest delay before the first retry");
   settings.add("retry_cap_ms", config.retry_cap_ms, 1, 86'400'000, "greatest delay before any retry");
-  settings.add("drain_s", config.drain_s, 0, 3600, "time for running jobs to finish at SIGTERM, then they are given back");
+  settings.add("drain_s", config.drain_s, 0, 3600,
+               "time for running jobs to finish at SIGTERM, then they are given back");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address of the metrics");
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");

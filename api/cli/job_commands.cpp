@@ -181,7 +181,8 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   auto* showing = job->add_subcommand("show", "show a job");
   showing->add_option("id", *id, "the job's id")->required();
   showing->add_flag("--watch", *watching, "follow it to its end with a progress bar");
-  showing->callback([&run, &options, id, watching] { run = [&options, id, watching] { return show(options, *id, *watching); }; });
+  showing->callback(
+      [&run, &options, id, watching] { run = [&options, id, watching] { return show(options, *id, *watching); }; });
 
   auto limit = std::make_shared<int>(50);
   auto* listing = job->add_subcommand("list", "list jobs, newest first");

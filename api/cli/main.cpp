@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
   CLI::App app("Jobs, poison messages and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);
   app.fallthrough();
-  app.footer("Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
+  app.footer(
+      "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
   app.add_option("--token", options.token, "bearer token of the api")->envname("TIDEMARK_TOKEN");
   app.add_option("--table-url", options.table, "URL of the table service with the account")

@@ -12,9 +12,9 @@ namespace tidemark::cli {
 /// Exit codes, for scripts.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,       // the request was refused or could not be made
-  kUsage = 2,        // wrong arguments
-  kNotFoundExit = 3,  // no such job, message or entity
+  kFailed = 1,           // the request was refused or could not be made
+  kUsage = 2,            // wrong arguments
+  kNotFoundExit = 3,     // no such job, message or entity
   kJobNotSucceeded = 4,  // job show --watch, job submit --wait: poisoned or cancelled
 };
 

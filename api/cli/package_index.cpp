@@ -24,9 +24,8 @@ std::string as_key(std::string text) {
 }
 
 bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 19 && std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  return !text.empty() && text.size() < 19 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 void add_field(nlohmann::json& entity, const std::string& name, std::string value) {

@@ -59,8 +59,8 @@ int redrive(const GlobalOptions& options, const std::string& id, const std::stri
 }  // namespace
 
 void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
-  auto* poison = app.add_subcommand("poison", "inspect messages that kept failing, and send them back")
-                     ->require_subcommand(1);
+  auto* poison =
+      app.add_subcommand("poison", "inspect messages that kept failing, and send them back")->require_subcommand(1);
   auto id = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>();
   auto limit = std::make_shared<int>(50);
@@ -86,7 +86,8 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
   auto* redriving = poison->add_subcommand("redrive", "send a message back to its queue");
   redriving->add_option("id", *id, "the message's id")->required();
   redriving->add_option("--file", *file, "replace the job by this JSON, - for standard input");
-  redriving->callback([&run, &options, id, file] { run = [&options, id, file] { return redrive(options, *id, *file); }; });
+  redriving->callback(
+      [&run, &options, id, file] { run = [&options, id, file] { return redrive(options, *id, *file); }; });
 
   auto* removing = poison->add_subcommand("delete", "forget a message; its job stays poisoned");
   removing->add_option("id", *id, "the message's id")->required();

@@ -164,9 +164,8 @@ void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   querying->add_option("--select", arguments->select, "properties, separated by commas");
   querying->add_option("--top", arguments->top, "at most so many; 0 for all");
   querying->add_flag("--count", arguments->count, "print only how many there are");
-  querying->callback([&run, &options, arguments] {
-    run = [&options, arguments] { return query_entities(options, *arguments); };
-  });
+  querying->callback(
+      [&run, &options, arguments] { run = [&options, arguments] { return query_entities(options, *arguments); }; });
 }
 
 }  // namespace tidemark::cli

@@ -11,8 +11,8 @@ Error error_of(const HttpReply& reply) {
   std::string message = "the table service answered with status " + std::to_string(reply.status);
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
   if (body.is_object() && body.contains("odata.error")) {
-    message = body["odata.error"].value("code", "") + ": " +
-              body["odata.error"].value("/message/value"_json_pointer, "");
+    message =
+        body["odata.error"].value("code", "") + ": " + body["odata.error"].value("/message/value"_json_pointer, "");
     message = message.substr(0, message.find('\n'));
   }
   return make_error(reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidInput, message);
@@ -81,7 +81,8 @@ Result<void> TableHttp::ensure_table(const std::string& table) {
 }
 
 Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohmann::json>& entities) {
-  const HttpHeaders headers{{"Content-Type", "multipart/mixed; boundary=batch_tidemark"}, {"Accept", "application/json"}};
+  const HttpHeaders headers{{"Content-Type", "multipart/mixed; boundary=batch_tidemark"},
+                            {"Accept", "application/json"}};
   auto reply = signed_call("POST", "/$batch", {}, headers, batch_body(http_.base_url(), table, entities));
   if (!reply) return fail(std::move(reply.error()));
   if (reply->status >= 400) return fail(error_of(*reply));

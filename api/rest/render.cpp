@@ -35,10 +35,14 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
 nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   auto attempts = nlohmann::json::array();
   for (const auto& attempt : poison.attempts) attempts.push_back(jobs::to_json(attempt));
-  nlohmann::json out{{"id", poison.message_id},        {"jobId", poison.job_id},
-                     {"kind", poison.kind},            {"reason", poison.reason},
-                     {"fingerprint", poison.fingerprint}, {"queue", poison.queue},
-                     {"redrives", poison.redrives},    {"body", parsed_or_text(poison.body)},
+  nlohmann::json out{{"id", poison.message_id},
+                     {"jobId", poison.job_id},
+                     {"kind", poison.kind},
+                     {"reason", poison.reason},
+                     {"fingerprint", poison.fingerprint},
+                     {"queue", poison.queue},
+                     {"redrives", poison.redrives},
+                     {"body", parsed_or_text(poison.body)},
                      {"attempts", std::move(attempts)}};
   if (poison.moved_at) out["movedAt"] = to_iso8601(*poison.moved_at);
   return out;
@@ -55,12 +59,8 @@ http::Response json_response(unsigned status, const nlohmann::json& body) {
 
 http::Response problem(const Error& error, const std::string& request_id) {
   const auto status = http_status_of(error.code);
-  nlohmann::json body{{"type", "about:blank"},
-                      {"title", default_message_of(error.code)},
-                      {"status", status},
-                      {"detail", error.message},
-                      {"code", azure_name_of(error.code)},
-                      {"requestId", request_id}};
+  nlohmann::json body{{"type", "about:blank"},   {"title", default_message_of(error.code)}, {"status", status},
+                      {"detail", error.message}, {"code", azure_name_of(error.code)},       {"requestId", request_id}};
   for (const auto& [name, value] : error.fields) {
     if (name == "problem") body["problems"].push_back(value);
   }

@@ -9,9 +9,7 @@ bool any_matches(const std::vector<std::string>& tags, const std::string& etag) 
   return std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return tag == "*" || tag == etag; });
 }
 
-bool has_star(const std::vector<std::string>& tags) {
-  return std::find(tags.begin(), tags.end(), "*") != tags.end();
-}
+bool has_star(const std::vector<std::string>& tags) { return std::find(tags.begin(), tags.end(), "*") != tags.end(); }
 
 std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
 

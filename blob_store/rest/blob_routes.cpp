@@ -113,8 +113,8 @@ Answer put_block_list(Call& call) {
   if (!text) co_return fail(std::move(text.error()));
   auto choices = parse_block_list(*text);
   if (!choices) co_return fail(std::move(choices.error()));
-  auto putting = call.service.put_block_list(call.blob_ref(), std::move(*choices), std::move(*content),
-                                             std::move(conditions));
+  auto putting =
+      call.service.put_block_list(call.blob_ref(), std::move(*choices), std::move(*content), std::move(conditions));
   auto version = co_await std::move(putting);
   if (!version) co_return fail(std::move(version.error()));
   auto response = changed(201, *version);

@@ -52,8 +52,8 @@ class BlobStore : public service::Store {
 
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) override {
     const bool not_modified = error.code == ErrorCode::kNotModified;
-    auto response = not_modified ? empty_response(304)
-                                 : xml_response(blob_store::render_error(error, request_id, clock_.now()));
+    auto response =
+        not_modified ? empty_response(304) : xml_response(blob_store::render_error(error, request_id, clock_.now()));
     response.status = http_status_of(error.code);
     const auto code = not_modified ? ErrorCode::kConditionNotMet : error.code;
     response.set("x-ms-error-code", std::string(azure_name_of(code)));
@@ -80,12 +80,12 @@ class BlobStore : public service::Store {
     const auto host = request.header("Host").value_or("");
     auto resource = auth::parse_resource(host, request.path, accounts_);
     if (!resource) return fail(std::move(resource.error()));
-    const auth::SignedRequest signed_request{request.method,         request.path, request.query, &request.headers,
-                                             request.remote_address, host};
+    const auth::SignedRequest signed_request{request.method,   request.path,           request.query,
+                                             &request.headers, request.remote_address, host};
     const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view name,
                                                   std::string_view id) { return stored_policy(account, name, id); };
-    auto identity = auth::authenticate(auth::Service::kBlob, signed_request, *resource, accounts_, clock_.now(), policy_,
-                                       find_policy);
+    auto identity = auth::authenticate(auth::Service::kBlob, signed_request, *resource, accounts_, clock_.now(),
+                                       policy_, find_policy);
     if (!identity) return fail(std::move(identity.error()));
     if (const auto version = request.header("x-ms-version"); version && !is_version(*version)) {
       auto error = make_error(ErrorCode::kInvalidHeaderValue);
@@ -105,15 +105,16 @@ class BlobStore : public service::Store {
     const auto root = request.path.substr(0, request.path.size() - resource->rest.size());
     auto endpoint = "http://" + std::string(host) + std::string(root);
     if (!endpoint.ends_with('/')) endpoint += '/';
-    return Call{request,          service_,         resource->account, std::move(*container), std::move(*blob),
-                std::move(endpoint), std::move(*query), std::move(*identity)};
+    return Call{request,           service_,
+                resource->account, std::move(*container),
+                std::move(*blob),  std::move(endpoint),
+                std::move(*query), std::move(*identity)};
   }
 
   Result<std::optional<auth::StoredPolicy>> stored_policy(std::string_view account, std::string_view name,
                                                           std::string_view id) {
     std::optional<auth::StoredPolicy> none;
-    const auto container =
-        service_.get_container({std::string(account), std::string(name.substr(0, name.find('/')))});
+    const auto container = service_.get_container({std::string(account), std::string(name.substr(0, name.find('/')))});
     if (container.failed_with(ErrorCode::kContainerNotFound)) return none;
     if (!container) return fail(container.error());
     for (const auto& policy : container->policies) {

@@ -57,20 +57,29 @@ std::string escape_xml(std::string_view text) {
   std::string out;
   for (char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
 }
 
 std::string name_element(std::string_view name) {
-  const bool awkward = std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }) ||
-                       name.find("\xEF\xBF\xBE") != std::string_view::npos ||
-                       name.find("\xEF\xBF\xBF") != std::string_view::npos;
+  const bool awkward =
+      std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }) ||
+      name.find("\xEF\xBF\xBE") != std::string_view::npos || name.find("\xEF\xBF\xBF") != std::string_view::npos;
   if (awkward) return "<Name Encoded=\"true\">" + percent_encode(name) + "</Name>";
   return element("Name", name);
 }

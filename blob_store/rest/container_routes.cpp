@@ -67,8 +67,7 @@ Answer set_metadata(Call& call) {
   }
   auto metadata = read_metadata(call);
   if (!metadata) co_return fail(std::move(metadata.error()));
-  auto setting =
-      call.service.set_container_metadata(call.container_ref(), std::move(*metadata), read_conditions(call));
+  auto setting = call.service.set_container_metadata(call.container_ref(), std::move(*metadata), read_conditions(call));
   auto version = co_await std::move(setting);
   if (!version) co_return fail(std::move(version.error()));
   co_return version_response(200, *version);

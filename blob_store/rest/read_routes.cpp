@@ -120,7 +120,8 @@ Result<http::Response> read_block_list(const Call& call) {
   if (auto allowed = may_read(call); !allowed) return fail(std::move(allowed.error()));
   auto type = call.parameter("blocklisttype");
   if (type.empty()) type = "committed";
-  if (type != "committed" && type != "uncommitted" && type != "all") return fail(ErrorCode::kInvalidQueryParameterValue);
+  if (type != "committed" && type != "uncommitted" && type != "all")
+    return fail(ErrorCode::kInvalidQueryParameterValue);
   auto lists = call.service.get_block_lists(call.blob_ref());
   if (!lists) return fail(std::move(lists.error()));
   const auto block = [](const std::string& id, std::uint64_t size) {

@@ -26,12 +26,14 @@ Result<http::Response> list_containers(const Call& call) {
   auto page = call.service.list_containers(call.account, *request);
   if (!page) return fail(std::move(page.error()));
   auto body = "<EnumerationResults ServiceEndpoint=\"" + escape_xml(call.endpoint) + "\">";
-  for (const auto& [parameter, name] : {std::pair{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}}) {
+  for (const auto& [parameter, name] :
+       {std::pair{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}}) {
     if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);
   }
   body += "<Containers>";
   for (const auto& item : page->items) body += container_element(item, includes(call, "metadata"));
-  return xml_response(body + "</Containers>" + element("NextMarker", write_marker(page->next)) + "</EnumerationResults>");
+  return xml_response(body + "</Containers>" + element("NextMarker", write_marker(page->next)) +
+                      "</EnumerationResults>");
 }
 
 Answer set_properties(Call& call) {
@@ -75,9 +77,10 @@ Result<http::Response> account_info(const Call& call) {
 
 Error unknown_operation(const Call& call) {
   static constexpr std::string_view kKnown[] = {
-      "stats", "userdelegationkey", "batch", "blobs", "lease", "undelete", "rename", "page", "pagelist", "appendblock",
-      "seal", "tags", "tier", "snapshot", "expiry", "immutabilityPolicies", "legalhold", "incrementalcopy", "copy",
-      "query", "list", "properties", "metadata", "acl", "block", "blocklist"};
+      "stats",     "userdelegationkey", "batch", "blobs", "lease", "undelete",   "rename",   "page",
+      "pagelist",  "appendblock",       "seal",  "tags",  "tier",  "snapshot",   "expiry",   "immutabilityPolicies",
+      "legalhold", "incrementalcopy",   "copy",  "query", "list",  "properties", "metadata", "acl",
+      "block",     "blocklist"};
   const auto comp = call.parameter("comp");
   if (comp.empty()) return make_error(ErrorCode::kUnsupportedHttpVerb);
   if (std::find(std::begin(kKnown), std::end(kKnown), comp) != std::end(kKnown)) {

@@ -106,8 +106,8 @@ Result<std::string> BlobService::get_service_properties(const std::string& accou
   return std::move(*stored).value_or("");
 }
 
-Task<Result<void>> BlobService::set_service_properties(
-    std::string account, std::function<Result<std::string>(const std::string&)> change) {
+Task<Result<void>> BlobService::set_service_properties(std::string account,
+                                                       std::function<Result<std::string>(const std::string&)> change) {
   kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
     auto stored = txn.get(keys::service(account));
     if (!stored) return fail(std::move(stored.error()));

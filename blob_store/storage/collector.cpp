@@ -63,7 +63,8 @@ void Collector::start() {
         return {};
       },
       [](const Result<void>& done) {
-        if (!done) spdlog::error("collecting unfinished uploads failed: {} {}", done.error().message, done.error().detail);
+        if (!done)
+          spdlog::error("collecting unfinished uploads failed: {} {}", done.error().message, done.error().detail);
       });
   kick();
 }

@@ -24,7 +24,8 @@ Result<std::string> open_chunk(std::string record) {
   error.detail = "a chunk of stored content is damaged";
   if (record.size() < 4) return fail(std::move(error));
   std::uint32_t crc = 0;
-  for (std::size_t i = 0; i < 4; ++i) crc |= static_cast<std::uint32_t>(static_cast<unsigned char>(record[i])) << (8 * i);
+  for (std::size_t i = 0; i < 4; ++i)
+    crc |= static_cast<std::uint32_t>(static_cast<unsigned char>(record[i])) << (8 * i);
   record.erase(0, 4);
   if (crc32c(record) != crc) return fail(std::move(error));
   return record;

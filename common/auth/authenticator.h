@@ -31,7 +31,7 @@ struct SignedRequest {
   std::string_view host;  // the Host header
 };
 
-struct Policy {  // settings of the process
+struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
   bool allow_anonymous = false;
 };
@@ -42,8 +42,7 @@ struct Resource {
   bool secondary = false;
   std::string_view rest;  // raw path after the account, without the leading '/'
 };
-Result<Resource> parse_resource(std::string_view host, std::string_view raw_path,
-                                const std::vector<Account>& accounts);
+Result<Resource> parse_resource(std::string_view host, std::string_view raw_path, const std::vector<Account>& accounts);
 
 /// A stored access policy of a table, queue or container.
 struct StoredPolicy {

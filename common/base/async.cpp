@@ -1,7 +1,7 @@
 #include "common/base/async.h"
 
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdio>
@@ -90,8 +90,7 @@ Task<bool> Signal::wait(Clock& clock, Duration timeout) {
     waiter->timer = std::move(timer);
     if (!waiter->resume) waiter->timer->cancel();
   };
-  auto operation =
-      asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
+  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
   co_return co_await std::move(operation);
 }
 

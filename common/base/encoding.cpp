@@ -70,8 +70,8 @@ std::optional<std::string> base64_decode(std::string_view text) {
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
   for (std::size_t i = 0; i + padding < text.size(); ++i) {
     const char c = text[i];
-    const bool in_alphabet = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
-                             c == '/';
+    const bool in_alphabet =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
     if (!in_alphabet) return std::nullopt;
   }
   if (text.empty()) return std::string();

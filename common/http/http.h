@@ -27,14 +27,14 @@ class BodyReader {
 };
 
 struct Request {
-  std::string_view method;                                            // as sent, upper case
-  std::string_view target;                                            // as on the wire: path?query
-  std::string_view path;                                              // raw, percent-encoded
-  std::string_view query;                                             // raw, without '?'
+  std::string_view method;                                             // as sent, upper case
+  std::string_view target;                                             // as on the wire: path?query
+  std::string_view path;                                               // raw, percent-encoded
+  std::string_view query;                                              // raw, without '?'
   std::vector<std::pair<std::string_view, std::string_view>> headers;  // in order, names as sent, values trimmed
-  std::string remote_address;                                         // "127.0.0.1"
-  std::string request_id;                                             // GUID, made for this request
-  BodyReader* body = nullptr;                                         // never null inside a handler
+  std::string remote_address;                                          // "127.0.0.1"
+  std::string request_id;                                              // GUID, made for this request
+  BodyReader* body = nullptr;                                          // never null inside a handler
   /// First header with this name, whatever the case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };
@@ -51,8 +51,8 @@ struct Response {
   unsigned status = 200;
   std::vector<std::pair<std::string, std::string>> headers;  // not Content-Length, Date, Connection: the server adds
   std::string body;
-  std::unique_ptr<BodySource> source;               // instead of body; then source_length is the Content-Length
-  std::optional<std::uint64_t> source_length;       // absent with a source: chunked
+  std::unique_ptr<BodySource> source;                // instead of body; then source_length is the Content-Length
+  std::optional<std::uint64_t> source_length;        // absent with a source: chunked
   std::optional<std::uint64_t> head_content_length;  // HEAD: the length to declare (no body is sent)
   bool close = false;
   /// Appends a header.

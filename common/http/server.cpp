@@ -151,8 +151,8 @@ class ServerImpl final : public Server {
     error_code error;
     const auto address = asio::ip::make_address(context_.options.host, error);
     if (error) {
-      return fail(ErrorCode::kConfigInvalid, "host \"" + context_.options.host +
-                                                 "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
+      return fail(ErrorCode::kConfigInvalid,
+                  "host \"" + context_.options.host + "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
     }
     asio::ip::tcp::endpoint endpoint(address, context_.options.port);
     if (auto free = check_free(endpoint); !free) return free;
@@ -177,7 +177,8 @@ class ServerImpl final : public Server {
     if (!context_.stopping.exchange(true)) {
       for (auto& worker : workers_) worker->begin_stop();
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(grace);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(grace);
     while (context_.connections.load() > 0 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

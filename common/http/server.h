@@ -13,7 +13,7 @@ struct ServerOptions {
   std::uint16_t port = 0;  // 0: any free port, see port()
   unsigned threads = 2;
   std::size_t max_header_bytes = 32UL << 10;
-  std::size_t max_connections = 4096;            // beyond it new ones get 503 and are closed
+  std::size_t max_connections = 4096;  // beyond it new ones get 503 and are closed
   Duration header_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::seconds(120);
   Duration body_timeout = std::chrono::seconds(60);  // for each piece read or written

@@ -150,7 +150,7 @@ Task<bool> Session::serve_one() {
   if (!sent) co_return false;
   auto draining = drain(body);
   const bool drained = co_await std::move(draining);
-  co_return drained && keep_alive;
+  co_return drained&& keep_alive;
 }
 
 Task<bool> Session::respond(const Request& request, Response response, bool keep_alive) {

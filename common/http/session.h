@@ -46,8 +46,8 @@ class Session {
 
   Socket socket_;
   ServerContext& context_;
-  std::string input_;       // bytes received and not yet consumed
-  std::size_t used_ = 0;    // of input_
+  std::string input_;     // bytes received and not yet consumed
+  std::size_t used_ = 0;  // of input_
   SteadyTime deadline_ = SteadyTime::max();
   bool idle_ = true;
   std::string remote_;

@@ -132,9 +132,8 @@ class SnapshotCursor final : public Cursor {
   SnapshotCursor(std::shared_ptr<const OpenSnapshot> snapshot, KeyRange range, Direction direction)
       : snapshot_(std::move(snapshot)), range_(std::move(range)), direction_(direction) {
     const auto& disk = snapshot_->disk();
-    entry_ = direction_ == Direction::kForward
-                 ? disk.first_from(range_.lower, true, range_.upper, snapshot_->version())
-                 : disk.last_before(range_.upper, range_.lower, snapshot_->version());
+    entry_ = direction_ == Direction::kForward ? disk.first_from(range_.lower, true, range_.upper, snapshot_->version())
+                                               : disk.last_before(range_.upper, range_.lower, snapshot_->version());
   }
   bool valid() const override { return entry_.has_value(); }
   void next() override {
@@ -195,9 +194,7 @@ class OverlayCursor final : public Cursor {
     settle();
   }
   std::string_view key() const override { return on_change_ ? std::string_view(change_->first) : base_->key(); }
-  std::string_view value() const override {
-    return on_change_ ? std::string_view(*change_->second) : base_->value();
-  }
+  std::string_view value() const override { return on_change_ ? std::string_view(*change_->second) : base_->value(); }
   Result<void> status() const override { return base_->status(); }
 
  private:

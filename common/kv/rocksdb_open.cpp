@@ -132,10 +132,10 @@ Error open_error(const fs::path& path, const rocksdb::Status& status) {
   if (mentions("Permission denied") || mentions("Read-only file system")) return not_permitted(path, text);
   const bool lock_is_held = mentions("Resource temporarily unavailable") || mentions("lock hold by current process");
   if (mentions("LOCK") && lock_is_held) {
-    return error_with(ErrorCode::kConfigInvalid,
-                      "Another process has this database open: " + path.string() +
-                          ". Stop it, or configure another directory.",
-                      text);
+    return error_with(
+        ErrorCode::kConfigInvalid,
+        "Another process has this database open: " + path.string() + ". Stop it, or configure another directory.",
+        text);
   }
   if (status.IsNoSpace() || mentions("No space left")) {
     return error_with(ErrorCode::kStorageFailure, "The disk of " + path.string() + " is full: make room.", text);

@@ -90,8 +90,7 @@ Result<void> apply_json(Setting& setting, const Json& value, const std::string& 
   bool fits = (std::holds_alternative<std::string*>(setting.value) && value.is_string()) ||
               (std::holds_alternative<std::int64_t*>(setting.value) && value.is_number_integer()) ||
               (std::holds_alternative<bool*>(setting.value) && value.is_boolean());
-  auto text = value.is_string() ? value.get<std::string>()
-                                : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto text = value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (!fits) return invalid(setting, text.substr(0, 100), source);
   return apply_text(setting, text, source);
 }
@@ -121,7 +120,8 @@ Result<Json> read_file(const std::string& path) {
     document = Json::parse(text, note_repeats);
   } catch (const Json::parse_error& e) {
     // Not the parser's own message: it quotes the text around the error, which may be a secret.
-    return refuse("is not valid JSON (at byte " + std::to_string(e.byte) + "). It is one flat object, such as {\"port\": 10002}.");
+    return refuse("is not valid JSON (at byte " + std::to_string(e.byte) +
+                  "). It is one flat object, such as {\"port\": 10002}.");
   }
   if (!document.is_object()) return refuse("must hold one flat JSON object, such as {\"port\": 10002}.");
   if (!twice.empty()) return refuse("names the setting '" + twice + "' twice.");
@@ -204,7 +204,8 @@ void declare(CLI::App& app, const std::vector<Setting>& settings, CommandLine& l
 // Says what was not understood without repeating a value: it may be a secret behind a mistyped name.
 std::string describe_extras(const std::vector<std::string>& extras) {
   for (const auto& extra : extras) {
-    if (extra.starts_with("-")) return "The option " + extra.substr(0, extra.find('=')) + " does not exist; see --help.";
+    if (extra.starts_with("-"))
+      return "The option " + extra.substr(0, extra.find('=')) + " does not exist; see --help.";
   }
   return "The command line has a value without an option before it; see --help.";
 }
@@ -296,7 +297,8 @@ std::string Settings::reference() const {
   for (const auto& setting : impl_->settings) {
     auto shown = setting.secret || setting.default_text.empty() ? std::string("-") : "`" + setting.default_text + "`";
     auto meaning = setting.meaning;
-    for (auto at = meaning.find('|'); at != std::string::npos; at = meaning.find('|', at + 2)) meaning.insert(at, 1, '\\');
+    for (auto at = meaning.find('|'); at != std::string::npos; at = meaning.find('|', at + 2))
+      meaning.insert(at, 1, '\\');
     bool any_text = std::holds_alternative<std::string*>(setting.value) && setting.allowed.empty();
     if (!any_text) meaning += " Allowed: " + setting.allowed_text() + ".";
     out += "| `" + setting.name + "` | `" + setting.variable() + "` | " + shown + " | " + meaning + " |\n";

@@ -138,8 +138,8 @@ Result<void> prepare_directory(const std::filesystem::path& directory) {
   auto shown = directory.string();
   if (directory.empty()) return fail(ErrorCode::kConfigInvalid, "The name of a directory is empty.");
   if (!make_directories(directory)) {
-    return fail(ErrorCode::kConfigInvalid, "The directory " + shown + " cannot be created: " + why() +
-                                               ". Create it, or name another one.");
+    return fail(ErrorCode::kConfigInvalid,
+                "The directory " + shown + " cannot be created: " + why() + ". Create it, or name another one.");
   }
   // Trying is the only true test: access() does not see quotas, and root passes it always.
   auto probe = (directory / ".write-probe-XXXXXX").string();

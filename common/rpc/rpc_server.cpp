@@ -70,8 +70,7 @@ Error escaped_exception(const char* what) {
   return error;
 }
 
-Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, Answer answer, std::string method,
-                     std::string payload) {
+Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, Answer answer, std::string method, std::string payload) {
   Result<std::string> result;
   try {
     auto task = (*dispatch)(std::move(method), std::move(payload));
@@ -228,8 +227,8 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
   socket.set(ZMQ_SNDHWM, static_cast<int>(std::max<std::size_t>(1000, options.max_in_flight)));
   socket.set(ZMQ_USE_FD, listener->release());
   if (::zmq_bind(socket.raw(), options.endpoint.c_str()) != 0) {
-    return fail(ErrorCode::kConfigInvalid, "The endpoint " + options.endpoint + " cannot be bound: " +
-                                               ::zmq_strerror(::zmq_errno()) + ".");
+    return fail(ErrorCode::kConfigInvalid,
+                "The endpoint " + options.endpoint + " cannot be bound: " + ::zmq_strerror(::zmq_errno()) + ".");
   }
   std::unique_ptr<Server> server = std::make_unique<ZmqServer>(options, std::move(executor), std::move(dispatch),
                                                                std::move(*listener), std::move(socket));

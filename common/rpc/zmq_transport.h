@@ -12,8 +12,8 @@
 namespace tidemark::rpc {
 
 struct ServerOptions {
-  std::string endpoint;              // ipc:///path/to.sock
-  std::size_t max_in_flight = 4096;  // beyond it callers get kServerBusy
+  std::string endpoint;                        // ipc:///path/to.sock
+  std::size_t max_in_flight = 4096;            // beyond it callers get kServerBusy
   std::size_t max_message_bytes = 16UL << 20;  // a larger payload is kRequestBodyTooLarge
   /// How long stop() waits for calls being served; those left are answered kUnavailable.
   std::chrono::milliseconds drain{5000};

@@ -35,8 +35,9 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
     const auto parts = split(item, ':');
     auth::Account account{parts[0], {}};
     if (!is_account_name(account.name)) {
-      return fail(ErrorCode::kConfigInvalid,
-                  "accounts: each entry is name:base64key[:base64key2]; a name is 3 to 24 lower-case letters and digits");
+      return fail(
+          ErrorCode::kConfigInvalid,
+          "accounts: each entry is name:base64key[:base64key2]; a name is 3 to 24 lower-case letters and digits");
     }
     for (std::size_t i = 1; i < parts.size(); ++i) {
       auto key = base64_decode(parts[i]);

@@ -45,7 +45,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
-  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"}, "least level logged");
+  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
+                      "least level logged");
   settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
 }
 
@@ -58,8 +59,9 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
     for (const auto& key : account.keys) {
       if (key != development.keys[0]) continue;
       return fail(ErrorCode::kConfigInvalid,
-                  "refusing to listen on " + settings.host + " with the well-known development key: configure accounts "
-                  "with keys of your own, or set allow_development_key if strangers cannot reach this address");
+                  "refusing to listen on " + settings.host +
+                      " with the well-known development key: configure accounts "
+                      "with keys of your own, or set allow_development_key if strangers cannot reach this address");
     }
   }
   return {};
@@ -157,8 +159,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto builder = http::bind_server(http_options, *random);
   if (!builder) return fail(std::move(builder.error()));
 
-  StoreContext context{**engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(),
-                       (*builder)->executor()};
+  StoreContext context{
+      **engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(), (*builder)->executor()};
   context.auth_policy.check_clock_skew = settings.check_clock_skew;
   const auto store = build(context);
   std::unique_ptr<rpc::Server> internal;

@@ -74,8 +74,8 @@ Task<Reply> put(Call& call) {
 }
 
 Task<Reply> receive(Call& call) {
-  const auto visibility = std::clamp(wire::read_duration(call.in), Duration(std::chrono::milliseconds(1)),
-                                     kMaxVisibility);
+  const auto visibility =
+      std::clamp(wire::read_duration(call.in), Duration(std::chrono::milliseconds(1)), kMaxVisibility);
   const auto wait = std::clamp(wire::read_duration(call.in), Duration::zero(), kMaxReceiveWait);
   if (!call.in.finished()) co_return fail(malformed());
   auto task = call.service.receive(call.account, call.queue, visibility, wait);
@@ -175,10 +175,12 @@ Task<Reply> figures(Call& call) {
 
 using Method = Task<Reply> (*)(Call&);
 constexpr std::pair<std::string_view, Method> kMethods[] = {
-    {"queue.ensure", ensure},   {"queue.list_queues", list_queues}, {"queue.put", put},
-    {"queue.receive", receive}, {"queue.renew", renew},             {"queue.complete", complete},
-    {"queue.release", release}, {"queue.move", move},               {"queue.list", list},
-    {"queue.find", find},       {"queue.remove", remove},           {"queue.redrive", redrive},
+    {"queue.ensure", ensure},   {"queue.list_queues", list_queues},
+    {"queue.put", put},         {"queue.receive", receive},
+    {"queue.renew", renew},     {"queue.complete", complete},
+    {"queue.release", release}, {"queue.move", move},
+    {"queue.list", list},       {"queue.find", find},
+    {"queue.remove", remove},   {"queue.redrive", redrive},
     {"queue.figures", figures},
 };
 

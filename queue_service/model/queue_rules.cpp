@@ -45,9 +45,8 @@ Result<Metadata> checked_metadata(Metadata metadata) {
     bytes += name.size() + value.size();
   }
   if (bytes > kMaxMetadataBytes) return fail(ErrorCode::kMetadataTooLarge);
-  std::stable_sort(metadata.begin(), metadata.end(), [](const auto& a, const auto& b) {
-    return to_lower_ascii(a.first) < to_lower_ascii(b.first);
-  });
+  std::stable_sort(metadata.begin(), metadata.end(),
+                   [](const auto& a, const auto& b) { return to_lower_ascii(a.first) < to_lower_ascii(b.first); });
   // A header given twice means the list of its values.
   Metadata merged;
   for (auto& item : metadata) {

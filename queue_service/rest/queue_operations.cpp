@@ -69,8 +69,8 @@ Task<Answer> list_queues(OperationContext context) {
   out += "<EnumerationResults ServiceEndpoint=\"";
   append_escaped(out, endpoint_of(request));
   out += "\">";
-  for (const auto& [name, element] : {std::pair{"prefix", "Prefix"}, std::pair{"marker", "Marker"},
-                                      std::pair{"maxresults", "MaxResults"}}) {
+  for (const auto& [name, element] :
+       {std::pair{"prefix", "Prefix"}, std::pair{"marker", "Marker"}, std::pair{"maxresults", "MaxResults"}}) {
     const auto value = request.parameter(name);
     if (value && !is_xml_text(*value)) co_return fail(invalid_parameter(name, "", "Not valid text."));
     if (value) append_element(out, element, *value);
@@ -122,8 +122,8 @@ Task<Answer> get_stats(OperationContext context) {
 }
 
 Task<Answer> create_queue(OperationContext context) {
-  auto task = context.service.create_queue(context.request.account, context.request.queue,
-                                           metadata_of(*context.request.http));
+  auto task =
+      context.service.create_queue(context.request.account, context.request.queue, metadata_of(*context.request.http));
   auto outcome = co_await std::move(task);
   if (!outcome) co_return fail(std::move(outcome.error()));
   co_return empty(*outcome == CreateOutcome::kCreated ? 201 : 204);
@@ -148,8 +148,8 @@ Task<Answer> get_metadata(OperationContext context) {
 }
 
 Task<Answer> set_metadata(OperationContext context) {
-  auto task = context.service.set_metadata(context.request.account, context.request.queue,
-                                           metadata_of(*context.request.http));
+  auto task =
+      context.service.set_metadata(context.request.account, context.request.queue, metadata_of(*context.request.http));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return empty(204);

@@ -15,11 +15,11 @@ struct QueueRequest {
   http::Request* http = nullptr;
   std::string account;
   bool secondary = false;
-  std::string queue;                      // empty: the account
-  bool messages = false;                  // .../messages[/id]
+  std::string queue;      // empty: the account
+  bool messages = false;  // .../messages[/id]
   std::string message_id;
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::string version;                    // x-ms-version, or the SAS's
+  std::string version;  // x-ms-version, or the SAS's
   auth::Identity identity;
 
   /// First parameter of this name, whatever the case.

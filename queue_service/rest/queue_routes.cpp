@@ -41,7 +41,8 @@ Result<Operation> find_queue_operation(const QueueRequest& request, std::string_
   const auto comp = request.parameter("comp").value_or("");
   if (comp.empty() && method == "PUT") return Operation{account_need(ResourceType::kContainer, "cw"), create_queue};
   if (comp.empty() && method == "DELETE") return Operation{account_need(ResourceType::kContainer, "d"), delete_queue};
-  if (iequals_ascii(comp, "metadata") && reads) return Operation{queue_need(ResourceType::kContainer, "r"), get_metadata};
+  if (iequals_ascii(comp, "metadata") && reads)
+    return Operation{queue_need(ResourceType::kContainer, "r"), get_metadata};
   if (iequals_ascii(comp, "metadata") && method == "PUT") {
     return Operation{account_need(ResourceType::kContainer, "w"), set_metadata};
   }
@@ -82,8 +83,8 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto host = http.header("host").value_or("");
   auto resource = auth::parse_resource(host, http.path, accounts_);
   if (!resource) return fail(std::move(resource.error()));
-  const auth::SignedRequest signed_request{http.method, http.path, http.query, &http.headers, http.remote_address,
-                                           host};
+  const auth::SignedRequest signed_request{http.method,   http.path,           http.query,
+                                           &http.headers, http.remote_address, host};
   const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view queue,
                                                 std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
     auto acl = service_.get_acl(account, queue);
@@ -94,8 +95,8 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
     }
     return std::optional<auth::StoredPolicy>();
   };
-  auto identity = auth::authenticate(auth::Service::kQueue, signed_request, *resource, accounts_, clock_.now(),
-                                     policy_, find_policy);
+  auto identity = auth::authenticate(auth::Service::kQueue, signed_request, *resource, accounts_, clock_.now(), policy_,
+                                     find_policy);
   if (!identity) return fail(std::move(identity.error()));
   request.identity = std::move(*identity);
   request.account = resource->account;

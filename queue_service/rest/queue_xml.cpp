@@ -70,8 +70,8 @@ Error bad_node(std::string_view name, std::string_view value) {
 Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
   if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
   if (!is_acceptable(body)) return fail(ErrorCode::kInvalidXmlDocument);
-  constexpr unsigned kFlags = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol |
-                              pugi::parse_wconv_attribute;
+  constexpr unsigned kFlags =
+      pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol | pugi::parse_wconv_attribute;
   const auto parsed = document.load_buffer(body.data(), body.size(), kFlags, pugi::encoding_utf8);
   if (!parsed || !document.document_element()) return fail(ErrorCode::kInvalidXmlDocument);
   return {};

@@ -111,8 +111,9 @@ Result<void> copy_cors(std::string& out, const pugi::xml_node& node) {
 std::string default_service_properties() {
   constexpr std::string_view kRetention = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>";
   std::string out(kXmlDeclaration);
-  out += "<StorageServiceProperties><Logging><Version>1.0</Version><Read>false</Read><Write>false</Write>"
-         "<Delete>false</Delete>";
+  out +=
+      "<StorageServiceProperties><Logging><Version>1.0</Version><Read>false</Read><Write>false</Write>"
+      "<Delete>false</Delete>";
   out.append(kRetention).append("</Logging>");
   for (const std::string_view name : {"HourMetrics", "MinuteMetrics"}) {
     out.append("<").append(name).append("><Version>1.0</Version><Enabled>false</Enabled>");

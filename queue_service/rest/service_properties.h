@@ -1,5 +1,5 @@
-// Service properties of the queue endpoint: a PUT is checked and laid over what was set before; the GET always has every
-// section. Kept as the canonical document. No I/O.
+// Service properties of the queue endpoint: a PUT is checked and laid over what was set before; the GET always has
+// every section. Kept as the canonical document. No I/O.
 #pragma once
 #include <string>
 #include <string_view>

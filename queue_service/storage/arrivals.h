@@ -56,7 +56,7 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   std::uint64_t events_ = 0;
   std::list<std::shared_ptr<Waiter>> waiters_;
   bool due_known_ = false;
-  std::optional<Time> due_;       // earliest; may be too early
+  std::optional<Time> due_;  // earliest; may be too early
   std::optional<Time> armed_for_;
   std::shared_ptr<Timer> timer_;
 };

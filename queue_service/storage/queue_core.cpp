@@ -114,8 +114,8 @@ Result<std::vector<Message>> QueueService::Core::visible(std::string_view accoun
   auto figures = read_figures(*snapshot, record->generation);
   if (!figures) return fail(std::move(figures.error()));
   const auto now = clock.now();
-  const auto range = keys::messages(record->generation, hints.front(record->generation),
-                                    std::max(now, figures->last_immediate));
+  const auto range =
+      keys::messages(record->generation, hints.front(record->generation), std::max(now, figures->last_immediate));
   const auto cursor = snapshot->scan(range);
   for (; cursor->valid() && messages.size() < count; cursor->next()) {
     const auto place = keys::message_place(cursor->key());

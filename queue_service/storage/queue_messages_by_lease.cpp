@@ -12,8 +12,8 @@ std::optional<Time> later_than(Time now, Duration delay) {
 
 }  // namespace
 
-Task<Result<std::optional<Message>>> QueueService::receive(std::string account, std::string queue,
-                                                           Duration visibility, Duration wait) {
+Task<Result<std::optional<Message>>> QueueService::receive(std::string account, std::string queue, Duration visibility,
+                                                           Duration wait) {
   const auto gate = core_->arrivals.open(account, queue);
   auto remaining = std::min(wait, kMaxReceiveWait);
   const auto deadline = core_->clock.now() + remaining;

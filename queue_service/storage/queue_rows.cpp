@@ -41,8 +41,7 @@ Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t gener
   return decode_figures(**bytes);
 }
 
-Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation,
-                                               const Place& place) {
+Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, const Place& place) {
   auto bytes = reader.get(keys::message(generation, place));
   if (!bytes) return fail(std::move(bytes.error()));
   if (!*bytes) return std::optional<FoundMessage>();
@@ -88,9 +87,7 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
   return generation;
 }
 
-void drop_generation(kv::Transaction& txn, std::uint64_t generation) {
-  txn.put(keys::dropped(generation), "");
-}
+void drop_generation(kv::Transaction& txn, std::uint64_t generation) { txn.put(keys::dropped(generation), ""); }
 
 Result<QueueRows> QueueRows::open(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account,
                                   std::string queue, Time now) {

@@ -46,8 +46,7 @@ Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view acc
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id);
-Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation,
-                                               const Place& place);
+Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, const Place& place);
 /// Writes the queue's row with a fresh generation and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);
@@ -74,9 +73,12 @@ class QueueRows {
 
  private:
   struct Walk;
-  QueueRows(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account, std::string queue,
-            Time now)
-      : txn_(&txn), hints_(&hints), effects_(&effects), account_(std::move(account)), queue_(std::move(queue)),
+  QueueRows(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account, std::string queue, Time now)
+      : txn_(&txn),
+        hints_(&hints),
+        effects_(&effects),
+        account_(std::move(account)),
+        queue_(std::move(queue)),
         now_(now) {}
   Result<Walk> walk(std::uint32_t count) const;
   void erase_place(const Place& place);

@@ -42,7 +42,8 @@ Task<Reply> list(TableService& service, std::string payload) {
   auto request = decode_list_request(payload);
   if (!request) co_return fail(std::move(request.error()));
   Filter all;
-  auto task = service.list_tables(std::move(request->account), std::move(all), kMaxPageEntities, std::move(request->from));
+  auto task =
+      service.list_tables(std::move(request->account), std::move(all), kMaxPageEntities, std::move(request->from));
   auto page = co_await std::move(task);
   if (!page) co_return fail(std::move(page.error()));
   co_return encode_list_reply(*page);

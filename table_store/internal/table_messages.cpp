@@ -291,7 +291,8 @@ Result<std::optional<Continuation>> decode_continuation(std::string_view text) {
   Continuation out;
   out.partition_key = in.string();
   out.row_key = in.string();
-  if (!in.finished() || !is_valid_utf8(out.partition_key) || !is_valid_utf8(out.row_key)) return malformed("continuation");
+  if (!in.finished() || !is_valid_utf8(out.partition_key) || !is_valid_utf8(out.row_key))
+    return malformed("continuation");
   return std::optional<Continuation>(std::move(out));
 }
 

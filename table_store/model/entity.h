@@ -39,7 +39,8 @@ struct Entity {
   Version version = 0;
   /// Set on copies written by "put if newer": the version of the source that this copy was made from.
   std::optional<Version> source_version;
-  std::vector<Property> properties;  // in the order given by the client; names unique; no PartitionKey, RowKey, Timestamp
+  std::vector<Property>
+      properties;  // in the order given by the client; names unique; no PartitionKey, RowKey, Timestamp
   [[nodiscard]] const Value* find(std::string_view name) const;
 };
 

@@ -18,9 +18,9 @@ using Kind = FilterNode::Kind;
 using TokenKind = FilterToken::Kind;
 
 std::optional<CompareOp> op_of(const FilterToken& token) {
-  static constexpr std::pair<std::string_view, CompareOp> kOps[] = {
-      {"eq", CompareOp::kEq}, {"ne", CompareOp::kNe}, {"gt", CompareOp::kGt},
-      {"ge", CompareOp::kGe}, {"lt", CompareOp::kLt}, {"le", CompareOp::kLe}};
+  static constexpr std::pair<std::string_view, CompareOp> kOps[] = {{"eq", CompareOp::kEq}, {"ne", CompareOp::kNe},
+                                                                    {"gt", CompareOp::kGt}, {"ge", CompareOp::kGe},
+                                                                    {"lt", CompareOp::kLt}, {"le", CompareOp::kLe}};
   if (token.kind != TokenKind::kWord) return std::nullopt;
   for (const auto& [name, op] : kOps) {
     if (iequals_ascii(name, token.text)) return op;
@@ -30,12 +30,17 @@ std::optional<CompareOp> op_of(const FilterToken& token) {
 
 CompareOp flipped(CompareOp op) {
   switch (op) {
-    case CompareOp::kGt: return CompareOp::kLt;
-    case CompareOp::kGe: return CompareOp::kLe;
-    case CompareOp::kLt: return CompareOp::kGt;
-    case CompareOp::kLe: return CompareOp::kGe;
+    case CompareOp::kGt:
+      return CompareOp::kLt;
+    case CompareOp::kGe:
+      return CompareOp::kLe;
+    case CompareOp::kLt:
+      return CompareOp::kGt;
+    case CompareOp::kLe:
+      return CompareOp::kGe;
     case CompareOp::kEq:
-    case CompareOp::kNe: break;
+    case CompareOp::kNe:
+      break;
   }
   return op;
 }
@@ -108,8 +113,8 @@ class Parser {
 
   Result<FilterToken> operand() {
     auto token = take();
-    const bool reserved = op_of(token) || (token.kind == TokenKind::kWord && (iequals_ascii(token.text, "and") ||
-                                                                             iequals_ascii(token.text, "or")));
+    const bool reserved = op_of(token) || (token.kind == TokenKind::kWord &&
+                                           (iequals_ascii(token.text, "and") || iequals_ascii(token.text, "or")));
     if (reserved || (token.kind != TokenKind::kWord && token.kind != TokenKind::kLiteral)) return syntax_error(token);
     if (token.kind == TokenKind::kWord && token_.kind == TokenKind::kOpen) {
       return fail(ErrorCode::kNotImplemented, "Functions are not supported in a filter.");
@@ -155,7 +160,8 @@ class Parser {
       node->constant = *constant;
       return node;
     }
-    const bool ends = token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kClose || is_word("and") || is_word("or");
+    const bool ends =
+        token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kClose || is_word("and") || is_word("or");
     node->kind = Kind::kProperty;
     name_property(*node, token.text);
     if (!ends || node->field != Field::kOwn) return syntax_error(token_);

@@ -41,7 +41,8 @@ std::optional<std::partial_ordering> order_of(const Value& a, const Value& b) {
   if (a.index() != b.index()) return std::nullopt;
   if (const auto* v = std::get_if<std::string>(&a)) return compare_ordinal(*v, std::get<std::string>(b));
   if (const auto* v = std::get_if<bool>(&a)) return *v <=> std::get<bool>(b);
-  if (const auto* v = std::get_if<Time>(&a)) return v->time_since_epoch().count() <=> std::get<Time>(b).time_since_epoch().count();
+  if (const auto* v = std::get_if<Time>(&a))
+    return v->time_since_epoch().count() <=> std::get<Time>(b).time_since_epoch().count();
   if (const auto* v = std::get_if<Guid>(&a)) return v->bytes <=> std::get<Guid>(b).bytes;
   if (const auto* v = std::get_if<Binary>(&a)) return v->bytes <=> std::get<Binary>(b).bytes;
   return std::nullopt;
@@ -49,12 +50,18 @@ std::optional<std::partial_ordering> order_of(const Value& a, const Value& b) {
 
 bool holds(std::partial_ordering order, CompareOp op) {
   switch (op) {
-    case CompareOp::kEq: return order == 0;
-    case CompareOp::kNe: return order != 0;
-    case CompareOp::kGt: return order > 0;
-    case CompareOp::kGe: return order >= 0;
-    case CompareOp::kLt: return order < 0;
-    case CompareOp::kLe: return order <= 0;
+    case CompareOp::kEq:
+      return order == 0;
+    case CompareOp::kNe:
+      return order != 0;
+    case CompareOp::kGt:
+      return order > 0;
+    case CompareOp::kGe:
+      return order >= 0;
+    case CompareOp::kLt:
+      return order < 0;
+    case CompareOp::kLe:
+      return order <= 0;
   }
   return false;
 }
@@ -63,10 +70,12 @@ bool evaluate_comparison(const FilterNode& node, const Entity& entity) {
   switch (node.field) {
     case Field::kPartitionKey:
       return holds(compare_ordinal(entity.partition_key, std::get<std::string>(node.literal)), node.op);
-    case Field::kRowKey: return holds(compare_ordinal(entity.row_key, std::get<std::string>(node.literal)), node.op);
+    case Field::kRowKey:
+      return holds(compare_ordinal(entity.row_key, std::get<std::string>(node.literal)), node.op);
     case Field::kTimestamp:
       return holds(entity.version <=> std::get<Time>(node.literal).time_since_epoch().count(), node.op);
-    case Field::kOwn: break;
+    case Field::kOwn:
+      break;
   }
   const auto* value = entity.find(node.property);
   return value != nullptr && compare_values(*value, node.op, node.literal);
@@ -75,11 +84,16 @@ bool evaluate_comparison(const FilterNode& node, const Entity& entity) {
 bool evaluate(const FilterNode& node, const Entity& entity) {
   const auto matches = [&](const auto& child) { return evaluate(*child, entity); };
   switch (node.kind) {
-    case FilterNode::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), matches);
-    case FilterNode::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), matches);
-    case FilterNode::Kind::kNot: return !evaluate(*node.children.front(), entity);
-    case FilterNode::Kind::kComparison: return evaluate_comparison(node, entity);
-    case FilterNode::Kind::kConstant: return node.constant;
+    case FilterNode::Kind::kAnd:
+      return std::all_of(node.children.begin(), node.children.end(), matches);
+    case FilterNode::Kind::kOr:
+      return std::any_of(node.children.begin(), node.children.end(), matches);
+    case FilterNode::Kind::kNot:
+      return !evaluate(*node.children.front(), entity);
+    case FilterNode::Kind::kComparison:
+      return evaluate_comparison(node, entity);
+    case FilterNode::Kind::kConstant:
+      return node.constant;
     case FilterNode::Kind::kProperty: {
       const auto* value = entity.find(node.property);
       const auto* flag = value ? std::get_if<bool>(value) : nullptr;

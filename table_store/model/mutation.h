@@ -15,7 +15,7 @@ enum class MutationKind : std::uint8_t {
   kMerge = 3,            // likewise
   kInsertOrReplace = 4,  // with source_version: "put if newer"
   kInsertOrMerge = 5,
-  kErase = 6,            // kResourceNotFound, kUpdateConditionNotSatisfied
+  kErase = 6,  // kResourceNotFound, kUpdateConditionNotSatisfied
 };
 
 struct Mutation {
@@ -27,7 +27,8 @@ struct Mutation {
   /// kInsertOrReplace and kErase: the change loses (outcome kSuperseded, nothing written) to an entity whose effective
   /// version (its source_version, else its version) is newer than this. An equal source_version is kUnchanged.
   std::optional<Version> source_version;
-  /// kErase, kReplace, kMerge, kInsert: report kSkipped for a failed condition instead of failing the whole transaction.
+  /// kErase, kReplace, kMerge, kInsert: report kSkipped for a failed condition instead of failing the whole
+  /// transaction.
   bool lenient = false;
 };
 

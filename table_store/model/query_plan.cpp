@@ -39,12 +39,18 @@ Boxes everything() { return Boxes(1); }
 
 CompareOp negation(CompareOp op) {
   switch (op) {
-    case CompareOp::kEq: return CompareOp::kNe;
-    case CompareOp::kNe: return CompareOp::kEq;
-    case CompareOp::kGt: return CompareOp::kLe;
-    case CompareOp::kGe: return CompareOp::kLt;
-    case CompareOp::kLt: return CompareOp::kGe;
-    case CompareOp::kLe: return CompareOp::kGt;
+    case CompareOp::kEq:
+      return CompareOp::kNe;
+    case CompareOp::kNe:
+      return CompareOp::kEq;
+    case CompareOp::kGt:
+      return CompareOp::kLe;
+    case CompareOp::kGe:
+      return CompareOp::kLt;
+    case CompareOp::kLt:
+      return CompareOp::kGe;
+    case CompareOp::kLe:
+      return CompareOp::kGt;
   }
   return op;
 }
@@ -54,12 +60,18 @@ std::vector<Interval> intervals_of(CompareOp op, const std::string& text) {
   kv::append_utf16(at, text);
   auto after = kv::prefix_end(at);
   switch (op) {
-    case CompareOp::kEq: return {{at, after}};
-    case CompareOp::kNe: return {{"", at}, {after, ""}};
-    case CompareOp::kGt: return {{after, ""}};
-    case CompareOp::kGe: return {{at, ""}};
-    case CompareOp::kLt: return {{"", at}};
-    case CompareOp::kLe: return {{"", after}};
+    case CompareOp::kEq:
+      return {{at, after}};
+    case CompareOp::kNe:
+      return {{"", at}, {after, ""}};
+    case CompareOp::kGt:
+      return {{after, ""}};
+    case CompareOp::kGe:
+      return {{at, ""}};
+    case CompareOp::kLt:
+      return {{"", at}};
+    case CompareOp::kLe:
+      return {{"", after}};
   }
   return {{}};
 }
@@ -94,12 +106,17 @@ Boxes intersect_all(Boxes a, Boxes b) {
 Boxes boxes_of(const FilterNode& node, bool negated) {
   using Kind = FilterNode::Kind;
   switch (node.kind) {
-    case Kind::kNot: return boxes_of(*node.children.front(), !negated);
-    case Kind::kComparison: return boxes_of_comparison(node, negated);
-    case Kind::kConstant: return node.constant != negated ? everything() : Boxes{};
-    case Kind::kProperty: return everything();
+    case Kind::kNot:
+      return boxes_of(*node.children.front(), !negated);
+    case Kind::kComparison:
+      return boxes_of_comparison(node, negated);
+    case Kind::kConstant:
+      return node.constant != negated ? everything() : Boxes{};
+    case Kind::kProperty:
+      return everything();
     case Kind::kAnd:
-    case Kind::kOr: break;
+    case Kind::kOr:
+      break;
   }
   const bool is_and = (node.kind == Kind::kAnd) != negated;  // De Morgan
   Boxes out = is_and ? everything() : Boxes{};

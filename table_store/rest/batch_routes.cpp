@@ -35,20 +35,34 @@ struct Failure {
 
 std::string_view reason_of(unsigned status) {
   switch (status) {
-    case 200: return "OK";
-    case 201: return "Created";
-    case 204: return "No Content";
-    case 400: return "Bad Request";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 409: return "Conflict";
-    case 412: return "Precondition Failed";
-    case 413: return "Request Entity Too Large";
-    case 415: return "Unsupported Media Type";
-    case 501: return "Not Implemented";
-    case 503: return "Service Unavailable";
-    default: return "Internal Server Error";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Request Entity Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
   }
 }
 
@@ -183,9 +197,9 @@ http::Response failed_change_set(const Call& call, const Batch& batch, const Fai
 /// Reads every operation; the first that cannot stand fails the batch.
 std::optional<Failure> read_operations(const Call& call, const Batch& batch, std::vector<Operation>& out) {
   if (batch.more_than_allowed) {
-    return Failure{kMaxBatchOperations - 1,
-                   make_error(ErrorCode::kInvalidInput, "The batch request operation exceeds the maximum 100 changes "
-                                                        "per change set.")};
+    return Failure{kMaxBatchOperations - 1, make_error(ErrorCode::kInvalidInput,
+                                                       "The batch request operation exceeds the maximum 100 changes "
+                                                       "per change set.")};
   }
   out.reserve(batch.changes.size());  // `rows` points into the elements
   std::set<std::string_view> rows;
@@ -298,7 +312,8 @@ Task<Result<http::Response>> answer_query(Call& call, const BatchPart& part) {
 Task<Result<http::Response>> serve_batch(Call& call) {
   if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);
   auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
-  if (!boundary) co_return fail(ErrorCode::kInvalidInput, "A batch needs Content-Type multipart/mixed with a boundary.");
+  if (!boundary)
+    co_return fail(ErrorCode::kInvalidInput, "A batch needs Content-Type multipart/mixed with a boundary.");
   auto read = call.http.body->read_all(kMaxBody);
   auto body = co_await std::move(read);
   if (!body) co_return fail(std::move(body.error()));

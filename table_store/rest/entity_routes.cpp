@@ -117,15 +117,20 @@ Result<EntityWrite> read_write(const WriteRequest& request) {
 Result<void> allow_write(const Call& call, const EntityWrite& write) {
   auth::Need need{auth::ResourceType::kObject, "u"};
   switch (write.mutation.kind) {
-    case MutationKind::kInsert: need.any_of = "a"; break;
+    case MutationKind::kInsert:
+      need.any_of = "a";
+      break;
     case MutationKind::kInsertOrReplace:
     case MutationKind::kInsertOrMerge:
       need.any_of = {};
       need.all_of = "au";
       break;
-    case MutationKind::kErase: need.any_of = "d"; break;
+    case MutationKind::kErase:
+      need.any_of = "d";
+      break;
     case MutationKind::kReplace:
-    case MutationKind::kMerge: break;
+    case MutationKind::kMerge:
+      break;
   }
   if (auto allowed = call.allow(need); !allowed) return allowed;
   if (!call.bounds().contains(write.partition_key, write.mutation.row_key)) {

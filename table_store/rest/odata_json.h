@@ -27,7 +27,7 @@ Result<std::string> parse_table_json(std::string_view json);
 
 /// What surrounds the entities of one answer.
 struct JsonScope {
-  std::string_view base;     // "http://host:port/account", without a trailing '/'
+  std::string_view base;  // "http://host:port/account", without a trailing '/'
   std::string_view account;
   std::string_view table;
   MetadataLevel level = MetadataLevel::kMinimal;

@@ -175,13 +175,16 @@ Result<Value> read_double(const RawMember& member) {
 /// Without an annotation the JSON type decides. Integers that do not fit Int32 are Doubles, as on the service.
 Result<Value> read_untyped(const RawMember& member) {
   switch (member.kind) {
-    case RawKind::kString: return Value{std::string(member.text)};
-    case RawKind::kBoolean: return Value{member.text == "true"};
+    case RawKind::kString:
+      return Value{std::string(member.text)};
+    case RawKind::kBoolean:
+      return Value{member.text == "true"};
     case RawKind::kNumber:
       // "-0" would lose its sign as an integer.
       if (auto small = parse_number<std::int32_t>(member.text); small && member.text != "-0") return Value{*small};
       return read_double(member);
-    case RawKind::kNull: break;
+    case RawKind::kNull:
+      break;
   }
   return bad_value(member);
 }

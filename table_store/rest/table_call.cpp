@@ -36,9 +36,12 @@ Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std
 
 std::string_view json_content_type(MetadataLevel level) {
   switch (level) {
-    case MetadataLevel::kNone: return "application/json;odata=nometadata;streaming=true;charset=utf-8";
-    case MetadataLevel::kMinimal: return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8";
-    case MetadataLevel::kFull: return "application/json;odata=fullmetadata;streaming=true;charset=utf-8";
+    case MetadataLevel::kNone:
+      return "application/json;odata=nometadata;streaming=true;charset=utf-8";
+    case MetadataLevel::kMinimal:
+      return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8";
+    case MetadataLevel::kFull:
+      return "application/json;odata=fullmetadata;streaming=true;charset=utf-8";
   }
   return "application/json";
 }

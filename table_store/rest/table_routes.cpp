@@ -81,14 +81,18 @@ using Route = Task<Result<http::Response>> (*)(Call&);
 /// Null: no such resource or verb. Point reads never come here.
 Route find_route(const Call& call) {
   switch (call.url.kind) {
-    case UrlKind::kAccount: return serve_account;
+    case UrlKind::kAccount:
+      return serve_account;
     case UrlKind::kTables:
-    case UrlKind::kTable: return serve_tables;
-    case UrlKind::kBatch: return serve_batch;
+    case UrlKind::kTable:
+      return serve_tables;
+    case UrlKind::kBatch:
+      return serve_batch;
     case UrlKind::kEntities:
       if (call.parameter("comp") == "acl") return serve_acl;
       return call.method == "GET" ? query_entities : write_entity;
-    case UrlKind::kEntity: return write_entity;
+    case UrlKind::kEntity:
+      return write_entity;
   }
   return nullptr;
 }
@@ -122,8 +126,8 @@ Task<Result<void>> TableRoutes::authenticate(Call& call) {
     return std::optional<auth::StoredPolicy>{};
   };
   const auto& request = call.http;
-  auth::SignedRequest signed_request{request.method,   request.path, request.query, &request.headers,
-                                     request.remote_address, request.header("host").value_or("")};
+  auth::SignedRequest signed_request{request.method,   request.path,           request.query,
+                                     &request.headers, request.remote_address, request.header("host").value_or("")};
   auto identity = auth::authenticate(auth::Service::kTable, signed_request, call.resource, accounts_, clock_.now(),
                                      policy_, lookup);
   if (!identity) co_return fail(std::move(identity.error()));

@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::string_view kSyntaxError = "Bad Request - Error in query syntax.";
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 std::string_view trim_spaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -117,7 +115,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
 
 SplitUri split_uri(std::string_view uri) {
   SplitUri out;
-  if (auto scheme = uri.find("://"); scheme != std::string_view::npos && scheme < uri.find_first_of("/?(")+ 1) {
+  if (auto scheme = uri.find("://"); scheme != std::string_view::npos && scheme < uri.find_first_of("/?(") + 1) {
     uri.remove_prefix(scheme + 3);
     auto slash = uri.find_first_of("/?");
     uri = slash == std::string_view::npos ? std::string_view{} : uri.substr(slash);

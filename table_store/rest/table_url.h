@@ -10,12 +10,12 @@
 namespace tidemark::table_store {
 
 enum class UrlKind {
-  kAccount,    // "" (service properties, statistics)
-  kTables,     // Tables
-  kTable,      // Tables('t')
-  kEntities,   // t or t()
-  kEntity,     // t(PartitionKey='p',RowKey='r')
-  kBatch,      // $batch
+  kAccount,   // "" (service properties, statistics)
+  kTables,    // Tables
+  kTable,     // Tables('t')
+  kEntities,  // t or t()
+  kEntity,    // t(PartitionKey='p',RowKey='r')
+  kBatch,     // $batch
 };
 
 struct TableUrl {

@@ -7,9 +7,7 @@
 namespace tidemark::table_store {
 namespace {
 
-auth::Need container_need(std::string_view letters) {
-  return {auth::ResourceType::kContainer, letters, {}, false};
-}
+auth::Need container_need(std::string_view letters) { return {auth::ResourceType::kContainer, letters, {}, false}; }
 
 Task<Result<http::Response>> list_tables(Call& call) {
   auto filter = Filter::parse(call.parameter("$filter").value_or(""));

@@ -29,7 +29,8 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   using enum MutationKind;
   const auto kind = mutation.kind;
   if (kind < kInsert || kind > kErase) return fail(ErrorCode::kInvalidInput);
-  if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase) return fail(ErrorCode::kInvalidInput);
+  if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase)
+    return fail(ErrorCode::kInvalidInput);
   if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
   if (auto ok = check_key(mutation.row_key); !ok) return ok;
   if (kind == kErase) return {};
@@ -39,8 +40,9 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
 Result<void> check_job(const MutationJob& job) {
   if (job.mutations.empty()) return fail(ErrorCode::kInvalidInput, "A change set needs at least one change.");
   if (job.mutations.size() > kMaxMutations) {
-    return fail_at(kMaxMutations - 1, make_error(ErrorCode::kInvalidInput,
-                                                 "The batch request operation exceeds the maximum 100 changes per change set."));
+    return fail_at(kMaxMutations - 1,
+                   make_error(ErrorCode::kInvalidInput,
+                              "The batch request operation exceeds the maximum 100 changes per change set."));
   }
   if (auto ok = check_key(job.partition_key); !ok) return fail_at(0, std::move(ok.error()));
   std::set<std::string_view> rows;

@@ -47,7 +47,8 @@ std::vector<kv::KeyRange> ranges_of(const Query& query, std::uint64_t generation
   auto last = end;
   if (query.from) first += encode_entity_key(query.from->partition_key, query.from->row_key);
   const auto& bounds = query.bounds;
-  if (bounds.start_pk && is_valid_utf8(*bounds.start_pk)) first = std::max(first, entity_key(generation, *bounds.start_pk, ""));
+  if (bounds.start_pk && is_valid_utf8(*bounds.start_pk))
+    first = std::max(first, entity_key(generation, *bounds.start_pk, ""));
   if (bounds.end_pk && is_valid_utf8(*bounds.end_pk)) {
     const auto exact = encode_entity_key(*bounds.end_pk, "");
     // Past the whole end partition; KeyBounds::contains does the rest. The encoded empty row key is the first there.

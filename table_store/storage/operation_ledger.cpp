@@ -65,7 +65,8 @@ Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std:
       return {};
     }
   }
-  if (ledger.counters.size() == kMaxCounters) return fail(ErrorCode::kInvalidInput, "An operation has too many counters.");
+  if (ledger.counters.size() == kMaxCounters)
+    return fail(ErrorCode::kInvalidInput, "An operation has too many counters.");
   ledger.counters.emplace_back(name, amount);
   return {};
 }

@@ -35,30 +35,41 @@ struct ValueWriter {
 
 bool read_value(ByteReader& in, Value& into) {
   switch (in.u8()) {
-    case 1: into.emplace<std::string>(in.string()); break;
+    case 1:
+      into.emplace<std::string>(in.string());
+      break;
     case 2: {
       const auto raw = in.varint();
       if (raw > 0xFFFFFFFFU) return false;
       into.emplace<std::int32_t>(unzigzag(static_cast<std::uint32_t>(raw)));
       break;
     }
-    case 3: into.emplace<std::int64_t>(in.i64()); break;
-    case 4: into.emplace<double>(in.f64()); break;
+    case 3:
+      into.emplace<std::int64_t>(in.i64());
+      break;
+    case 4:
+      into.emplace<double>(in.f64());
+      break;
     case 5: {
       const auto raw = in.u8();
       if (raw > 1) return false;
       into.emplace<bool>(raw == 1);
       break;
     }
-    case 6: into.emplace<Time>(Ticks(in.i64())); break;
+    case 6:
+      into.emplace<Time>(Ticks(in.i64()));
+      break;
     case 7: {
       const auto raw = in.raw(16);
       if (!in.ok()) return false;
       std::memcpy(into.emplace<Guid>().bytes.data(), raw.data(), 16);
       break;
     }
-    case 8: into.emplace<Binary>(Binary{std::string(in.string())}); break;
-    default: return false;
+    case 8:
+      into.emplace<Binary>(Binary{std::string(in.string())});
+      break;
+    default:
+      return false;
   }
   return in.ok();
 }

@@ -35,7 +35,8 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
   if (auto ok = check_table_name(table); !ok) co_return fail(std::move(ok.error()));
   // Bodies own what they use: at shutdown the engine may run one after the coroutine's frame is gone.
-  kv::TransactionBody body = [account = std::move(account), table = std::move(table)](kv::Transaction& txn) -> Result<void> {
+  kv::TransactionBody body = [account = std::move(account),
+                              table = std::move(table)](kv::Transaction& txn) -> Result<void> {
     const auto key = table_key(account, table);
     auto existing = txn.get(key);
     if (!existing) return fail(std::move(existing.error()));
@@ -55,7 +56,8 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  kv::TransactionBody body = [account = std::move(account), table = std::move(table)](kv::Transaction& txn) -> Result<void> {
+  kv::TransactionBody body = [account = std::move(account),
+                              table = std::move(table)](kv::Transaction& txn) -> Result<void> {
     auto generation = find_generation(txn, account, table);
     if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
     if (!generation) return fail(std::move(generation.error()));
@@ -73,8 +75,8 @@ Task<Result<void>> TableService::delete_table(std::string account, std::string t
   co_return done;
 }
 
-Task<Result<TableService::TablePage>> TableService::list_tables(std::string account, Filter filter,
-                                                                std::uint32_t limit, std::string from) {
+Task<Result<TableService::TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
+                                                                std::string from) {
   if (limit == 0 || limit > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
   const auto snapshot = impl_->engine.snapshot();
   const auto range = tables_range(account, from);
@@ -134,7 +136,8 @@ Task<Result<std::string>> TableService::get_service_properties(std::string accou
 }
 
 Task<Result<void>> TableService::set_service_properties(std::string account, std::string xml) {
-  kv::TransactionBody body = [account = std::move(account), xml = std::move(xml)](kv::Transaction& txn) -> Result<void> {
+  kv::TransactionBody body = [account = std::move(account),
+                              xml = std::move(xml)](kv::Transaction& txn) -> Result<void> {
     txn.put(service_properties_key(account), xml);
     return {};
   };

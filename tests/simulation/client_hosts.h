@@ -35,9 +35,9 @@ class WorkerHost final : public Program {
 
 /// What the people know: for the run to wait for, and to check.
 struct PeopleNotes {
-  bool ready = false;      // the source is filled
-  bool stop = false;       // no more changes, please
-  std::size_t busy = 0;    // coroutines that still have something to do
+  bool ready = false;                  // the source is filled
+  bool stop = false;                   // no more changes, please
+  std::size_t busy = 0;                // coroutines that still have something to do
   std::vector<std::string> submitted;  // acknowledged
   std::set<std::string> cancelled;     // acknowledged
   std::size_t changes = 0;

@@ -4,8 +4,8 @@
 //   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
-#include <chrono>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace {
 
-using tidemark::simulation::RunOutcome;
 using tidemark::simulation::run_seed;
+using tidemark::simulation::RunOutcome;
 using tidemark::simulation::Without;
 
 struct Options {
@@ -99,15 +99,15 @@ bool violates(const RunOutcome& outcome, std::string_view invariant) {
 
 void print_failure(const char* program, std::uint64_t seed, const RunOutcome& outcome, const Options& options) {
   for (const auto& text : outcome.violations) std::printf("seed %llu: %s\n", shown(seed), text.c_str());
-  std::printf("repeat with: %s --seed %llu%s\n", program, shown(seed),
-              options.without_text.c_str());
+  std::printf("repeat with: %s --seed %llu%s\n", program, shown(seed), options.without_text.c_str());
 }
 
 void print_figures(const RunOutcome& figures) {
-  std::printf("jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
-              "%llu entities moved, %llu changes by users, %llu crashes\n",
-              shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
-              shown(figures.moves), shown(figures.changes), shown(figures.crashes));
+  std::printf(
+      "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
+      "%llu entities moved, %llu changes by users, %llu crashes\n",
+      shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
+      shown(figures.moves), shown(figures.changes), shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {

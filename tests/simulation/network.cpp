@@ -22,7 +22,10 @@ void Network::send(std::shared_ptr<const Letter> letter) {
   auto& dice = scheduler_.dice();
   const bool lost = !letter->plain && dice.chance(faults_.lose_request);
   const int copies = !letter->plain && dice.chance(faults_.duplicate) ? 2 : 1;
-  scheduler_.trace().note(scheduler_.now(), lost ? "lose" : copies > 1 ? "send twice" : "send",
+  scheduler_.trace().note(scheduler_.now(),
+                          lost         ? "lose"
+                          : copies > 1 ? "send twice"
+                                       : "send",
                           letter->request.payload, [&] { return describe(*letter); });
   if (lost) return;
   for (int i = 0; i < copies; ++i) {
@@ -102,8 +105,8 @@ Task<Result<std::string>> SimTransport::call(std::string method, std::string pay
     });
     network_.send(letter);
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(
-      initiate, asio::use_awaitable);
+  auto operation =
+      asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(initiate, asio::use_awaitable);
   auto result = co_await std::move(operation);
   co_return result;
 }

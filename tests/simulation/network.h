@@ -1,5 +1,5 @@
-// Calls between the hosts of the simulation. A faulty link delays, loses requests and replies (a lost reply is one whose
-// call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
+// Calls between the hosts of the simulation. A faulty link delays, loses requests and replies (a lost reply is one
+// whose call took effect), and delivers requests twice; a plain link only takes time. A store that dies breaks its
 // connections: callers hear of it at once or at their deadline.
 #pragma once
 #include <functional>
@@ -14,8 +14,8 @@ struct LinkFaults {
   std::uint64_t lose_request = 0;
   std::uint64_t lose_reply = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t slow = 0;        // up to a second
-  std::uint64_t very_slow = 0;   // beyond leases and deadlines
+  std::uint64_t slow = 0;       // up to a second
+  std::uint64_t very_slow = 0;  // beyond leases and deadlines
   Duration usual = std::chrono::milliseconds(5);
 };
 

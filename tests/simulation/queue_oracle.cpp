@@ -59,8 +59,8 @@ void QueueOracle::put_row(const RowChange& change, std::set<std::string>& touche
 }
 
 void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
-  const bool changes_messages = std::any_of(changes.begin(), changes.end(),
-                                            [](const RowChange& change) { return is_message_row(change.key); });
+  const bool changes_messages =
+      std::any_of(changes.begin(), changes.end(), [](const RowChange& change) { return is_message_row(change.key); });
   if (changes_messages) check_lease(cause);
   std::set<std::string> touched;
   for (const auto& change : changes) {
@@ -91,8 +91,8 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
   std::map<std::uint64_t, std::uint64_t> found;
   for (const auto& [key, id] : by_row_) ++found[generation_in(key)];
   for (const auto& [generation, count] : counts_) {
-    if (found[generation] != count) violated("Q6: a queue counts " + std::to_string(count) + " messages, not " +
-                                             std::to_string(found[generation]));
+    if (found[generation] != count)
+      violated("Q6: a queue counts " + std::to_string(count) + " messages, not " + std::to_string(found[generation]));
   }
 }
 

@@ -114,9 +114,8 @@ void Life::end_call(std::uint64_t id, Result<std::string> result) {
   auto call = std::move(found->second);
   calls_.erase(found);
   if (call->deadline) call->deadline->cancel();
-  asio::post(call->executor, [resume = std::move(call->resume), outcome = std::move(result)]() mutable {
-    resume(std::move(outcome));
-  });
+  asio::post(call->executor,
+             [resume = std::move(call->resume), outcome = std::move(result)]() mutable { resume(std::move(outcome)); });
 }
 
 void Life::end_calls_to(int callee, const Error& error) {

@@ -1,7 +1,7 @@
-// The simulation's time and order. Events wait in one queue by virtual time, ties broken at random; between events every
-// process runs its ready handlers, one at a time, in an order drawn from the seed. So one seed is one run. A process
-// lives in a Life, which owns its io_context, clock and calls, and can end at any handler. One thread; nothing here
-// reads a wall clock or an address.
+// The simulation's time and order. Events wait in one queue by virtual time, ties broken at random; between events
+// every process runs its ready handlers, one at a time, in an order drawn from the seed. So one seed is one run. A
+// process lives in a Life, which owns its io_context, clock and calls, and can end at any handler. One thread; nothing
+// here reads a wall clock or an address.
 #pragma once
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

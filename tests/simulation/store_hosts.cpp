@@ -48,10 +48,10 @@ void WatchedEngine::submit(kv::TransactionBody body, kv::Completion done) {
   }
   waiting_.push_back({std::move(body), std::move(done), std::exchange(cause, {})});
   if (waiting_.size() > 1) return;
-  scheduler_.after(scheduler_.dice().between(0ms, 2ms), [this, scheduler = &scheduler_, host = life_.host(),
-                                                         number = life_.number()] {
-    if (scheduler->find_life(host, number) != nullptr) commit_next();
-  });
+  scheduler_.after(scheduler_.dice().between(0ms, 2ms),
+                   [this, scheduler = &scheduler_, host = life_.host(), number = life_.number()] {
+                     if (scheduler->find_life(host, number) != nullptr) commit_next();
+                   });
 }
 
 void WatchedEngine::commit_next() {

@@ -29,7 +29,9 @@ using CommitWatcher = std::function<void(const std::vector<RowChange>& changes, 
 class WatchedEngine final : public kv::Engine {
  public:
   WatchedEngine(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, CommitWatcher watcher)
-      : inner_(kv::make_memory_engine(std::move(disk))), scheduler_(scheduler), life_(life),
+      : inner_(kv::make_memory_engine(std::move(disk))),
+        scheduler_(scheduler),
+        life_(life),
         watcher_(std::move(watcher)) {}
   [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return inner_->snapshot(); }
   void submit(kv::TransactionBody body, kv::Completion done) override;

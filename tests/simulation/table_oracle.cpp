@@ -12,9 +12,7 @@ using table_store::OperationLedger;
 
 namespace {
 
-std::string shown(const TableOracle::Key& key) {
-  return key.first.substr(0, 6) + "/" + key.second.substr(0, 6);
-}
+std::string shown(const TableOracle::Key& key) { return key.first.substr(0, 6) + "/" + key.second.substr(0, 6); }
 
 std::string content_of(const Entity& entity) { return table_store::encode_entity(0, std::nullopt, entity.properties); }
 
@@ -77,7 +75,8 @@ void TableOracle::entity_changed(const RowChange& change, Context& context) {
   if (context.fence && !context.by_user) {
     const auto& ledger = operations_[context.fence->operation_id].ledger;
     if (ledger.closed) violated("A4: " + shown(key) + " written for a closed operation");
-    if (context.fence->epoch < ledger.epoch) violated("A4: " + shown(key) + " written by a delivery that was overtaken");
+    if (context.fence->epoch < ledger.epoch)
+      violated("A4: " + shown(key) + " written by a delivery that was overtaken");
   }
   if (table == kSourceTable) source_changed(key, now, context);
   if (table == kDestinationTable) destination_changed(key, now, context);
@@ -136,7 +135,8 @@ void TableOracle::record_changed(const Key& key, const std::optional<Entity>& no
       violated("job " + record->id + " ended " + std::string(jobs::state_name(before->second.state)) + " and is now " +
                std::string(jobs::state_name(record->state)));
     }
-    if (record->epoch < before->second.epoch) violated("the record of job " + record->id + " went back to an old epoch");
+    if (record->epoch < before->second.epoch)
+      violated("the record of job " + record->id + " went back to an old epoch");
     if (record->message_id != before->second.message_id) violated("job " + record->id + " changed its message");
   }
   jobs_[record->id] = std::move(*record);

@@ -19,8 +19,7 @@ constexpr Duration kTimeToStayQuiet = 40s;
 
 class World {
  public:
-  World(std::uint64_t seed, bool print)
-      : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())) {
+  World(std::uint64_t seed, bool print) : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())) {
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     scheduler_.on_crash = [this](int host) { crashed(host); };
     stores_.table = scheduler_.add_host("table");
@@ -230,7 +229,8 @@ RunOutcome World::run() {
   plan_freeze();
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
   const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
-  const bool came_to_rest = scheduler_.run_until(limit, [this] { return violated() || (calm_ && network_.in_flight() == 0 && settled()); });
+  const bool came_to_rest =
+      scheduler_.run_until(limit, [this] { return violated() || (calm_ && network_.in_flight() == 0 && settled()); });
   if (!came_to_rest) complain("not quiet " + std::to_string(kTimeToSettle / 1min) + " minutes after the last fault");
   if (!violated()) scheduler_.run_until(scheduler_.now() + kTimeToStayQuiet, [this] { return violated(); });
   if (!violated() && !settled()) complain("quiet, and then not any more");

@@ -2,6 +2,8 @@
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import unittest
 
 TOP = pathlib.Path(os.environ.get("TIDEMARK_SOURCE", pathlib.Path(__file__).parents[2]))
@@ -53,6 +55,13 @@ class Tidy(unittest.TestCase):
                 if not allowed(path, included) and (path, included) not in EXCEPTIONS:
                     wrong.append(f"{path} includes {included}")
         self.assertEqual(wrong, [])
+
+    @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is missing: scripts/setup installs it")
+    def test_sources_are_formatted(self):
+        sources = [str(path) for folder in [*SOURCES, "tests", "bench"] for path in (TOP / folder).rglob("*")
+                   if path.suffix in (".h", ".cpp") and "node_modules" not in path.parts]
+        found = subprocess.run(["clang-format-19", "--dry-run", "-Werror", *sources], capture_output=True, text=True)
+        self.assertEqual(found.returncode, 0, "run: clang-format-19 -i on\n" + found.stderr[:2000])
 
     def test_libraries_stay_behind_their_folder(self):
         homes = {r"rocksdb/": "common/kv/", r"zmq": "common/rpc/", r"boost/beast": ("common/http/", "common/base/asio_impl.cpp", "api/cli/")}

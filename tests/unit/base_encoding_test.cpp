@@ -26,7 +26,8 @@ TEST(Encoding, RoundTripsAnyBytes) {
 
 TEST(Encoding, Base64IsStrict) {
   EXPECT_EQ(base64_encode("f"), "Zg==");
-  for (const auto* text : {"Z", "Zg", "Zg=", "Zg==\n", "Z===", "Zm9v!A==", " Zg=="}) EXPECT_FALSE(base64_decode(text)) << text;
+  for (const auto* text : {"Z", "Zg", "Zg=", "Zg==\n", "Z===", "Zm9v!A==", " Zg=="})
+    EXPECT_FALSE(base64_decode(text)) << text;
 }
 
 TEST(Encoding, PercentDecoding) {

@@ -208,10 +208,18 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
     const auto id = "id" + std::to_string(random_->below(4));
     const auto size = random_->below(4) == 0 ? 1'500'000 : 10;
     switch (random_->below(5)) {
-      case 0: put(name, content(size)); break;
-      case 1: stage(name, id, content(size)); break;
-      case 2: (void)run(service_.put_block_list(ref(name), {{BlockSource::kLatest, id}}, {}, {})); break;
-      case 3: (void)run(service_.delete_blob(ref(name), {})); break;
+      case 0:
+        put(name, content(size));
+        break;
+      case 1:
+        stage(name, id, content(size));
+        break;
+      case 2:
+        (void)run(service_.put_block_list(ref(name), {{BlockSource::kLatest, id}}, {}, {}));
+        break;
+      case 3:
+        (void)run(service_.delete_blob(ref(name), {}));
+        break;
       default: {
         const auto payload = upload(content(size));
         if (payload.id == 0) break;

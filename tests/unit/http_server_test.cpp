@@ -99,8 +99,8 @@ TEST_F(HttpServer, AnswersSeveralRequestsOnOneConnectionInOrder) {
 }
 
 TEST_F(HttpServer, ReadsChunkedBodies) {
-  const auto all = exchange(
-      "PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
+  const auto all =
+      exchange("PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
   EXPECT_NE(all.find("PUT /c abcdefg"), std::string::npos) << all;
 }
 
@@ -138,8 +138,9 @@ TEST_F(HttpServer, AnUnreadBodyDoesNotBecomeTheNextRequest) {
 
 TEST_F(HttpServer, ExpectContinueIsAnsweredBeforeTheBody) {
   auto socket = connect();
-  asio::write(socket, asio::buffer(std::string(
-                          "PUT /e HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")));
+  asio::write(
+      socket,
+      asio::buffer(std::string("PUT /e HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")));
   std::string interim;
   asio::read_until(socket, asio::dynamic_buffer(interim), "\r\n\r\n");
   EXPECT_TRUE(interim.starts_with("HTTP/1.1 100"));

@@ -46,7 +46,8 @@ TEST(PoisonRecord, OfAMessagePutThereByHand) {
 
 TEST(PoisonRecord, IsBounded) {
   PoisonRecord record;
-  for (std::uint32_t i = 0; i < 500; ++i) record.attempts.push_back({i, "w", {}, 1, "transient", "C", std::string(5000, 'x')});
+  for (std::uint32_t i = 0; i < 500; ++i)
+    record.attempts.push_back({i, "w", {}, 1, "transient", "C", std::string(5000, 'x')});
   queue_service::Message message;
   message.annotation = poison_annotation(record);
   EXPECT_LT(message.annotation.size(), 110'000U);

@@ -9,8 +9,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(JobSpec, ReadsAnArchiveOfOneEntityWithDefaults) {
-  auto spec = parse_job_spec(
-      R"({"kind":"archive","source":"Packages","destination":"Old","partitionKey":"p","rowKey":""})");
+  auto spec =
+      parse_job_spec(R"({"kind":"archive","source":"Packages","destination":"Old","partitionKey":"p","rowKey":""})");
   ASSERT_TRUE(spec.has_value()) << spec.error().message;
   const auto& work = std::get<ArchiveSpec>(spec->work);
   EXPECT_EQ(work.entity, (EntityKey{"p", ""}));

@@ -44,7 +44,8 @@ class EngineTest : public ::testing::TestWithParam<Kind> {
   std::unique_ptr<Engine> engine_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, EngineTest, ::testing::Values(Kind{"memory", open_memory}, Kind{"rocksdb", open_rocks}),
+INSTANTIATE_TEST_SUITE_P(Engines, EngineTest,
+                         ::testing::Values(Kind{"memory", open_memory}, Kind{"rocksdb", open_rocks}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EngineTest, CommitsAllWritesOfABodyTogether) {
@@ -248,7 +249,10 @@ class RandomWork {
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
   std::string key() {
     std::string key;
-    for (auto n = below(4); n > 0; --n) key.push_back("\x00\x01" "ab\xFF"[below(5)]);
+    for (auto n = below(4); n > 0; --n)
+      key.push_back(
+          "\x00\x01"
+          "ab\xFF"[below(5)]);
     return key;
   }
   KeyRange range() { return {key(), key()}; }

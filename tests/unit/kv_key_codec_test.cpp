@@ -99,7 +99,7 @@ std::u16string utf16_of(const std::vector<char32_t>& points) {
 }
 
 TEST(KeyCodec, Utf16OrderIsCodeUnitOrderAndComesBack) {
-  const std::vector<char32_t> alphabet = {0,      1,      'a',    0x7F,    0x80,    0x7FF,   0x800,
+  const std::vector<char32_t> alphabet = {0,      1,      'a',    0x7F,   0x80,    0x7FF,   0x800,
                                           0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF};
   std::mt19937 random(8);
   auto word = [&] {

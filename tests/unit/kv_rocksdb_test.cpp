@@ -13,12 +13,12 @@ namespace tidemark::kv {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Test;
 using testing::entries;
 using testing::put;
 using testing::run;
 using testing::small_options;
 using testing::start;
+using ::testing::Test;
 using testing::value_of;
 
 class RocksDbTest : public Test {

@@ -26,7 +26,8 @@ class Config : public ::testing::Test {
     settings_.add("accounts", accounts_, "Names and keys.", true);
   }
   ~Config() override {
-    for (const char* name : {"TIDEMARK_PORT", "TIDEMARK_DATA", "TIDEMARK_CONFIG", "TIDEMARK_FAST_MODE"}) ::unsetenv(name);
+    for (const char* name : {"TIDEMARK_PORT", "TIDEMARK_DATA", "TIDEMARK_CONFIG", "TIDEMARK_FAST_MODE"})
+      ::unsetenv(name);
     std::filesystem::remove_all(directory_);
   }
   std::string file(const std::string& text) {
@@ -146,7 +147,8 @@ TEST_F(Config, SecretsAreNeverShown) {
   EXPECT_THAT(parse_error({"--acounts", "s3cret"}), AllOf(HasSubstr("--acounts"), Not(HasSubstr("s3cret"))));
   ASSERT_TRUE(parse({"--accounts", "s3cret"}));
   EXPECT_EQ(accounts_, "s3cret");
-  EXPECT_THAT(settings_.describe(), AllOf(HasSubstr("accounts=***"), HasSubstr("port=10002"), Not(HasSubstr("s3cret"))));
+  EXPECT_THAT(settings_.describe(),
+              AllOf(HasSubstr("accounts=***"), HasSubstr("port=10002"), Not(HasSubstr("s3cret"))));
 }
 
 TEST_F(Config, HelpAndVersionPrintAndEnd) {

@@ -126,7 +126,8 @@ TEST(Logging, TextKeepsOneMessageOnOneLine) {
   spdlog::info("key=value forged={}", "a\nb\x1b[0m");
   spdlog::debug("not shown");
   auto text = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text, AllOf(HasSubstr(" info table_store key=value forged=a\\nb\\x1b[0m\n"), Not(HasSubstr("not shown"))));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr(" info table_store key=value forged=a\\nb\\x1b[0m\n"), Not(HasSubstr("not shown"))));
   EXPECT_THAT(text, ::testing::ContainsRegex("^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9:.]*Z "));
 }
 

@@ -124,7 +124,8 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
   EXPECT_EQ(again.dequeue_count, 1U);
   EXPECT_EQ(again.epoch, 2U);
   EXPECT_TRUE(run(client_.complete(lease(message))).failed_with(ErrorCode::kLeaseLost));
-  EXPECT_TRUE(run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "")).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(
+      run(client_.redrive("jobs-poison", id, "jobs", std::nullopt, "")).failed_with(ErrorCode::kMessageNotFound));
 }
 
 TEST_F(QueueLease, RedrivenMessageIgnoresTheLeaseItHadBefore) {
@@ -204,7 +205,8 @@ TEST_F(QueueLease, WaitEndsWithDeletionAndShutdown) {
 
 TEST_F(QueueLease, ListPagesThroughEverything) {
   std::set<std::string> expected;
-  for (int i = 0; i < 25; ++i) expected.insert(put("m" + std::to_string(i), i % 3 == 0 ? seconds(100 + i) : seconds(0)));
+  for (int i = 0; i < 25; ++i)
+    expected.insert(put("m" + std::to_string(i), i % 3 == 0 ? seconds(100 + i) : seconds(0)));
   take();
   std::set<std::string> seen;
   std::string continuation;

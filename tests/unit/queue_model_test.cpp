@@ -35,9 +35,8 @@ struct Model {
     for (auto& m : messages) {
       if (m.immediate || m.visible_at <= now) out.push_back(&m);
     }
-    std::sort(out.begin(), out.end(), [](auto* a, auto* b) {
-      return std::tie(a->visible_at, a->order) < std::tie(b->visible_at, b->order);
-    });
+    std::sort(out.begin(), out.end(),
+              [](auto* a, auto* b) { return std::tie(a->visible_at, a->order) < std::tie(b->visible_at, b->order); });
     if (out.size() > limit) out.resize(limit);
     return out;
   }
@@ -136,10 +135,14 @@ TEST_P(QueueModel, BehavesLikeThePlainModel) {
   for (int step = 0; step < 10000 && !HasFatalFailure(); ++step) {
     model_.expire(clock_.now());
     switch (pick(model_.messages.size() > 60 ? 13 : 11)) {
-      case 0: case 1: case 2: case 3:
+      case 0:
+      case 1:
+      case 2:
+      case 3:
         put();
         break;
-      case 4: case 5:
+      case 4:
+      case 5:
         get();
         break;
       case 6:
@@ -148,7 +151,9 @@ TEST_P(QueueModel, BehavesLikeThePlainModel) {
       case 7:
         update();
         break;
-      case 8: case 11: case 12:
+      case 8:
+      case 11:
+      case 12:
         erase();
         break;
       case 9:

@@ -25,10 +25,10 @@ TEST(QueueXml, KeepsTextExactly) {
 
 TEST(QueueXml, RefusesWhatXmlForbids) {
   const std::string deep(100'000, '<');
-  for (const auto& body : {message("\x01"), message("&#0;"), message("&#1;"), message("&#xD800;"), message("&nope;"),
-                           message("a & b"), message("\xFF"), message("\xEF\xBF\xBE"), message("<b/>"), std::string(""),
-                           std::string("<QueueMessage>"), std::string("text"), deep,
-                           std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
+  for (const auto& body :
+       {message("\x01"), message("&#0;"), message("&#1;"), message("&#xD800;"), message("&nope;"), message("a & b"),
+        message("\xFF"), message("\xEF\xBF\xBE"), message("<b/>"), std::string(""), std::string("<QueueMessage>"),
+        std::string("text"), deep, std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
     EXPECT_TRUE(read_message_text(body).failed_with(ErrorCode::kInvalidXmlDocument)) << body.substr(0, 80);
   }
   EXPECT_TRUE(read_message_text("<QueueMessage/>").failed_with(ErrorCode::kMissingRequiredXmlNode));
@@ -50,9 +50,10 @@ TEST(QueueXml, RoundTripsPolicies) {
 
 TEST(QueueServiceProperties, MergesSections) {
   auto merged = merge_service_properties(
-      "", "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>"
-          "<Write>false</Write><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy></Logging>"
-          "</StorageServiceProperties>");
+      "",
+      "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>"
+      "<Write>false</Write><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy></Logging>"
+      "</StorageServiceProperties>");
   ASSERT_TRUE(merged);
   EXPECT_NE(merged->find("<Read>true</Read>"), std::string::npos);
   EXPECT_NE(merged->find("<MinuteMetrics>"), std::string::npos);

@@ -155,8 +155,13 @@ TEST_F(Rpc, HostileFramesAreIgnoredAndCounted) {
   ::zmq_setsockopt(raw, ZMQ_LINGER, &linger, sizeof(linger));
   ASSERT_EQ(::zmq_connect(raw, options_.endpoint.c_str()), 0);
   auto id = encode_id(1);
-  const std::vector<std::vector<std::string>> hostile{
-      {""}, {id}, {id, "echo"}, {"short", "echo", ""}, {id, "", ""}, {id, std::string(65, 'm'), ""}, {id, "echo", "", ""}};
+  const std::vector<std::vector<std::string>> hostile{{""},
+                                                      {id},
+                                                      {id, "echo"},
+                                                      {"short", "echo", ""},
+                                                      {id, "", ""},
+                                                      {id, std::string(65, 'm'), ""},
+                                                      {id, "echo", "", ""}};
   for (const auto& frames : hostile) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       ::zmq_send(raw, frames[i].data(), frames[i].size(), i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
@@ -183,7 +188,8 @@ TEST_F(Rpc, SocketIsPrivateRefusesASecondServerAndGoesAtStop) {
 }
 
 TEST_F(Rpc, WrongEndpointsAreConfigurationErrors) {
-  for (const auto& endpoint : {std::string("tcp://127.0.0.1:1"), "ipc:///" + std::string(107, 'x'), std::string("ipc://@x")}) {
+  for (const auto& endpoint :
+       {std::string("tcp://127.0.0.1:1"), "ipc:///" + std::string(107, 'x'), std::string("ipc://@x")}) {
     options_.endpoint = endpoint;
     client_.reset();
     EXPECT_TRUE(serve(options_, io_.get_executor(), answer).failed_with(ErrorCode::kConfigInvalid));

@@ -40,10 +40,14 @@ TEST_F(TableClientTest, EveryTypeTravels) {
   ASSERT_TRUE(run_task(client.create_table("people")).has_value());
   Guid guid;
   guid.bytes[3] = 9;
-  std::vector<Property> all{{"s", Value(std::string("h\xC3\xA9llo"))}, {"i", Value(std::int32_t{-5})},
-                            {"l", Value(std::int64_t{1} << 60)},       {"d", Value(1.5)},
-                            {"b", Value(true)},                        {"t", Value(Time(Ticks(77)))},
-                            {"g", Value(guid)},                        {"x", Value(Binary{std::string("\0\1", 2)})}};
+  std::vector<Property> all{{"s", Value(std::string("h\xC3\xA9llo"))},
+                            {"i", Value(std::int32_t{-5})},
+                            {"l", Value(std::int64_t{1} << 60)},
+                            {"d", Value(1.5)},
+                            {"b", Value(true)},
+                            {"t", Value(Time(Ticks(77)))},
+                            {"g", Value(guid)},
+                            {"x", Value(Binary{std::string("\0\1", 2)})}};
   std::vector<Mutation> changes{change(kInsert, "r", all)};
   auto outcome = run_task(client.mutate("people", "p", changes, Fence{"op", 1, "moved"}));
   ASSERT_TRUE(outcome.has_value());

@@ -15,10 +15,17 @@ Entity row() {
   out.version = 10'000'000;  // 1970-01-01T00:00:01Z
   Guid guid;
   guid.bytes[0] = 0x0d;
-  out.properties = {{"n", Value(std::int32_t{5})}, {"l", Value(std::int64_t{7})}, {"d", Value(5.5)},
-                    {"s", Value(std::string("it's"))}, {"t", Value(true)}, {"f", Value(false)},
-                    {"x", Value(Binary{"\x01\x02"})}, {"g", Value(guid)}, {"nan", Value(std::numeric_limits<double>::quiet_NaN())},
-                    {"when", Value(Time(Ticks(0)))}, {"prefix", Value(std::int32_t{1})}};
+  out.properties = {{"n", Value(std::int32_t{5})},
+                    {"l", Value(std::int64_t{7})},
+                    {"d", Value(5.5)},
+                    {"s", Value(std::string("it's"))},
+                    {"t", Value(true)},
+                    {"f", Value(false)},
+                    {"x", Value(Binary{"\x01\x02"})},
+                    {"g", Value(guid)},
+                    {"nan", Value(std::numeric_limits<double>::quiet_NaN())},
+                    {"when", Value(Time(Ticks(0)))},
+                    {"prefix", Value(std::int32_t{1})}};
   return out;
 }
 
@@ -29,18 +36,57 @@ struct Case {
 
 TEST(Filter, Table) {
   const Case cases[] = {
-      {"", true}, {"   ", true}, {"true", true}, {"FALSE", false}, {"n eq 5", true}, {"5 eq n", true}, {"n EQ 5", true},
-      {"n ne 5", false}, {"N eq 5", false}, {"n eq '5'", false}, {"n ne '5'", false}, {"n ge 5.0", true}, {"n eq 5L", true},
-      {"6 gt n", true}, {"6 lt n", false}, {"l eq 7", true}, {"l gt 6.5", true}, {"d gt 5", true}, {"d le 5L", false},
-      {"s eq 'it''s'", true}, {"s gt 'it'", true}, {"t", true}, {"f", false}, {"not f", true}, {"n", false},
-      {"missing", false}, {"missing ne 1", false}, {"not (missing eq 1)", true}, {"not missing eq 1", true},
-      {"not n eq 5", false}, {"not not n eq 5", true}, {"t eq true", true}, {"f lt true", true}, {"x eq X'0102'", true},
-      {"x eq binary'0102'", true}, {"g eq guid'0d000000-0000-0000-0000-000000000000'", true}, {"nan eq NaN", false},
-      {"nan ne 2.5", true}, {"nan gt 1", false}, {"n lt INF", true}, {"n gt -INF", true},
-      {"when eq datetime'1970-01-01T00:00:00Z'", true}, {"Timestamp eq datetime'1970-01-01T00:00:01Z'", true},
-      {"PartitionKey eq 'p' and RowKey ge 'q'", true}, {"PartitionKey eq 'p'and(n eq 5)and(l eq 7)", true},
-      {"n eq 1 or n eq 5 and l eq 7", true}, {"(n eq 5 or l eq 7) and false", false},
-      {"n eq 5 or l eq 7 and false", true}, {"prefix eq 1", true}, {"n gt -2147483648", true}, {"n lt 1e1", true},
+      {"", true},
+      {"   ", true},
+      {"true", true},
+      {"FALSE", false},
+      {"n eq 5", true},
+      {"5 eq n", true},
+      {"n EQ 5", true},
+      {"n ne 5", false},
+      {"N eq 5", false},
+      {"n eq '5'", false},
+      {"n ne '5'", false},
+      {"n ge 5.0", true},
+      {"n eq 5L", true},
+      {"6 gt n", true},
+      {"6 lt n", false},
+      {"l eq 7", true},
+      {"l gt 6.5", true},
+      {"d gt 5", true},
+      {"d le 5L", false},
+      {"s eq 'it''s'", true},
+      {"s gt 'it'", true},
+      {"t", true},
+      {"f", false},
+      {"not f", true},
+      {"n", false},
+      {"missing", false},
+      {"missing ne 1", false},
+      {"not (missing eq 1)", true},
+      {"not missing eq 1", true},
+      {"not n eq 5", false},
+      {"not not n eq 5", true},
+      {"t eq true", true},
+      {"f lt true", true},
+      {"x eq X'0102'", true},
+      {"x eq binary'0102'", true},
+      {"g eq guid'0d000000-0000-0000-0000-000000000000'", true},
+      {"nan eq NaN", false},
+      {"nan ne 2.5", true},
+      {"nan gt 1", false},
+      {"n lt INF", true},
+      {"n gt -INF", true},
+      {"when eq datetime'1970-01-01T00:00:00Z'", true},
+      {"Timestamp eq datetime'1970-01-01T00:00:01Z'", true},
+      {"PartitionKey eq 'p' and RowKey ge 'q'", true},
+      {"PartitionKey eq 'p'and(n eq 5)and(l eq 7)", true},
+      {"n eq 1 or n eq 5 and l eq 7", true},
+      {"(n eq 5 or l eq 7) and false", false},
+      {"n eq 5 or l eq 7 and false", true},
+      {"prefix eq 1", true},
+      {"n gt -2147483648", true},
+      {"n lt 1e1", true},
       {"l lt 9223372036854775807L", true},
   };
   for (const auto& [text, expected] : cases) {
@@ -51,9 +97,30 @@ TEST(Filter, Table) {
 }
 
 TEST(Filter, Refused) {
-  for (const char* text : {"n eq 5 and", "and", "n eq", "eq 5", "(n eq 5", "n eq 5)", "n eq 2147483648", "5 eq 5", "n eq l",
-                           "'x", "n eq 5x", "PartitionKey eq 5", "RowKey gt 1L", "Timestamp eq '2020'", "n eq guid'1'",
-                           "n eq X'0'", "n eq datetime'soon'", "5", "'text'", "n == 5", "not", "()", "n eq 5 n eq 6", "\xFF"}) {
+  for (const char* text : {"n eq 5 and",
+                           "and",
+                           "n eq",
+                           "eq 5",
+                           "(n eq 5",
+                           "n eq 5)",
+                           "n eq 2147483648",
+                           "5 eq 5",
+                           "n eq l",
+                           "'x",
+                           "n eq 5x",
+                           "PartitionKey eq 5",
+                           "RowKey gt 1L",
+                           "Timestamp eq '2020'",
+                           "n eq guid'1'",
+                           "n eq X'0'",
+                           "n eq datetime'soon'",
+                           "5",
+                           "'text'",
+                           "n == 5",
+                           "not",
+                           "()",
+                           "n eq 5 n eq 6",
+                           "\xFF"}) {
     EXPECT_TRUE(Filter::parse(text).failed_with(ErrorCode::kInvalidInput)) << text;
   }
   for (const char* text : {"startswith(s,'i')", "n add 1 eq 6", "6 eq n sub 1", "length(s) eq 4"}) {
@@ -64,7 +131,8 @@ TEST(Filter, Refused) {
 
 TEST(Filter, Bounds) {
   const auto nested = [](int depth) {
-    return std::string(static_cast<std::size_t>(depth), '(') + "n eq 5" + std::string(static_cast<std::size_t>(depth), ')');
+    return std::string(static_cast<std::size_t>(depth), '(') + "n eq 5" +
+           std::string(static_cast<std::size_t>(depth), ')');
   };
   EXPECT_TRUE(Filter::parse(nested(64)).has_value());
   EXPECT_FALSE(Filter::parse(nested(65)).has_value());

@@ -18,19 +18,25 @@ struct Generated {
 const char* const kKeys[] = {"", "a", "a'b", "ab", "b", "\xEE\x80\x80", "\xF0\x9F\x98\x80", "z"};
 // The same keys in the order of UTF-16 code units: surrogates (D83D) sort before U+E000.
 int ordinal(std::string_view key) {
-  static const std::map<std::string_view, int> kOrder{{"", 0}, {"a", 1}, {"a'b", 2}, {"ab", 3}, {"b", 4}, {"z", 5},
-                                                      {"\xF0\x9F\x98\x80", 6}, {"\xEE\x80\x80", 7}};
+  static const std::map<std::string_view, int> kOrder{
+      {"", 0}, {"a", 1}, {"a'b", 2}, {"ab", 3}, {"b", 4}, {"z", 5}, {"\xF0\x9F\x98\x80", 6}, {"\xEE\x80\x80", 7}};
   return kOrder.at(key);
 }
 
 bool apply_op(int op, int a, int b) {
   switch (op) {
-    case 0: return a == b;
-    case 1: return a != b;
-    case 2: return a > b;
-    case 3: return a >= b;
-    case 4: return a < b;
-    default: return a <= b;
+    case 0:
+      return a == b;
+    case 1:
+      return a != b;
+    case 2:
+      return a > b;
+    case 3:
+      return a >= b;
+    case 4:
+      return a < b;
+    default:
+      return a <= b;
   }
 }
 
@@ -47,7 +53,8 @@ Generated generate(Random& random, int depth) {
   if (kind < 3) {
     const bool pk = random.below(2) == 0;
     const std::string key = kKeys[random.below(8)];
-    return {(pk ? "PartitionKey " : "RowKey ") + std::string(kOps[op]) + " " + in_quotes(key), [pk, op, key](const Entity& e) {
+    return {(pk ? "PartitionKey " : "RowKey ") + std::string(kOps[op]) + " " + in_quotes(key),
+            [pk, op, key](const Entity& e) {
               return apply_op(op, ordinal(pk ? e.partition_key : e.row_key), ordinal(key));
             }};
   }
@@ -86,7 +93,8 @@ struct TableQueryTest : TableFixture {
       }
     }
     std::sort(rows.begin(), rows.end(), [](const Entity& a, const Entity& b) {
-      return std::pair(ordinal(a.partition_key), ordinal(a.row_key)) < std::pair(ordinal(b.partition_key), ordinal(b.row_key));
+      return std::pair(ordinal(a.partition_key), ordinal(a.row_key)) <
+             std::pair(ordinal(b.partition_key), ordinal(b.row_key));
     });
   }
 
@@ -164,8 +172,10 @@ TEST_F(TableQueryTest, BoundsClipEveryQuery) {
     std::vector<std::string> expected;
     for (const auto& row : rows) {
       const std::pair at(ordinal(row.partition_key), ordinal(row.row_key));
-      const bool after = !bounds.start_pk || at >= std::pair(ordinal(*bounds.start_pk), bounds.start_rk ? ordinal(*bounds.start_rk) : -1);
-      const bool before = !bounds.end_pk || at <= std::pair(ordinal(*bounds.end_pk), bounds.end_rk ? ordinal(*bounds.end_rk) : 99);
+      const bool after = !bounds.start_pk ||
+                         at >= std::pair(ordinal(*bounds.start_pk), bounds.start_rk ? ordinal(*bounds.start_rk) : -1);
+      const bool before =
+          !bounds.end_pk || at <= std::pair(ordinal(*bounds.end_pk), bounds.end_rk ? ordinal(*bounds.end_rk) : 99);
       if (after && before) expected.push_back(row.partition_key + "|" + row.row_key);
     }
     ASSERT_EQ(run_query(Filter(), 5, bounds), expected);

@@ -9,18 +9,25 @@ namespace tidemark::table_store {
 namespace {
 
 TEST(TableRecords, GoldenBytes) {
-  const std::vector<Property> properties{{"a", Value(std::string("x"))}, {"b", Value(std::int32_t{-1})}, {"c", Value(true)}};
-  EXPECT_EQ(hex_encode(encode_entity(258, std::nullopt, properties)), "010002010000000000000301610101780162020101630501");
+  const std::vector<Property> properties{
+      {"a", Value(std::string("x"))}, {"b", Value(std::int32_t{-1})}, {"c", Value(true)}};
+  EXPECT_EQ(hex_encode(encode_entity(258, std::nullopt, properties)),
+            "010002010000000000000301610101780162020101630501");
   EXPECT_EQ(hex_encode(encode_entity(1, 2, {})), "01010100000000000000020000000000000000");
   EXPECT_EQ(hex_encode(encode_counter(5)), "010500000000000000");
-  EXPECT_EQ(hex_encode(entity_key(1, "a", "b")), "6500000000000000016100016200" "01");
+  EXPECT_EQ(hex_encode(entity_key(1, "a", "b")),
+            "6500000000000000016100016200"
+            "01");
   EXPECT_EQ(hex_encode(table_key("A", "Tab")), "744100017461620001");
 }
 
 TEST(TableRecords, EveryTruncationAndMutationIsSafe) {
-  const std::vector<Property> properties{{"s", Value(std::string("text"))}, {"d", Value(2.5)},
-                                         {"g", Value(Guid{})},              {"x", Value(Binary{"bytes"})},
-                                         {"l", Value(std::int64_t{7})},     {"t", Value(Time(Ticks(9)))}};
+  const std::vector<Property> properties{{"s", Value(std::string("text"))},
+                                         {"d", Value(2.5)},
+                                         {"g", Value(Guid{})},
+                                         {"x", Value(Binary{"bytes"})},
+                                         {"l", Value(std::int64_t{7})},
+                                         {"t", Value(Time(Ticks(9)))}};
   const auto good = encode_entity(7, 6, properties);
   Entity entity;
   ASSERT_TRUE(decode_entity(good, entity).has_value());
@@ -30,11 +37,13 @@ TEST(TableRecords, EveryTruncationAndMutationIsSafe) {
   auto random = make_seeded_random(1);
   for (int i = 0; i < 20000; ++i) {
     auto bad = good;
-    for (std::uint64_t n = random->below(3); n < 3; ++n) bad[random->below(bad.size())] = static_cast<char>(random->below(256));
+    for (std::uint64_t n = random->below(3); n < 3; ++n)
+      bad[random->below(bad.size())] = static_cast<char>(random->below(256));
     if (decode_entity(bad, entity)) {
       // What decodes, encodes to something that decodes to the same.
       Entity again;
-      ASSERT_TRUE(decode_entity(encode_entity(entity.version, entity.source_version, entity.properties), again).has_value());
+      ASSERT_TRUE(
+          decode_entity(encode_entity(entity.version, entity.source_version, entity.properties), again).has_value());
     }
     (void)decode_table(bad).has_value();
     (void)decode_ledger(bad).has_value();

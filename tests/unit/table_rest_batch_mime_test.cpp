@@ -139,7 +139,8 @@ TEST(BatchMime, ReadsALoneQuery) {
 TEST(BatchMime, CountsToOneHundred) {
   auto batch_of = [](int count) {
     std::string text = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n";
-    for (int i = 0; i < count; ++i) text += "--c\r\nContent-Type: application/http\r\n\r\nDELETE /t HTTP/1.1\r\n\r\n\r\n";
+    for (int i = 0; i < count; ++i)
+      text += "--c\r\nContent-Type: application/http\r\n\r\nDELETE /t HTTP/1.1\r\n\r\n\r\n";
     return text + "--c--\r\n--b--\r\n";
   };
   auto full = batch_of(100), over = batch_of(101);
@@ -152,11 +153,10 @@ TEST(BatchMime, CountsToOneHundred) {
 }
 
 TEST(BatchMime, RefusesWhatIsNotABatch) {
-  for (const char* text :
-       {"", "garbage", "--b--\r\n", "--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n",
-        "--b\r\nContent-Type: application/http\r\n\r\nPOST /t HTTP/1.1\r\n\r\n{}\r\n--b--\r\n",
-        "--b\r\nContent-Type: application/http\r\n\r\nGET\r\n--b--\r\n",
-        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--\r\n"}) {
+  for (const char* text : {"", "garbage", "--b--\r\n", "--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n",
+                           "--b\r\nContent-Type: application/http\r\n\r\nPOST /t HTTP/1.1\r\n\r\n{}\r\n--b--\r\n",
+                           "--b\r\nContent-Type: application/http\r\n\r\nGET\r\n--b--\r\n",
+                           "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--\r\n"}) {
     EXPECT_TRUE(parse_batch(text, "b").failed_with(ErrorCode::kInvalidInput)) << text;
   }
 }

@@ -36,7 +36,8 @@ TEST(ETag, TagOfAnotherSpellingNeverMatches) {
 }
 
 TEST(ETag, RefusesWhatIsNotATag) {
-  for (const char* text : {"", "abc", "\"abc\"", "W/\"datetime''\"", "W/\"abc\"", "W/\"datetime'yesterday'\"", "W/\"datetime'\""}) {
+  for (const char* text :
+       {"", "abc", "\"abc\"", "W/\"datetime''\"", "W/\"abc\"", "W/\"datetime'yesterday'\"", "W/\"datetime'\""}) {
     EXPECT_TRUE(parse_if_match(text).failed_with(ErrorCode::kInvalidInput)) << text;
   }
 }

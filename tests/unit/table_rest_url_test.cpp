@@ -42,9 +42,10 @@ TEST(TableUrl, ReadsKeysAsEveryClientWritesThem) {
 }
 
 TEST(TableUrl, RefusesBrokenPredicates) {
-  for (const char* raw : {"t(PartitionKey='p')", "t(PartitionKey='p',PartitionKey='q')", "t(PartitionKey='p',RowKey='r'",
-                          "t(PartitionKey=p,RowKey=r)", "t(PartitionKey='a/b',RowKey='r')", "t(PartitionKey='%zz',RowKey='r')",
-                          "t(PartitionKey='p',RowKey='r')x", "Tables('a", "t(PartitionKey='%FF',RowKey='r')"}) {
+  for (const char* raw :
+       {"t(PartitionKey='p')", "t(PartitionKey='p',PartitionKey='q')", "t(PartitionKey='p',RowKey='r'",
+        "t(PartitionKey=p,RowKey=r)", "t(PartitionKey='a/b',RowKey='r')", "t(PartitionKey='%zz',RowKey='r')",
+        "t(PartitionKey='p',RowKey='r')x", "Tables('a", "t(PartitionKey='%FF',RowKey='r')"}) {
     EXPECT_TRUE(parse_table_url(raw).failed_with(ErrorCode::kInvalidInput)) << raw;
   }
   EXPECT_TRUE(parse_table_url("my-table").failed_with(ErrorCode::kInvalidResourceName));

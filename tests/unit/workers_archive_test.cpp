@@ -157,8 +157,7 @@ TEST_F(WorkersArchive, AMissingEntityIsAnOutcome) {
 
 TEST_F(WorkersArchive, MovesWhatAFilterSelectsAcrossPartitionsAndNothingElse) {
   for (int i = 0; i < 600; ++i) put("p" + std::to_string(i % 4), std::to_string(i), i);
-  const auto job =
-      submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"Number lt 500"})");
+  const auto job = submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"Number lt 500"})");
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(all("Source").size(), 100U);
   EXPECT_EQ(all("Archive").size(), 500U);
@@ -297,8 +296,7 @@ TEST_F(WorkersArchive, OneIdempotencyKeyIsOneJob) {
 TEST_F(WorkersArchive, ASecondMessageOfAJobIsDropped) {
   const auto job = submit(kArchiveOne);
   auto spec = jobs::parse_job_spec(kArchiveOne);
-  ASSERT_TRUE(
-      run(queues_.put("tidemark-jobs", jobs::job_message_text(job.id, *spec), Duration::zero())).has_value());
+  ASSERT_TRUE(run(queues_.put("tidemark-jobs", jobs::job_message_text(job.id, *spec), Duration::zero())).has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(work_next().end, RunEnd::kDropped);
   EXPECT_EQ(messages("tidemark-jobs"), 0U);

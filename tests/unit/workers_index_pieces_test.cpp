@@ -41,7 +41,8 @@ TEST(IndexValue, HasOneText) {
 
 TEST(IndexPieces, HoldEveryKeyOnceInOrderAndStayWithinTheirLimits) {
   std::vector<jobs::EntityKey> keys;
-  for (int i = 0; i < 20'000; ++i) keys.push_back({"partition-" + std::to_string(i / 7), "row \"é\" " + std::to_string(i)});
+  for (int i = 0; i < 20'000; ++i)
+    keys.push_back({"partition-" + std::to_string(i / 7), "row \"é\" " + std::to_string(i)});
   const auto pieces = make_pieces("v", keys, 5);
   ASSERT_GT(pieces.size(), 1U);
   std::vector<jobs::EntityKey> read;

@@ -106,7 +106,8 @@ std::vector<IndexPiece> make_pieces(std::string_view value, const std::vector<jo
     count = 0;
   };
   for (const auto& key : keys) {
-    const auto pair = json::array({key.partition_key, key.row_key}).dump(-1, ' ', false, json::error_handler_t::replace);
+    const auto pair =
+        json::array({key.partition_key, key.row_key}).dump(-1, ' ', false, json::error_handler_t::replace);
     const auto pair_units = utf16_length(pair) + 1;
     if (!list.empty() && units + pair_units > kKeysUnits) {
       end_list();

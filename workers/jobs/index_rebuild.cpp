@@ -40,9 +40,9 @@ class Rebuild {
   JobContext& context_;
   jobs::IndexSpec spec_;
   Version version_ = 0;
-  std::map<std::string, ValueKeys> wanted_;                        // by index partition key
+  std::map<std::string, ValueKeys> wanted_;                         // by index partition key
   std::map<std::string, std::map<std::string, Version>> existing_;  // pieces there: partition -> row -> version
-  std::vector<std::string> partitions_;                            // to write, shared by the lanes
+  std::vector<std::string> partitions_;                             // to write, shared by the lanes
   std::size_t next_ = 0;
   std::size_t lanes_ = 0;
   std::optional<Error> failure_;

@@ -1,7 +1,7 @@
 #include "workers/runtime/fail_points.h"
 
-#include <csignal>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 

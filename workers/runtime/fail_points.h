@@ -11,37 +11,37 @@
 namespace tidemark::workers {
 
 // X(enumerator, name)
-#define TIDEMARK_FAIL_POINTS(X)                           \
-  X(kClaimBefore, "claim.before")                         \
-  X(kClaimAfter, "claim.after")                           \
-  X(kOpenBefore, "open.before")                           \
-  X(kOpenAfter, "open.after")                             \
-  X(kArchivePlanBefore, "archive.plan.before")            \
-  X(kArchivePlanAfter, "archive.plan.after")              \
-  X(kArchiveCopyBefore, "archive.copy.before")            \
-  X(kArchiveCopyAfter, "archive.copy.after")              \
-  X(kArchiveEraseBefore, "archive.erase.before")          \
-  X(kArchiveEraseAfter, "archive.erase.after")            \
-  X(kArchivePageAfter, "archive.page.after")              \
-  X(kIndexCollectAfter, "index.collect.after")            \
-  X(kIndexWriteBefore, "index.write.before")              \
-  X(kIndexWriteAfter, "index.write.after")                \
-  X(kIndexEraseBefore, "index.erase.before")              \
-  X(kIndexEraseAfter, "index.erase.after")                \
-  X(kCloseBefore, "close.before")                         \
-  X(kCloseAfter, "close.after")                           \
-  X(kFinishRecordBefore, "finish.record.before")          \
-  X(kFinishRecordAfter, "finish.record.after")            \
-  X(kFinishMessageBefore, "finish.message.before")        \
-  X(kFinishMessageAfter, "finish.message.after")          \
-  X(kRetryRecordBefore, "retry.record.before")            \
-  X(kRetryMessageBefore, "retry.message.before")          \
-  X(kRetryMessageAfter, "retry.message.after")            \
-  X(kPoisonNoteBefore, "poison.note.before")              \
-  X(kPoisonNoteAfter, "poison.note.after")                \
-  X(kPoisonRecordAfter, "poison.record.after")            \
-  X(kPoisonMoveAfter, "poison.move.after")                \
-  X(kRenewBefore, "renew.before")                         \
+#define TIDEMARK_FAIL_POINTS(X)                    \
+  X(kClaimBefore, "claim.before")                  \
+  X(kClaimAfter, "claim.after")                    \
+  X(kOpenBefore, "open.before")                    \
+  X(kOpenAfter, "open.after")                      \
+  X(kArchivePlanBefore, "archive.plan.before")     \
+  X(kArchivePlanAfter, "archive.plan.after")       \
+  X(kArchiveCopyBefore, "archive.copy.before")     \
+  X(kArchiveCopyAfter, "archive.copy.after")       \
+  X(kArchiveEraseBefore, "archive.erase.before")   \
+  X(kArchiveEraseAfter, "archive.erase.after")     \
+  X(kArchivePageAfter, "archive.page.after")       \
+  X(kIndexCollectAfter, "index.collect.after")     \
+  X(kIndexWriteBefore, "index.write.before")       \
+  X(kIndexWriteAfter, "index.write.after")         \
+  X(kIndexEraseBefore, "index.erase.before")       \
+  X(kIndexEraseAfter, "index.erase.after")         \
+  X(kCloseBefore, "close.before")                  \
+  X(kCloseAfter, "close.after")                    \
+  X(kFinishRecordBefore, "finish.record.before")   \
+  X(kFinishRecordAfter, "finish.record.after")     \
+  X(kFinishMessageBefore, "finish.message.before") \
+  X(kFinishMessageAfter, "finish.message.after")   \
+  X(kRetryRecordBefore, "retry.record.before")     \
+  X(kRetryMessageBefore, "retry.message.before")   \
+  X(kRetryMessageAfter, "retry.message.after")     \
+  X(kPoisonNoteBefore, "poison.note.before")       \
+  X(kPoisonNoteAfter, "poison.note.after")         \
+  X(kPoisonRecordAfter, "poison.record.after")     \
+  X(kPoisonMoveAfter, "poison.move.after")         \
+  X(kRenewBefore, "renew.before")                  \
   X(kRenewAfter, "renew.after")
 
 enum class FailPoint : int {

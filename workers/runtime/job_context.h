@@ -36,8 +36,15 @@ class JobContext {
   JobContext(table_store::TableClient& tables_in, jobs::JobStore& jobs, Clock& clock_in, Random& random_in,
              std::shared_ptr<HeldLease> lease, std::shared_ptr<const bool> give_back, MessageStory& story,
              std::string job_id, std::uint64_t epoch)
-      : tables(tables_in), clock(clock_in), random(random_in), jobs_(jobs), lease_(std::move(lease)),
-        give_back_(std::move(give_back)), story_(story), job_id_(std::move(job_id)), epoch_(epoch) {}
+      : tables(tables_in),
+        clock(clock_in),
+        random(random_in),
+        jobs_(jobs),
+        lease_(std::move(lease)),
+        give_back_(std::move(give_back)),
+        story_(story),
+        job_id_(std::move(job_id)),
+        epoch_(epoch) {}
 
   [[nodiscard]] const std::string& job_id() const { return job_id_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }

@@ -11,11 +11,16 @@ using jobs::JobState;
 
 std::string_view end_name(RunEnd end) {
   switch (end) {
-    case RunEnd::kSucceeded: return "succeeded";
-    case RunEnd::kDropped: return "dropped";
-    case RunEnd::kRetried: return "retried";
-    case RunEnd::kPoisoned: return "poisoned";
-    case RunEnd::kAbandoned: return "abandoned";
+    case RunEnd::kSucceeded:
+      return "succeeded";
+    case RunEnd::kDropped:
+      return "dropped";
+    case RunEnd::kRetried:
+      return "retried";
+    case RunEnd::kPoisoned:
+      return "poisoned";
+    case RunEnd::kAbandoned:
+      return "abandoned";
   }
   return "unknown";
 }
@@ -184,8 +189,7 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   }
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
   const auto attempt_number = run.message.dequeue_count;
-  const auto decision =
-      options_.retry.decide(error, attempt_number, run.story.stalls, max_attempts, random_);
+  const auto decision = options_.retry.decide(error, attempt_number, run.story.stalls, max_attempts, random_);
   if (decision.treatment == Treatment::kAbandon) {
     auto ended = overtaken(run);
     co_return co_await std::move(ended);
@@ -282,8 +286,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
   }
-  auto move_task =
-      queues_.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
+  auto move_task = queues_.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
   auto moved = co_await std::move(move_task);
   fail_point(FailPoint::kPoisonMoveAfter);
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;

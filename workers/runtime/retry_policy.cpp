@@ -46,11 +46,16 @@ ErrorClass classify(ErrorCode code) {
 
 std::string_view class_name(ErrorClass error_class) {
   switch (error_class) {
-    case ErrorClass::kTransient: return "transient";
-    case ErrorClass::kThrottled: return "throttled";
-    case ErrorClass::kConflict: return "conflict";
-    case ErrorClass::kPermanent: return "permanent";
-    case ErrorClass::kNotOurs: return "superseded";
+    case ErrorClass::kTransient:
+      return "transient";
+    case ErrorClass::kThrottled:
+      return "throttled";
+    case ErrorClass::kConflict:
+      return "conflict";
+    case ErrorClass::kPermanent:
+      return "permanent";
+    case ErrorClass::kNotOurs:
+      return "superseded";
   }
   return "unknown";
 }
