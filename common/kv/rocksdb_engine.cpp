@@ -22,6 +22,7 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
 /// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
 struct Bounds {
@@ -119,6 +120,14 @@ class RocksSnapshot final : public Reader {
     auto bounds = std::make_unique<Bounds>(range, snapshot_);
     std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
     return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, nullptr);
+  }
+
+  std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
+    auto bounds = std::make_unique<Bounds>(range, snapshot_);
+    bounds->options.fill_cache = false;
+    bounds->options.readahead_size = kLongScanReadahead;
+    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), Direction::kForward, nullptr);
   }
 
  private:

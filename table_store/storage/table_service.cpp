@@ -7,8 +7,8 @@
 
 namespace tidemark::table_store {
 
-TableService::TableService(kv::Engine& engine, Clock& clock, Random& random)
-    : impl_(std::make_unique<Impl>(Impl{engine, clock, random})) {}
+TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
+    : impl_(std::make_unique<Impl>(Impl{engine, clock, random, ScanTurns(scans)})) {}
 TableService::~TableService() = default;
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
