@@ -54,7 +54,7 @@ def free_ports(count):
 
 class System:
     name = mode = version = ""
-    table = queue = 0
+    table = queue = blob = 0
 
     def __init__(self, directory):
         self.directory = directory
@@ -136,10 +136,10 @@ class Azurite(System):
 
     def start(self, _binaries):
         install_azurite()
-        blob, self.queue, self.table = free_ports(3)
+        self.blob, self.queue, self.table = free_ports(3)
         line = [node_path(), os.path.join(HERE, "node_modules", "azurite", "dist", "src", "azurite.js"),
                 "--skipApiVersionCheck", "--loose", "--silent", "--disableTelemetry",
-                "--location", os.path.join(self.directory, "data"), "--blobPort", str(blob),
+                "--location", os.path.join(self.directory, "data"), "--blobPort", str(self.blob),
                 "--queuePort", str(self.queue), "--tablePort", str(self.table)]
         process, log = self.launch("azurite", line)
         for port in (self.queue, self.table):
