@@ -116,8 +116,9 @@ class QueueService {
  private:
   struct Core;
   using Change = std::function<Result<void>(QueueRows&)>;
-  Task<Result<void>> change_queue(std::string account, std::string queue, Change change);
-  Task<Result<void>> change_leased(LeaseKey lease, std::function<void(QueueRows&, FoundMessage&)> change);
+  Task<Result<void>> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
+  Task<Result<void>> change_leased(const FailStep& step, LeaseKey lease,
+                                   std::function<void(QueueRows&, FoundMessage&)> change);
   Task<Result<Taken>> take(std::string account, std::string queue, std::uint32_t count, Duration visibility);
   Task<Result<void>> tidy(std::string account, std::string queue);
   std::shared_ptr<Core> core_;
