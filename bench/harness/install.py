@@ -59,7 +59,7 @@ def npm(*packages):
 
 NODE = "node@22"  # Azurite 3.37 asks for it; Debian 12 has 18
 AZURITE = "azurite@3.37.0"
-GRAPHILE = "graphile-worker@0.16.6"
+GRAPHILE = "graphile-worker@0.18.0"
 NPM_PACKAGES = (NODE, AZURITE, GRAPHILE)
 
 

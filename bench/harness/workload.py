@@ -31,9 +31,11 @@ COMPARISONS = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
 @dataclasses.dataclass(frozen=True)
 class Expectation:
-    """A figure of one subject, alone or divided by the same figure of another one, is `comparison` `limit`."""
+    """A figure of one subject, alone or divided by the same figure of another one, is `comparison` `limit`. Without a
+    comparison the ratio is only shown.
+    """
     subject: str
-    comparison: str
+    comparison: str | None
     limit: float
     against: str | None = None
     figure: str = "value"
@@ -45,6 +47,8 @@ class Expectation:
         if self.against is not None:
             other = medians[self.against][self.figure]
             seen = seen / other if other else float("nan")
+        if self.comparison is None:
+            return f"{seen:.2f} x {self.against}", "", None
         met = COMPARISONS[self.comparison](seen, self.limit)
         if self.against is None:
             name = {"value": "", "p50_ms": "p50 ", "p99_ms": "p99 "}[self.figure]
