@@ -8,7 +8,7 @@
 namespace tidemark::blob_store {
 
 BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
-    : engine_(engine), clock_(clock), collector_(engine, std::move(background)) {}
+    : engine_(engine), clock_(clock), collector_(engine, clock, std::move(background)) {}
 
 // Rises even if the clock does not.
 Result<Version> BlobService::next_version(kv::Transaction& txn) const {
