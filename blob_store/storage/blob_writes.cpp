@@ -9,6 +9,13 @@
 namespace tidemark::blob_store {
 namespace {
 
+const FailStep kAbandonStep("blob.abandon");
+const FailStep kPutBlobStep("blob.put_blob");
+const FailStep kPutBlockStep("blob.put_block");
+const FailStep kPutBlockListStep("blob.put_block_list");
+const FailStep kChangeBlobStep("blob.change_blob");
+const FailStep kDeleteBlobStep("blob.delete_blob");
+
 const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
 
 // Everything the blob and its staged blocks refer to.
@@ -58,7 +65,7 @@ Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
     txn.put(keys::dead(payload), "");
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kAbandonStep);
   auto done = co_await std::move(task);
   collector_.kick();
   co_return done;
@@ -88,7 +95,7 @@ Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, Wri
     if (auto met = check_write(conditions, version_of(current->blob), true); !met) return met;
     return write_whole(txn, *current, ref.name, payload, blob);
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlobStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   collector_.kick();
@@ -149,7 +156,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
     replaced = *written;
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlockStep);
   auto done = co_await std::move(task);
   if (done && replaced) collector_.kick();
   co_return done;
@@ -166,7 +173,7 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
     if (auto met = check_write(conditions, version_of(current->blob), true); !met) return met;
     return write_blocks(txn, *current, ref.name, choices, blob);
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlockListStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   collector_.kick();
@@ -187,7 +194,7 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
     txn.put(keys::blob(current->generation, ref.name), records::encode(*current->blob));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kChangeBlobStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return version;
@@ -211,7 +218,7 @@ Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) 
     if (auto met = check_write(conditions, &current->blob->version, false); !met) return met;
     return erase_blob(txn, *current, ref.name);
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kDeleteBlobStep);
   auto done = co_await std::move(task);
   if (done) collector_.kick();
   co_return done;
