@@ -177,9 +177,14 @@ Result<std::string> QueueService::get_service_properties(std::string_view accoun
   return bytes->value_or(std::string());
 }
 
-Task<Result<void>> QueueService::set_service_properties(std::string account, std::string xml) {
+Task<Result<void>> QueueService::set_service_properties(std::string account,
+                                                        std::function<Result<std::string>(const std::string&)> change) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    txn.put(keys::properties(account), xml);
+    auto stored = txn.get(keys::properties(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(stored->value_or(std::string()));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(keys::properties(account), *changed);
     return {};
   };
   auto task = core_->transact(kSetServicePropertiesStep, std::move(body));

@@ -77,7 +77,9 @@ class QueueService {
   Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
-  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+  /// Replaces the document by what `change` makes of the stored one.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
 
   // Messages, by receipt.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);

@@ -1,6 +1,7 @@
 // What the operation families of TableService share: the engine handed in and steps that run inside a transaction or
 // over a snapshot. Private to storage/. Steps are pure functions of the reader they are given.
 #pragma once
+#include "table_store/storage/scan_turns.h"
 #include "table_store/storage/table_records.h"
 #include "table_store/storage/table_service.h"
 
@@ -10,6 +11,7 @@ struct TableService::Impl {
   kv::Engine& engine;
   Clock& clock;
   Random& random;
+  ScanTurns turns;
 };
 
 /// kTableNotFound if there is none.

@@ -16,8 +16,8 @@ const FailStep kCollectStep("table.collect");
 
 }  // namespace
 
-TableService::TableService(kv::Engine& engine, Clock& clock, Random& random)
-    : impl_(std::make_unique<Impl>(Impl{engine, clock, random})) {}
+TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
+    : impl_(std::make_unique<Impl>(Impl{engine, clock, random, ScanTurns(scans)})) {}
 TableService::~TableService() = default;
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
@@ -137,17 +137,21 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
   co_return done;
 }
 
-Task<Result<std::string>> TableService::get_service_properties(std::string account) {
+Result<std::string> TableService::get_service_properties(std::string_view account) {
   const auto snapshot = impl_->engine.snapshot();
   auto bytes = snapshot->get(service_properties_key(account));
-  if (!bytes) co_return fail(std::move(bytes.error()));
-  co_return std::move(*bytes).value_or(std::string());
+  if (!bytes) return fail(std::move(bytes.error()));
+  return std::move(*bytes).value_or(std::string());
 }
 
-Task<Result<void>> TableService::set_service_properties(std::string account, std::string xml) {
-  kv::TransactionBody body = [account = std::move(account),
-                              xml = std::move(xml)](kv::Transaction& txn) -> Result<void> {
-    txn.put(service_properties_key(account), xml);
+Task<Result<void>> TableService::set_service_properties(std::string account,
+                                                        std::function<Result<std::string>(const std::string&)> change) {
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto stored = txn.get(service_properties_key(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(std::move(*stored).value_or(std::string()));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(service_properties_key(account), *changed);
     return {};
   };
   auto task = impl_->engine.transact(std::move(body), &kSetServicePropertiesStep);
