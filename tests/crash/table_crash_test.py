@@ -3,8 +3,9 @@
 The oracle is what the clients were told; it lives in this process. What must hold however the store dies: everything
 acknowledged is there, byte for byte and under the ETag of its answer; a write that nobody answered happened as a whole
 or not at all, an entity group transaction too; versions only rise; small archive jobs, which write over the internal
-link, end with every entity moved. Run by hand with --seconds N for a longer random run, --seed N to repeat a choice of
-kills, --points PREFIX for some of the fail points.
+link, end with every entity moved. Run by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS,
+TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a longer run, --seed N to repeat a choice of kills, --points PREFIX
+for some of the fail points.
 """
 import http.client
 import os
@@ -261,8 +262,8 @@ class FailPointTest(CrashTest):
             for point in points:
                 begun = time.monotonic()
                 # Not always the first time: then the ones before it have left something behind.
-                armed = f"{point}:{self.choice.randint(1, 1 + 9 * round_number)}"
-                dying = self.stack.restart("table_store", fail_point=armed)
+                armed = f"{point}:{self.choice.randint(1, 1 + 4 * round_number)}"
+                dying = self.stack.restart_to_die("table_store", armed)
                 wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
                 self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
                 print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)

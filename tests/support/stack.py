@@ -141,11 +141,10 @@ class Stack:
         self.children[name] = child
         return child
 
-    def start(self, name, *arguments, fail_point=None):
+    def start(self, name, *arguments):
         """A store or the api, on a free port the first time and on the same one later."""
         self._arguments[name] = arguments or self._arguments.get(name, ())
-        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *self._arguments[name],
-                            environment={"TIDEMARK_FAIL_POINT": fail_point} if fail_point else None)
+        child = self.launch(name, name, "--port", str(self.ports.get(name, 0)), *self._arguments[name])
         child.await_ready()
         self.ports[name] = int(child.ready["port"])
         return child
@@ -162,10 +161,16 @@ class Stack:
             self.start_worker(f"worker-{number}", *worker_arguments)
         return self
 
-    def restart(self, name, fail_point=None):
+    def restart(self, name):
         """Kills it with SIGKILL, if it lives, and starts it again."""
         self.children[name].kill()
-        return self.start(name, fail_point=fail_point)
+        return self.start(name)
+
+    def restart_to_die(self, name, fail_point):
+        """Kills it and starts it again to die at this point: perhaps before it is ready, so nothing waits for that."""
+        self.children[name].kill()
+        return self.launch(name, name, "--port", str(self.ports[name]), *self._arguments[name],
+                           environment={"TIDEMARK_FAIL_POINT": fail_point})
 
     def show_logs(self):
         for name in sorted(self.children):
