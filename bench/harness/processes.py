@@ -89,6 +89,19 @@ class System:
                     except ProcessLookupError:
                         continue
 
+    def cpu_seconds(self):
+        """Used so far by all processes that still run."""
+        ticks = 0
+        for process in self.processes:
+            for pid in descendants(process.pid):
+                try:
+                    with open(f"/proc/{pid}/stat") as file:
+                        fields = file.read().rpartition(")")[2].split()
+                    ticks += sum(int(field) for field in fields[11:15])  # user, system, and those of ended children
+                except OSError:
+                    continue  # ended meanwhile
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def check_alive(self):
         dead = [process.args[0] for process in self.processes if process.poll() is not None]
         if dead:
