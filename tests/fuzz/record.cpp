@@ -1,4 +1,5 @@
 // Stored bytes, as a damaged disk would hand them back: no reading past the end, and what reads is written the same.
+#include "common/base/operation_ledger.h"
 #include "table_store/storage/table_records.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -7,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace tidemark::table_store;
   const auto record = fuzz::text_of(bytes, size);
   (void)decode_table(record);
-  (void)decode_ledger(record);
+  (void)tidemark::decode_ledger(record);
   Entity entity;
   const bool whole = decode_entity(record, entity).has_value();
   const auto view = view_entity(record);
