@@ -102,7 +102,7 @@ describe("account SAS", () => {
     assert.equal((await peek(guest)).length, 1);
     assert.equal((await receive(guest)).length, 1);
   });
-  test("updates and deletes messages with object permissions", async () => {
+  test("updates and deletes messages with object permissions", { azurite: "queue-account-sas-objects" }, async () => {
     const client = await queue();
     const guest = serviceWithSas(accountSas("uapd", "o")).getQueueClient(client.name);
     const sent = await guest.sendMessage("m");
