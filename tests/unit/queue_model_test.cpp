@@ -67,7 +67,7 @@ class QueueModel : public QueueTest, public testing::WithParamInterface<std::uin
   void get() {
     const auto n = static_cast<std::uint32_t>(1 + pick(5));
     const Duration visibility = seconds(1 + pick(30));
-    auto taken = run(service_.get("acc", "q-1", n, visibility));
+    auto taken = run(service_.get("acc", "q-1", {n, visibility}, {}));
     ASSERT_TRUE(taken);
     const auto expected = model_.visible(clock_.now(), n);
     ASSERT_EQ(taken->size(), expected.size());
@@ -96,7 +96,7 @@ class QueueModel : public QueueTest, public testing::WithParamInterface<std::uin
     const Duration visibility = seconds(pick(2) * pick(30));
     std::optional<std::string> text;
     if (pick(2) == 0) text = "u" + std::to_string(generator_());
-    auto placed = run(service_.update("acc", "q-1", m.id, m.receipt, visibility, text));
+    auto placed = run(service_.update({"acc", "q-1", m.id, 0, m.receipt}, visibility, text));
     ASSERT_TRUE(placed);
     dead_.emplace_back(m.id, m.receipt);
     if (text) m.text = *text;
@@ -107,14 +107,14 @@ class QueueModel : public QueueTest, public testing::WithParamInterface<std::uin
   void erase() {
     if (model_.messages.empty()) return;
     const auto i = pick(model_.messages.size());
-    ASSERT_TRUE(run(service_.erase("acc", "q-1", model_.messages[i].id, model_.messages[i].receipt)));
+    ASSERT_TRUE(run(service_.erase({"acc", "q-1", model_.messages[i].id, 0, model_.messages[i].receipt})));
     dead_.emplace_back(model_.messages[i].id, model_.messages[i].receipt);
     model_.messages.erase(model_.messages.begin() + static_cast<std::ptrdiff_t>(i));
   }
   void try_dead_receipt() {
     if (dead_.empty()) return;
     const auto& [id, receipt] = dead_[pick(dead_.size())];
-    EXPECT_TRUE(run(service_.erase("acc", "q-1", id, receipt)).failed_with(ErrorCode::kMessageNotFound));
+    EXPECT_TRUE(run(service_.erase({"acc", "q-1", id, 0, receipt})).failed_with(ErrorCode::kMessageNotFound));
   }
   void check_all() {
     auto page = service_.list("acc", "q-1", 1000, "");
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, QueueModel, testing::Values(1, 2, 3, 4));
 
 TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {"x", {}, std::nullopt})));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "x"})));
   ASSERT_TRUE(run(service_.clear("acc", "q-1")));
   ASSERT_TRUE(run(service_.delete_queue("acc", "q-1")));
   settle();
@@ -193,15 +193,15 @@ TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
 
 TEST_F(QueueTest, ReceiptsFitOneMessageOnly) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  auto a = run(service_.put("acc", "q-1", {"a", {}, std::nullopt}));
-  auto b = run(service_.put("acc", "q-1", {"b", {}, std::nullopt}));
+  auto a = run(service_.put("acc", "q-1", {.text = "a"}));
+  auto b = run(service_.put("acc", "q-1", {.text = "b"}));
   ASSERT_TRUE(a && b);
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, b->receipt)).failed_with(ErrorCode::kPopReceiptMismatch));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, "garbage")).failed_with(ErrorCode::kPopReceiptMismatch));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", "nobody", "garbage")).failed_with(ErrorCode::kMessageNotFound));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", "nobody", a->receipt)).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, b->receipt})).failed_with(ErrorCode::kPopReceiptMismatch));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, "garbage"})).failed_with(ErrorCode::kPopReceiptMismatch));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", "nobody", 0, "garbage"})).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", "nobody", 0, a->receipt})).failed_with(ErrorCode::kMessageNotFound));
   EXPECT_EQ(to_receipt(*from_receipt(a->receipt)), a->receipt);
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, a->receipt)));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, a->receipt})));
 }
 
 TEST_F(QueueTest, CreateComparesMetadata) {
@@ -215,8 +215,8 @@ TEST_F(QueueTest, CreateComparesMetadata) {
 
 TEST_F(QueueTest, ThousandsOfExpiredMessagesDoNotHideTheLiveOne) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {"old", {}, seconds(5)})));
-  ASSERT_TRUE(run(service_.put("acc", "q-1", {"live", {}, std::nullopt})));
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "old", .time_to_live = seconds(5)})));
+  ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "live"})));
   advance(seconds(6));
   auto seen = run(service_.peek("acc", "q-1", 1));
   ASSERT_TRUE(seen);
