@@ -4,15 +4,18 @@ namespace tidemark::queue_service {
 namespace {
 // Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
 constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
+
+const FailStep kCollectStep("queue.collect");
+
 }  // namespace
 
-Task<Result<void>> QueueService::Core::transact(Body body) {
+Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body) {
   Effects effects;
   kv::TransactionBody run = [&](kv::Transaction& txn) -> Result<void> {
     effects = {};
     return body(txn, effects);
   };
-  auto task = engine.transact(std::move(run));
+  auto task = engine.transact(std::move(run), &step);
   auto done = co_await std::move(task);
   if (!done) co_return done;
   for (const auto& arrival : effects.arrivals) {
@@ -46,7 +49,7 @@ Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
       txn.erase(keys::dropped(generation));
       return {};
     };
-    auto task = core->engine.transact(std::move(unlist));
+    auto task = core->engine.transact(std::move(unlist), &kCollectStep);
     auto done = co_await std::move(task);
     if (!done) co_return;
   }

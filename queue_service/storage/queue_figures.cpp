@@ -6,6 +6,8 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kSettleStep("queue.settle");
+
 constexpr std::size_t kMaxDueCounted = 10000;
 constexpr std::size_t kSettledPerTransaction = 500;
 constexpr std::size_t kMaxExpiredPassed = 256;
@@ -72,7 +74,7 @@ Task<Result<void>> QueueService::settle(std::string account, std::string queue) 
       more = *settled;
       return {};
     };
-    auto task = change_queue(account, queue, std::move(change));
+    auto task = change_queue(kSettleStep, account, queue, std::move(change));
     auto done = co_await std::move(task);
     if (!done) co_return done;
   }

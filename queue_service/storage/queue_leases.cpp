@@ -5,6 +5,10 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kRenewStep("queue.renew");
+const FailStep kReleaseStep("queue.release");
+const FailStep kRemoveStep("queue.remove");
+
 std::optional<Time> later_than(Time now, Duration delay) {
   if (delay <= Duration::zero()) return std::nullopt;
   return now + std::min(delay, kMaxVisibility);
@@ -22,8 +26,7 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
   if (annotation) {
     if (auto fits = check_annotation(*annotation); !fits) co_return fits;
   }
-  std::function<Result<void>(QueueRows&, FoundMessage&)> change = [&](QueueRows& rows,
-                                                                      FoundMessage& found) -> Result<void> {
+  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (sequence != 0 && sequence < record.renewal) {
       return fail(ErrorCode::kFenced, "A later renewal of this lease came first.");
@@ -33,7 +36,7 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
     if (annotation) record.message.annotation = *annotation;
     return only_status(rows.rewrite(found, later_than(rows.now(), visibility)));
   };
-  auto task = change_held(std::move(lease), std::move(change));
+  auto task = change_held(kRenewStep, std::move(lease), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -42,8 +45,7 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
   if (annotation) {
     if (auto fits = check_annotation(*annotation); !fits) co_return fits;
   }
-  std::function<Result<void>(QueueRows&, FoundMessage&)> change = [&](QueueRows& rows,
-                                                                      FoundMessage& found) -> Result<void> {
+  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (annotation) record.message.annotation = *annotation;
     if (!count_attempt && record.message.dequeue_count > 0) --record.message.dequeue_count;
@@ -51,7 +53,7 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
     record.offered = false;
     return only_status(rows.rewrite(found, later_than(rows.now(), delay)));
   };
-  auto task = change_held(std::move(lease), std::move(change));
+  auto task = change_held(kReleaseStep, std::move(lease), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -63,7 +65,7 @@ Task<Result<void>> QueueService::remove(std::string account, std::string queue, 
     ++rows.figures().finished;
     return rows.remove(**found);
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kRemoveStep, account, queue, std::move(change));
   co_return co_await std::move(task);
 }
 

@@ -7,6 +7,15 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kPutStep("queue.put");
+const FailStep kTakeStep("queue.take");
+const FailStep kUpdateStep("queue.update");
+const FailStep kEraseStep("queue.erase");
+const FailStep kCompleteStep("queue.complete");
+const FailStep kFinishStep("queue.finish");
+const FailStep kMoveStep("queue.move");
+const FailStep kRedriveStep("queue.redrive");
+
 /// now + span without leaving the years the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
@@ -87,7 +96,7 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
     placed = std::move(*put);
     return {};
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kPutStep, account, queue, std::move(change));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
@@ -102,7 +111,7 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, T
       taken = std::move(*got);
       return {};
     };
-    auto task = change_queue(account, queue, std::move(change));
+    auto task = change_queue(kTakeStep, account, queue, std::move(change));
     auto done = co_await std::move(task);
     if (!done) co_return fail(std::move(done.error()));
     // Nothing to give out so far: what comes after it may be.
@@ -164,14 +173,13 @@ Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::
   co_return core_->visible(account, queue, count);
 }
 
-Task<Result<void>> QueueService::change_held(LeaseKey holder,
-                                             std::function<Result<void>(QueueRows&, FoundMessage&)> change) {
+Task<Result<void>> QueueService::change_held(const FailStep& step, LeaseKey holder, HeldChange change) {
   Change checked = [&](QueueRows& rows) -> Result<void> {
     auto found = find_held(rows, holder);
     if (!found) return fail(std::move(found.error()));
     return change(rows, *found);
   };
-  auto task = change_queue(holder.account, holder.queue, std::move(checked));
+  auto task = change_queue(step, holder.account, holder.queue, std::move(checked));
   co_return co_await std::move(task);
 }
 
@@ -180,8 +188,7 @@ Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, 
     if (auto fits = check_text(*text); !fits) co_return fail(std::move(fits.error()));
   }
   Placed placed;
-  std::function<Result<void>(QueueRows&, FoundMessage&)> change = [&](QueueRows& rows,
-                                                                      FoundMessage& found) -> Result<void> {
+  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     if (text) found.record.message.text = *text;
     found.record.offered = false;
     if (holder.epoch != 0 && visibility == Duration::zero()) found.record.leased = false;
@@ -191,18 +198,19 @@ Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, 
     placed = {message.id, to_receipt(*place), message.inserted, message.expires, place->visible_at};
     return {};
   };
-  auto task = change_held(holder, std::move(change));
+  auto task = change_held(kUpdateStep, holder, std::move(change));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
 }
 
 Task<Result<void>> QueueService::erase(LeaseKey holder) {
-  std::function<Result<void>(QueueRows&, FoundMessage&)> change = [](QueueRows& rows, FoundMessage& found) {
+  HeldChange change = [](QueueRows& rows, FoundMessage& found) {
     ++rows.figures().finished;
     return rows.remove(found);
   };
-  auto task = change_held(std::move(holder), std::move(change));
+  const auto& step = holder.epoch == 0 ? kEraseStep : kCompleteStep;
+  auto task = change_held(step, std::move(holder), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -239,14 +247,15 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     }
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kFinishStep, std::move(body));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
 }
 
 /// Out of one queue and into another in the same transaction; the two may be one.
-Task<Result<Placed>> QueueService::transfer(std::string account, std::string from, MoveRequest request, Choice choose) {
+Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string account, std::string from,
+                                              MoveRequest request, Choice choose) {
   if (auto named = check_queue_name(request.to_queue); !named) co_return fail(std::move(named.error()));
   if (auto fits = check_annotation(request.annotation); !fits) co_return fail(std::move(fits.error()));
   if (request.text) {
@@ -285,7 +294,7 @@ Task<Result<Placed>> QueueService::transfer(std::string account, std::string fro
     placed.next_visible = place->visible_at;
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(step, std::move(body));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
@@ -295,7 +304,7 @@ Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
   const auto account = holder.account;
   const auto from = holder.queue;
   Choice choose = [holder = std::move(holder)](QueueRows& rows) { return find_held(rows, holder); };
-  auto task = transfer(account, from, std::move(request), std::move(choose));
+  auto task = transfer(kMoveStep, account, from, std::move(request), std::move(choose));
   co_return co_await std::move(task);
 }
 
@@ -306,7 +315,7 @@ Task<Result<void>> QueueService::redrive(std::string account, std::string queue,
     if (!*found) return fail(ErrorCode::kMessageNotFound);
     return std::move(**found);
   };
-  auto task = transfer(std::move(account), std::move(queue), std::move(request), std::move(choose));
+  auto task = transfer(kRedriveStep, std::move(account), std::move(queue), std::move(request), std::move(choose));
   auto moved = co_await std::move(task);
   if (!moved) co_return fail(std::move(moved.error()));
   co_return Result<void>{};

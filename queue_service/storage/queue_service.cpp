@@ -5,6 +5,17 @@
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
+namespace {
+
+const FailStep kCreateQueueStep("queue.create_queue");
+const FailStep kDeleteQueueStep("queue.delete_queue");
+const FailStep kClearStep("queue.clear");
+const FailStep kSetMetadataStep("queue.set_metadata");
+const FailStep kSetAclStep("queue.set_acl");
+const FailStep kSetServicePropertiesStep("queue.set_service_properties");
+const FailStep kTidyStep("queue.tidy");
+
+}  // namespace
 
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits)
     : core_(std::make_shared<Core>(engine, clock, random, limits)) {}
@@ -43,7 +54,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
     if (!started) return fail(std::move(started.error()));
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kCreateQueueStep, std::move(body));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return outcome;
@@ -72,7 +83,7 @@ Task<Result<void>> QueueService::delete_queue(std::string account, std::string q
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kDeleteQueueStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -89,7 +100,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kClearStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -158,7 +169,7 @@ Task<Result<void>> QueueService::set_metadata(std::string account, std::string q
     if (!record) return fail(std::move(record.error()));
     return store_metadata(txn, effects, account, queue, std::move(*record), *checked);
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetMetadataStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -175,7 +186,7 @@ Task<Result<void>> QueueService::patch_metadata(std::string account, std::string
     if (!checked) return fail(std::move(checked.error()));
     return store_metadata(txn, effects, account, queue, std::move(*record), std::move(*checked));
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetMetadataStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -193,7 +204,7 @@ Task<Result<void>> QueueService::set_acl(std::string account, std::string queue,
     txn.put(keys::queue(account, queue), encode(*record));
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetAclStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -203,16 +214,22 @@ Result<std::string> QueueService::get_service_properties(std::string_view accoun
   return bytes->value_or(std::string());
 }
 
-Task<Result<void>> QueueService::set_service_properties(std::string account, std::string xml) {
+Task<Result<void>> QueueService::set_service_properties(std::string account,
+                                                        std::function<Result<std::string>(const std::string&)> change) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    txn.put(keys::properties(account), xml);
+    auto stored = txn.get(keys::properties(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(stored->value_or(std::string()));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(keys::properties(account), *changed);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetServicePropertiesStep, std::move(body));
   co_return co_await std::move(task);
 }
 
-Task<Result<void>> QueueService::change_queue(std::string account, std::string queue, Change change) {
+Task<Result<void>> QueueService::change_queue(const FailStep& step, std::string account, std::string queue,
+                                              Change change) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto rows = QueueRows::open(txn, effects, account, queue, core_->clock.now());
     if (!rows) return fail(std::move(rows.error()));
@@ -221,7 +238,7 @@ Task<Result<void>> QueueService::change_queue(std::string account, std::string q
     rows->save();
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(step, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -234,7 +251,7 @@ Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
       more = *bounded;
       return {};
     };
-    auto task = change_queue(account, queue, std::move(change));
+    auto task = change_queue(kTidyStep, account, queue, std::move(change));
     auto done = co_await std::move(task);
     if (!done) co_return done;
   }

@@ -57,12 +57,12 @@ struct FollowUp {
 };
 
 struct MoveRequest {
-  std::string to_queue;    // made if need be
-  std::string annotation;  // replaces the one it has
+  std::string to_queue = {};    // made if need be
+  std::string annotation = {};  // replaces the one it has
   /// Instead: a note with this reason and the message's history.
-  std::optional<std::string> reason;
+  std::optional<std::string> reason = {};
   bool reset_dequeue_count = false;
-  std::optional<std::string> text;
+  std::optional<std::string> text = {};
 };
 
 struct WaitRequest {
@@ -110,7 +110,9 @@ class QueueService {
   Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
-  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+  /// Replaces the document by what `change` makes of the stored one.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
 
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
@@ -163,10 +165,12 @@ class QueueService {
   struct Core;
   using Change = std::function<Result<void>(QueueRows&)>;
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
-  Task<Result<void>> change_queue(std::string account, std::string queue, Change change);
-  Task<Result<void>> change_held(LeaseKey holder, std::function<Result<void>(QueueRows&, FoundMessage&)> change);
+  using HeldChange = std::function<Result<void>(QueueRows&, FoundMessage&)>;
+  Task<Result<void>> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
+  Task<Result<void>> change_held(const FailStep& step, LeaseKey holder, HeldChange change);
   Task<Result<Taken>> take(std::string account, std::string queue, TakeRequest request);
-  Task<Result<Placed>> transfer(std::string account, std::string from, MoveRequest request, Choice choose);
+  Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
+                                Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);
   Task<Result<void>> settle(std::string account, std::string queue);
   Task<Result<void>> sweep(std::string account, std::string queue);

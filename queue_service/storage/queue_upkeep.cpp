@@ -7,6 +7,9 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kSweepStep("queue.sweep");
+const FailStep kDropKeysStep("queue.drop_keys");
+
 constexpr std::size_t kPerTransaction = 256;
 constexpr std::size_t kQueuesPerPage = 256;
 
@@ -40,7 +43,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
     return {};
   };
-  auto beginning = change_queue(account, queue, std::move(begin));
+  auto beginning = change_queue(kSweepStep, account, queue, std::move(begin));
   auto begun = co_await std::move(beginning);
   if (!begun) co_return begun;
   Expired expired;
@@ -73,7 +76,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
       if (end == expired.ids.size()) rows.figures().swept_expiry = expired.first_of_others;
       return {};
     };
-    auto dropping = change_queue(account, queue, std::move(drop));
+    auto dropping = change_queue(kSweepStep, account, queue, std::move(drop));
     auto dropped = co_await std::move(dropping);
     if (!dropped) co_return dropped;
   }
@@ -98,7 +101,7 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
       more = dead.size() == kPerTransaction;
       return {};
     };
-    auto dropping = change_queue(account, queue, std::move(drop));
+    auto dropping = change_queue(kDropKeysStep, account, queue, std::move(drop));
     auto dropped = co_await std::move(dropping);
     if (!dropped) co_return dropped;
   }
