@@ -53,7 +53,8 @@ TEST_F(QueueTest, CreateComparesMetadata) {
 
 TEST_F(QueueTest, ThousandsOfExpiredMessagesDoNotHideTheLiveOne) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "old", .time_to_live = seconds(5)})));
+  for (int i = 0; i < 3000; ++i)
+    ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "old", .time_to_live = seconds(5)})));
   ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "live"})));
   advance(seconds(6));
   auto seen = run(service_.peek("acc", "q-1", 1));

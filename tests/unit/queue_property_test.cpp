@@ -247,7 +247,8 @@ void QueueProperty::update() {
   if (message == nullptr || message->receipt.empty()) return;
   const auto visibility = some_delay();
   const auto text = chance(2) ? std::optional(some_text()) : std::nullopt;
-  const auto placed = run(service_->update({kAccount, message->queue, message->id, 0, message->receipt}, visibility, text));
+  const auto placed =
+      run(service_->update({kAccount, message->queue, message->id, 0, message->receipt}, visibility, text));
   if (!agrees(placed, gone(*message, ErrorCode::kMessageNotFound), "update")) return;
   model_.outdate(*message, false);
   if (text) message->text = *text;
@@ -306,7 +307,8 @@ void QueueProperty::move() {
   if (message == nullptr || !message->leased) return;
   const auto& to = any_queue();
   const auto annotation = some_text();
-  const auto done = run(service_->move({kAccount, message->queue, message->id, message->epoch}, {.to_queue = to, .annotation = annotation}));
+  const auto done = run(service_->move({kAccount, message->queue, message->id, message->epoch},
+                                       {.to_queue = to, .annotation = annotation}));
   if (!agrees(done, gone(*message, ErrorCode::kLeaseLost), "move")) return;
   message->annotation = annotation;
   model_.move(*message, to, now());
@@ -317,7 +319,8 @@ void QueueProperty::redrive() {
   if (message == nullptr) return;
   const auto& to = any_queue();
   const auto text = chance(3) ? std::optional(some_text()) : std::nullopt;
-  const auto done = run(service_->redrive(kAccount, message->queue, message->id, {.to_queue = to, .reset_dequeue_count = true, .text = text}));
+  const auto done = run(service_->redrive(kAccount, message->queue, message->id,
+                                          {.to_queue = to, .reset_dequeue_count = true, .text = text}));
   if (!agrees(done, gone(*message, ErrorCode::kMessageNotFound), "redrive")) return;
   message->annotation.clear();
   if (text) message->text = *text;
@@ -340,7 +343,8 @@ void QueueProperty::use_relic() {
   const bool there = exists(relic.queue);
   if (!relic.receipt.empty()) {
     const auto expected = there ? ErrorCode::kMessageNotFound : ErrorCode::kQueueNotFound;
-    agrees(run(service_->erase({kAccount, relic.queue, relic.id, 0, relic.receipt})), expected, "delete by a dead receipt");
+    agrees(run(service_->erase({kAccount, relic.queue, relic.id, 0, relic.receipt})), expected,
+           "delete by a dead receipt");
     agrees(run(service_->update({kAccount, relic.queue, relic.id, 0, relic.receipt}, seconds(1), "dead")), expected,
            "update by a dead receipt");
   }
@@ -451,7 +455,7 @@ void QueueProperty::check_everything() {
 void QueueProperty::check_rows() {
   std::map<std::uint64_t, FiguresRecord> sets, counts;  // by generation
   std::map<std::uint64_t, std::uint64_t> ids;
-  std::map<std::string, int> places;                         // by message id
+  std::map<std::string, int> places;  // by message id
   const auto snapshot = engine_->snapshot();
   for (auto cursor = snapshot->scan({"m", "n"}); cursor->valid(); cursor->next()) {
     auto key = cursor->key().substr(1);
