@@ -158,7 +158,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     auto loaded = load_ledger(txn, job.account, job.fence->operation_id);
     if (!loaded) return fail(std::move(loaded.error()));
     ledger = std::move(*loaded);
-    if (auto ok = pass_fence(ledger, job.fence->epoch); !ok) return ok;
+    if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
   }
   auto generation = find_generation(txn, job.account, job.table);
   if (!generation) return fail_at(0, std::move(generation.error()));

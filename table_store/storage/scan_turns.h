@@ -1,6 +1,7 @@
-// Whose turn it is to scan. Only so many scans work at a time, each for a slice; then it passes its turn to the one that
-// has had least of those that wait, and waits itself. So a crowd of table scans takes a bounded share of the machine, a
-// short query passes long ones, and long ones share evenly. Thread safe; coroutines resume on their own executor.
+// Whose turn it is to scan. Only so many scans work at a time, each for a slice; then it passes its turn to the one
+// that has had least of those that wait, and waits itself. So a crowd of table scans takes a bounded share of the
+// machine, a short query passes long ones, and long ones share evenly. Thread safe; coroutines resume on their own
+// executor.
 #pragma once
 #include <memory>
 

@@ -114,36 +114,6 @@ Result<std::uint64_t> decode_table_generation(std::string_view bytes) {
   return generation;
 }
 
-std::string encode_ledger(const OperationLedger& ledger) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kFormat);
-  out.varint(ledger.epoch);
-  out.boolean(ledger.closed);
-  out.varint(ledger.counters.size());
-  for (const auto& [name, value] : ledger.counters) {
-    out.string(name);
-    out.varint(value);
-  }
-  return bytes;
-}
-
-Result<OperationLedger> decode_ledger(std::string_view bytes) {
-  ByteReader in(bytes);
-  OperationLedger ledger;
-  if (in.u8() != kFormat) return corrupt("ledger");
-  ledger.epoch = in.varint();
-  ledger.closed = in.boolean();
-  const auto count = in.varint();
-  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-    std::string name(in.string());
-    const auto value = in.varint();
-    ledger.counters.emplace_back(std::move(name), value);
-  }
-  if (!in.finished()) return corrupt("ledger");
-  return ledger;
-}
-
 std::string encode_counter(std::uint64_t value) {
   std::string bytes;
   ByteWriter out(bytes);

@@ -5,7 +5,7 @@
 //            (model/property_block.h)
 //   table    1 | generation u64 | name string | varint count | count * (id string | start? | expiry? | permission?)
 //            x? is u8 0, or u8 1 and a string
-//   ledger   1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
+//   ledger   common/base/operation_ledger.h
 //   counter  1 | u64
 #pragma once
 #include <string>
@@ -44,9 +44,6 @@ std::string encode_table(const TableRecord& table);
 Result<TableRecord> decode_table(std::string_view bytes);
 /// The generation alone, for point reads.
 Result<std::uint64_t> decode_table_generation(std::string_view bytes);
-
-std::string encode_ledger(const OperationLedger& ledger);
-Result<OperationLedger> decode_ledger(std::string_view bytes);
 
 std::string encode_counter(std::uint64_t value);
 Result<std::uint64_t> decode_counter(std::string_view bytes);
