@@ -176,14 +176,13 @@ TEST_F(TableRestTest, MetadataLevels) {
   EXPECT_EQ(none.header("Content-Type"), "application/json;odata=nometadata;streaming=true;charset=utf-8");
   EXPECT_EQ(none.header("ETag"), kTag);
   auto full = get("application/json; odata=fullmetadata");
-  EXPECT_EQ(full.body,
-            R"({"odata.metadata":"http://127.0.0.1:10002/devstoreaccount1/$metadata#people/@Element",)"
-            R"("odata.type":"devstoreaccount1.people",)"
-            R"j("odata.id":"http://127.0.0.1:10002/devstoreaccount1/people(PartitionKey='p',RowKey='r')",)j"
-            R"("odata.etag":"W/\"datetime'2026-11-21T12%3A09%3A13.1864608Z'\"",)"
-            R"j("odata.editLink":"people(PartitionKey='p',RowKey='r')","PartitionKey":"p","RowKey":"r",)j"
-            R"("Timestamp@odata.type":"Edm.DateTime","Timestamp":"2026-11-21T12:09:13.1864608Z",)"
-            R"("d@odata.type":"Edm.Int64","d":"1"})");
+  EXPECT_EQ(full.body, R"({"odata.metadata":"http://127.0.0.1:10002/devstoreaccount1/$metadata#people/@Element",)"
+                       R"("odata.type":"devstoreaccount1.people",)"
+                       R"j("odata.id":"http://127.0.0.1:10002/devstoreaccount1/people(PartitionKey='p',RowKey='r')",)j"
+                       R"("odata.etag":"W/\"datetime'2026-11-21T12%3A09%3A13.1864608Z'\"",)"
+                       R"j("odata.editLink":"people(PartitionKey='p',RowKey='r')","PartitionKey":"p","RowKey":"r",)j"
+                       R"("Timestamp@odata.type":"Edm.DateTime","Timestamp":"2026-11-21T12:09:13.1864608Z",)"
+                       R"("d@odata.type":"Edm.Int64","d":"1"})");
   for (const char* accept : {"", "*/*", "application/json", "application/json;odata=minimalmetadata"}) {
     EXPECT_THAT(get(accept).body, HasSubstr("odata.etag")) << accept;
   }
