@@ -27,6 +27,7 @@ struct StoreSettings {
   std::int64_t operation_retention_h = 720;
   bool check_clock_skew = true;
   bool allow_development_key = false;
+  bool trust_forwarded_proto = false;
   process::LogOptions log;
 };
 
@@ -49,6 +50,9 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
+  settings.add("trust_forwarded_proto", s.trust_forwarded_proto,
+               "believe X-Forwarded-Proto: https of a TLS terminator in front, as spr=https of a SAS needs; only where "
+               "nobody else reaches this listener");
   settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
                       "least level logged");
   settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
@@ -180,6 +184,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       **engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(), (*builder)->executor()};
   context.io_threads = http_options.threads;
   context.auth_policy.check_clock_skew = settings.check_clock_skew;
+  context.auth_policy.trust_forwarded_proto = settings.trust_forwarded_proto;
   const auto store = build(context);
   std::unique_ptr<rpc::Server> internal;
   if (auto dispatch = store->internal_face()) {

@@ -84,10 +84,10 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& e
   }
   if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
     if (existing.effective() > *mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version}};
+      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version, existing.source_version}};
     }
     if (mutation.kind == MutationKind::kInsertOrReplace && existing.source_version == mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version}};
+      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version, existing.source_version}};
     }
   }
   return Verdict{};
@@ -139,7 +139,7 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, cons
   } else {
     txn.put(key, encode_entity(version, mutation.source_version, mutation.properties));
   }
-  return MutationOutcome{OutcomeKind::kApplied, version};
+  return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }
 
 Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
