@@ -130,7 +130,9 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     const auto cursor = snapshot->scan(range);
     for (; cursor->valid(); cursor->next()) {
       if (auto ok = read_row(*cursor, entity); !ok) co_return fail(std::move(ok.error()));
-      const bool matches = query.bounds.contains(entity.partition_key, entity.row_key) && query.filter.matches(entity);
+      const bool written = query.operation.empty() || entity.operation == query.operation;
+      const bool matches =
+          written && query.bounds.contains(entity.partition_key, entity.row_key) && query.filter.matches(entity);
       if (budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead))) {
         result.next = continue_at(entity);
         co_return result;

@@ -10,6 +10,8 @@ struct TableService::Impl {
   kv::Engine& engine;
   Clock& clock;
   Random& random;
+
+  Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
 };
 
 /// kTableNotFound if there is none.

@@ -1,7 +1,8 @@
 // The bytes of the table store's values (common/base/bytes.h). Every record begins with its format, 1. Decoding checks
 // everything and fails with kCorruption. Pure; any thread.
 //
-//   entity   1 | flags u8 (1: has source version) | version i64 | [source version i64] | varint count |
+//   entity   1 | flags u8 (1: has source version, 2: has operation) | version i64 |
+//            [source version i64] | [operation string] | varint count |
 //            count * (name string | type u8 | value)
 //            type 1 String: string   2 Int32: zigzag varint   3 Int64: i64   4 Double: f64   5 Boolean: u8 0 or 1
 //            6 DateTime: i64 ticks since 1970   7 Guid: 16 bytes   8 Binary: string
@@ -27,7 +28,7 @@ struct TableRecord {
 };
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties);
+                          const std::vector<Property>& properties, std::string_view operation = {});
 /// Fills all but the keys.
 Result<void> decode_entity(std::string_view bytes, Entity& into);
 
@@ -38,6 +39,7 @@ bool read_properties(ByteReader& in, std::vector<Property>& into);
 struct EntityVersions {
   Version version = 0;
   std::optional<Version> source_version;
+  std::string_view operation;  // in the bytes that were decoded
   [[nodiscard]] Version effective() const { return source_version.value_or(version); }
 };
 /// The head of an entity alone, for conditions.

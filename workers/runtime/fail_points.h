@@ -16,13 +16,26 @@ namespace tidemark::workers {
   X(kClaimAfter, "claim.after")                    \
   X(kOpenBefore, "open.before")                    \
   X(kOpenAfter, "open.after")                      \
-  X(kArchivePlanBefore, "archive.plan.before")     \
-  X(kArchivePlanAfter, "archive.plan.after")       \
-  X(kArchiveCopyBefore, "archive.copy.before")     \
-  X(kArchiveCopyAfter, "archive.copy.after")       \
-  X(kArchiveEraseBefore, "archive.erase.before")   \
-  X(kArchiveEraseAfter, "archive.erase.after")     \
-  X(kArchivePageAfter, "archive.page.after")       \
+  X(kMovePlanBefore, "move.plan.before")           \
+  X(kMovePlanAfter, "move.plan.after")             \
+  X(kMoveCopyBefore, "move.copy.before")           \
+  X(kMoveCopyAfter, "move.copy.after")             \
+  X(kMoveEraseBefore, "move.erase.before")         \
+  X(kMoveEraseAfter, "move.erase.after")           \
+  X(kMovePageAfter, "move.page.after")             \
+  X(kCopyWriteBefore, "copy.write.before")         \
+  X(kCopyWriteAfter, "copy.write.after")           \
+  X(kCopyPageAfter, "copy.page.after")             \
+  X(kDeleteEraseBefore, "delete.erase.before")     \
+  X(kDeleteEraseAfter, "delete.erase.after")       \
+  X(kDeletePageAfter, "delete.page.after")         \
+  X(kDropTableBefore, "drop.table.before")         \
+  X(kDropTableAfter, "drop.table.after")           \
+  X(kRedrivePlanBefore, "redrive.plan.before")     \
+  X(kRedrivePlanAfter, "redrive.plan.after")       \
+  X(kRedriveSendBefore, "redrive.send.before")     \
+  X(kRedriveSendAfter, "redrive.send.after")       \
+  X(kRedriveCanaryAfter, "redrive.canary.after")   \
   X(kIndexCollectAfter, "index.collect.after")     \
   X(kIndexWriteBefore, "index.write.before")       \
   X(kIndexWriteAfter, "index.write.after")         \
