@@ -13,13 +13,8 @@
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
-#include "workers/runtime/fail_points.h"
 #include "workers/runtime/housekeeping.h"
 #include "workers/worker_config.h"
-
-#ifndef TIDEMARK_VERSION
-#define TIDEMARK_VERSION "unknown"
-#endif
 
 namespace {
 
@@ -109,6 +104,18 @@ class Runner {
   std::thread thread_;
 };
 
+jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
+  jobs::WorkerInfo self;
+  self.name = config.name;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
+  self.pid = ::getpid();
+  self.concurrency = static_cast<std::int32_t>(config.concurrency);
+  self.version = TIDEMARK_VERSION;
+  self.started_at = clock.now();
+  return self;
+}
+
 Result<void> run(const WorkerConfig& config) {
   const std::string data = std::filesystem::absolute(config.data).string();
   auto clock = make_system_clock();
@@ -172,29 +179,9 @@ Result<void> run(const WorkerConfig& config) {
   return {};
 }
 
-jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
-  jobs::WorkerInfo self;
-  self.name = config.name;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
-  self.pid = ::getpid();
-  self.concurrency = static_cast<std::int32_t>(config.concurrency);
-  self.version = TIDEMARK_VERSION;
-  self.started_at = clock.now();
-  return self;
-}
-
-void list_fail_points() {
-  for (const auto name : fail_point_names()) std::printf("%.*s\n", static_cast<int>(name.size()), name.data());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--list-fail-points") {
-    list_fail_points();
-    return 0;
-  }
   process::block_signals();
   WorkerConfig config;
   process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
@@ -203,7 +190,6 @@ int main(int argc, char** argv) {
   if (!parsed) return process::report_startup_failure(parsed.error());
   if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
   if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
-  if (auto armed = arm_fail_point_from_environment(); !armed) return process::report_startup_failure(armed.error());
   process::start_logging("worker", config.log);
   spdlog::info("starting {}", settings.describe());
   auto ran = run(config);

@@ -8,10 +8,14 @@
 #include <boost/asio/write.hpp>
 
 #include "common/base/encoding.h"
+#include "common/base/fail_points.h"
 #include "common/http/session_body.h"
 
 namespace tidemark::http {
 namespace {
+
+const FailPoint kRequestRead("http.request", "after");  // its head
+const FailStep kReplyStep("http.reply");
 
 constexpr std::size_t kReadSize = 8192;
 constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not want
@@ -141,6 +145,7 @@ Task<bool> Session::serve_one() {
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
+  kRequestRead.reach();
   auto calling = call_handler(context_, request);
   auto response = co_await std::move(calling);
   // Answer first: a client that is refused early learns it even while it still sends.
@@ -157,8 +162,10 @@ Task<bool> Session::respond(const Request& request, Response response, bool keep
   const auto head = render_head(&request, response, keep_alive, context_.options.server_name);
   const bool bodyless = request.method == "HEAD" || response.status == 204 || response.status == 304;
   if (bodyless) response.body.clear();
+  kReplyStep.before.reach();
   auto writing = write(head, response.source ? std::string_view() : std::string_view(response.body));
   const bool written = co_await std::move(writing);
+  kReplyStep.after.reach();
   if (!written || bodyless || !response.source) co_return written;
   auto streaming = stream_body(*response.source, response.source_length);
   co_return co_await std::move(streaming);

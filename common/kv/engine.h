@@ -13,6 +13,7 @@
 
 #include "common/base/async.h"
 #include "common/base/error.h"
+#include "common/base/fail_points.h"
 
 namespace tidemark::kv {
 
@@ -42,6 +43,10 @@ class Reader {
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Cursor> scan(const KeyRange& range,
                                                      Direction direction = Direction::kForward) const = 0;
+  /// A forward walk that is known to be long: reads ahead, and leaves the cache to the reads that come back.
+  [[nodiscard]] virtual std::unique_ptr<Cursor> scan_long(const KeyRange& range) const {
+    return scan(range, Direction::kForward);
+  }
 };
 
 /// Reads see the transaction's own writes. A cursor must not outlive a write made after it was opened.
@@ -73,8 +78,9 @@ class Engine {
   /// Waiting transactions now, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
 
-  /// submit() as a coroutine; resumes on the caller's executor.
-  Task<Result<void>> transact(TransactionBody body);
+  /// submit() as a coroutine; resumes on the caller's executor. `step` names the write for crash tests: reached before
+  /// it is handed in, and once it is durable.
+  Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
 };
 
 }  // namespace tidemark::kv

@@ -22,6 +22,11 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+constexpr std::size_t kLongScanReadahead = 1UL << 20;
+
+const FailStep kWriteStep("kv.write");               // a group, with its fsync
+const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
+const FailStep kEraseRangeStep("kv.erase_range");
 
 /// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
 struct Bounds {
@@ -119,6 +124,14 @@ class RocksSnapshot final : public Reader {
     auto bounds = std::make_unique<Bounds>(range, snapshot_);
     std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
     return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, nullptr);
+  }
+
+  std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
+    auto bounds = std::make_unique<Bounds>(range, snapshot_);
+    bounds->options.fill_cache = false;
+    bounds->options.readahead_size = kLongScanReadahead;
+    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), Direction::kForward, nullptr);
   }
 
  private:
@@ -231,7 +244,9 @@ class RocksEngine final : public Engine {
       if (end <= range.lower) return {};
     }
     auto status = batch.DeleteRange(slice(range.lower), slice(end));
+    kEraseRangeStep.before.reach();
     if (status.ok()) status = db_->Write(write_options_, &batch);
+    kEraseRangeStep.after.reach();
     if (status.ok()) return {};
     remember_failure(error_of(status));
     return fail(error_of(status));
@@ -280,7 +295,9 @@ class RocksEngine final : public Engine {
       outcomes.push_back(run(batch, waiting[outcomes.size()].body));
     }
     if (!failure && batch.GetWriteBatch()->Count() > 0) {
+      kWriteStep.before.reach();
       const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+      kWriteStep.after.reach();
       if (!status.ok()) failure = remember_failure(error_of(status));
     }
     batch.Clear();
@@ -290,6 +307,7 @@ class RocksEngine final : public Engine {
       auto item = std::move(waiting[i]);
       item.body = nullptr;  // let go of what it captured before its owner hears of the end
       item.done(std::move(outcomes[i]));
+      kFirstTold.reach();
     }
     return outcomes.size();
   }

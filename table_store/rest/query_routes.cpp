@@ -84,10 +84,10 @@ Task<Result<http::Response>> query_entities(Call& call) {
   http::Response response;
   append_list_head(response.body, scope);
   bool first = true;
-  std::function<bool(const Entity&)> each = [&](const Entity& entity) {
+  std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
     if (!first) response.body += ',';
     first = false;
-    append_list_element(response.body, scope, entity);
+    append_list_element(response.body, scope, entity.to_entity());
     return response.body.size() < kFullPage;
   };
   auto task = call.service.query(call.account(), std::move(*query), std::move(each));

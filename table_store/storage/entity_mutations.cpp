@@ -12,6 +12,8 @@
 namespace tidemark::table_store {
 namespace {
 
+const FailStep kMutateStep("table.mutate");
+
 struct MutationJob {
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
@@ -137,7 +139,8 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, cons
     if (!properties) return fail(std::move(properties.error()));
     txn.put(key, encode_entity(version, std::nullopt, *properties));
   } else {
-    const std::string_view operation = job.fence && mutation.source_version ? job.fence->operation_id : "";
+    std::string_view operation;
+    if (job.fence && mutation.source_version) operation = job.fence->operation_id;
     txn.put(key, encode_entity(version, mutation.source_version, mutation.properties, operation));
   }
   return MutationOutcome{OutcomeKind::kApplied, version};
@@ -159,7 +162,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     auto loaded = load_ledger(txn, job.account, job.fence->operation_id);
     if (!loaded) return fail(std::move(loaded.error()));
     ledger = std::move(*loaded);
-    if (auto ok = pass_fence(ledger, job.fence->epoch); !ok) return ok;
+    if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
   }
   auto generation = find_generation(txn, job.account, job.table);
   if (!generation) return fail_at(0, std::move(generation.error()));
@@ -193,7 +196,7 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
   job->now = impl_->clock.now().time_since_epoch().count();
   if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
   kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kMutateStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   MutateResult result;

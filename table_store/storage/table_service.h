@@ -12,6 +12,7 @@
 #include "common/kv/engine.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/mutation.h"
+#include "table_store/storage/scan_turns.h"
 
 namespace tidemark::table_store {
 
@@ -38,6 +39,8 @@ struct Query {
   std::optional<Continuation> from;
   KeyBounds bounds;
   std::string operation;  // if given: only copies that this operation wrote
+  /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
+  std::function<bool()> abandoned;
 };
 
 struct QueryResult {
@@ -47,7 +50,7 @@ struct QueryResult {
 
 class TableService {
  public:
-  TableService(kv::Engine& engine, Clock& clock, Random& random);
+  TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {});
   ~TableService();
 
   Task<Result<void>> create_table(std::string account, std::string table);
@@ -66,15 +69,18 @@ class TableService {
 
   Task<Result<std::vector<SignedIdentifier>>> get_acl(std::string account, std::string table);
   Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
-  Task<Result<std::string>> get_service_properties(std::string account);  // canonical XML; empty if never set
-  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+  Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
+  /// Replaces the document by what `change` makes of the stored one.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
 
   /// Nothing if there is no such entity; kTableNotFound. Synchronous: one read of a snapshot.
   Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,
                                     std::string_view row_key);
   /// Calls `each` for every match, in key order, until `top`, the end, or 5 s; `each` returns false to stop after the
-  /// entity it was given (page full by bytes). Yields the thread every few milliseconds.
-  Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const Entity&)> each);
+  /// entity it was given (page full by bytes). What `each` sees is well-formed and gone when it returns. Gives the
+  /// thread away every 2 ms and takes turns with other scans; kServerBusy if too many wait.
+  Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const EntityView&)> each);
 
   struct MutateResult {
     std::vector<MutationOutcome> outcomes;

@@ -1,6 +1,6 @@
-// Starts the stores that a test file needs on free ports with a temporary data directory, runs the file with node's
-// test runner, and stops the stores again. The file's name says what it needs (tables, queues, blobs); a first line
-// "// stores: table queue" overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
+// Starts the stores that a test file needs on free ports with a temporary data directory, runs the file (*.test.mjs with
+// node's test runner, python/*_test.py with Debian's python3, which has Debian's Azure SDK), and stops the stores again.
+// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
 // TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -77,7 +77,10 @@ async function stopStore(store) {
 
 function runTests(file, environment) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["--test", "--test-reporter=spec", file], {
+    const [program, ...line] = file.endsWith(".py")
+      ? ["/usr/bin/python3", file, "--verbose"]
+      : [process.execPath, "--test", "--test-reporter=spec", file];
+    const child = spawn(program, line, {
       stdio: "inherit",
       env: { ...process.env, ...environment },
       cwd: here,
@@ -118,9 +121,9 @@ async function runFile(bin, file) {
 }
 
 const [bin, ...chosen] = process.argv.slice(2);
-const files = (chosen.length > 0 ? chosen : readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()).map(
-  (name) => path.resolve(here, name),
-);
+const present = [...readdirSync(here), ...readdirSync(path.join(here, "python")).map((name) => `python/${name}`)];
+const suites = present.filter((name) => name.endsWith(".test.mjs") || name.endsWith("_test.py")).sort();
+const files = (chosen.length > 0 ? chosen : suites).map((name) => path.resolve(here, name));
 let failed = 0;
 for (const file of files) {
   if (!(await runFile(bin, file))) failed += 1;

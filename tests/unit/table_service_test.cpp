@@ -73,8 +73,8 @@ TEST_F(TableServiceTest, ACopyNamesTheOperationThatWroteItUntilItIsWrittenOtherw
   query.table = "people";
   query.operation = "op";
   std::vector<std::string> rows;
-  std::function<bool(const Entity&)> each = [&](const Entity& entity) {
-    rows.push_back(entity.row_key);
+  std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
+    rows.emplace_back(entity.row_key);
     return true;
   };
   ASSERT_TRUE(run_task(service->query("acct", query, each)).has_value());
@@ -292,9 +292,17 @@ TEST_F(TableServiceTest, AclAndServiceProperties) {
   EXPECT_FALSE((*got)[0].expiry);
   acl.resize(6);
   EXPECT_FALSE(run_task(service->set_acl("acct", "people", acl)).has_value());
-  EXPECT_EQ(*run_task(service->get_service_properties("acct")), "");
-  ASSERT_TRUE(run_task(service->set_service_properties("acct", "<x/>")).has_value());
-  EXPECT_EQ(*run_task(service->get_service_properties("acct")), "<x/>");
+  EXPECT_EQ(*service->get_service_properties("acct"), "");
+  std::function<Result<std::string>(const std::string&)> add = [](const std::string& stored) -> Result<std::string> {
+    return stored + "<x/>";
+  };
+  ASSERT_TRUE(run_task(service->set_service_properties("acct", add)).has_value());
+  ASSERT_TRUE(run_task(service->set_service_properties("acct", add)).has_value());
+  std::function<Result<std::string>(const std::string&)> refuse = [](const std::string&) -> Result<std::string> {
+    return fail(ErrorCode::kInvalidXmlDocument);
+  };
+  EXPECT_TRUE(run_task(service->set_service_properties("acct", refuse)).failed_with(ErrorCode::kInvalidXmlDocument));
+  EXPECT_EQ(*service->get_service_properties("acct"), "<x/><x/>");
 }
 
 }  // namespace

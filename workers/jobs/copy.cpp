@@ -139,7 +139,7 @@ Task<Result<void>> Copier::copy_all() {
     auto copy_task = copy_page(std::move(page->entities));
     auto copied = co_await std::move(copy_task);
     if (!copied) co_return copied;
-    fail_point(FailPoint::kCopyPageAfter);
+    fail_points::kCopyPageAfter.reach();
     continuation_ = std::move(page->continuation);
     if (continuation_.empty()) co_return Result<void>{};
     context_.save(checkpoint());
@@ -225,11 +225,11 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
   if (!going) co_return going;
   std::vector<Mutation> mutations;
   for (auto& target : group) mutations.push_back(std::move(target.mutation));
-  fail_point(FailPoint::kCopyWriteBefore);
+  fail_points::kCopyWrite.before.reach();
   auto task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
                                      context_.fence("written"));
   auto outcomes = co_await std::move(task);
-  fail_point(FailPoint::kCopyWriteAfter);
+  fail_points::kCopyWrite.after.reach();
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   if (outcomes->size() != group.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < group.size(); ++i) {

@@ -91,10 +91,10 @@ Task<Result<void>> Eraser::work(OperationLedger ledger) {
 Task<Result<void>> Eraser::drop_table() {
   auto going = context_.check();
   if (!going) co_return going;
-  fail_point(FailPoint::kDropTableBefore);
+  fail_points::kDropTable.before.reach();
   auto task = context_.tables.delete_table_fenced(spec_.table, context_.fence(std::string(kDone)));
   auto dropped = co_await std::move(task);
-  fail_point(FailPoint::kDropTableAfter);
+  fail_points::kDropTable.after.reach();
   if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
     co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.table + "' does not exist.");
   }
@@ -149,7 +149,7 @@ Task<Result<void>> Eraser::erase_all() {
       auto reported = co_await std::move(report_task);
       if (!reported) co_return reported;
     }
-    fail_point(FailPoint::kDeletePageAfter);
+    fail_points::kDeletePageAfter.reach();
     if (!clean) {
       // The cursor never passes unfinished work: what changed is read again, and stays if it matches no more.
       if (++passes >= kPasses) {
@@ -180,11 +180,11 @@ Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
   }
   auto going = context_.check();
   if (!going) co_return fail(std::move(going.error()));
-  fail_point(FailPoint::kDeleteEraseBefore);
+  fail_points::kDeleteErase.before.reach();
   auto task = context_.tables.mutate(spec_.table, std::move(partition_key), std::move(mutations),
                                      context_.fence(std::string(kDone)));
   auto outcomes = co_await std::move(task);
-  fail_point(FailPoint::kDeleteEraseAfter);
+  fail_points::kDeleteErase.after.reach();
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   bool clean = true;
   for (const auto& outcome : *outcomes) {

@@ -182,7 +182,7 @@ Task<Result<void>> Mover::move_all() {
       if (!moved) co_return fail(std::move(moved.error()));
       clean = *moved;
     }
-    fail_point(FailPoint::kMovePageAfter);
+    fail_points::kMovePageAfter.reach();
     if (!clean) {
       // The cursor never passes unfinished work: the same page again, a little later.
       if (++passes >= kPagePasses) {
@@ -229,10 +229,10 @@ Task<Result<void>> Mover::finish_pending() {
 
 Task<Result<void>> Mover::plan(std::vector<Entity> entities) {
   auto pending = keys_json(entities);
-  fail_point(FailPoint::kMovePlanBefore);
+  fail_points::kMovePlan.before.reach();
   auto task = context_.save_now(checkpoint(std::move(pending)));
   auto saved = co_await std::move(task);
-  fail_point(FailPoint::kMovePlanAfter);
+  fail_points::kMovePlan.after.reach();
   co_return saved;
 }
 
@@ -269,11 +269,11 @@ Task<Result<std::vector<std::string>>> Mover::move_group(std::vector<Entity> gro
   const auto partition_key = group.front().partition_key;
   std::vector<Mutation> copies;
   for (const auto& entity : group) copies.push_back(copy_of(entity, spec_.back));
-  fail_point(FailPoint::kMoveCopyBefore);
+  fail_points::kMoveCopy.before.reach();
   auto copy_task =
       context_.tables.mutate(spec_.destination, partition_key, std::move(copies), context_.fence(std::string()));
   auto copied = co_await std::move(copy_task);
-  fail_point(FailPoint::kMoveCopyAfter);
+  fail_points::kMoveCopy.after.reach();
   if (!copied) co_return fail(std::move(copied.error()));
   if (copied->size() != group.size()) co_return fail(ErrorCode::kInternalError);
 
@@ -304,11 +304,11 @@ Task<Result<std::vector<std::string>>> Mover::move_group(std::vector<Entity> gro
 
   auto going = context_.check();
   if (!going) co_return fail(std::move(going.error()));
-  fail_point(FailPoint::kMoveEraseBefore);
+  fail_points::kMoveErase.before.reach();
   auto erase_task =
       context_.tables.mutate(spec_.source, partition_key, std::move(removals), context_.fence(std::string(kDone)));
   auto erased = co_await std::move(erase_task);
-  fail_point(FailPoint::kMoveEraseAfter);
+  fail_points::kMoveErase.after.reach();
   if (!erased) co_return fail(std::move(erased.error()));
   if (erased->size() != removed_rows.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < removed_rows.size(); ++i) {

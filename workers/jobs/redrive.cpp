@@ -101,10 +101,10 @@ Task<Result<void>> Redrive::work() {
       ids.push_back(record.message_id);
       if (!passed_ && spec_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
     }
-    fail_point(FailPoint::kRedrivePlanBefore);
+    fail_points::kRedrivePlan.before.reach();
     auto plan_task = context_.save_now(checkpoint(ids));
     auto planned = co_await std::move(plan_task);
-    fail_point(FailPoint::kRedrivePlanAfter);
+    fail_points::kRedrivePlan.after.reach();
     if (!planned) co_return planned;
     auto send_task = send(std::move(ids));
     auto sent = co_await std::move(send_task);
@@ -153,10 +153,10 @@ Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
       co_await std::move(nap);
     }
     next_send_ += gap;
-    fail_point(FailPoint::kRedriveSendBefore);
+    fail_points::kRedriveSend.before.reach();
     auto task = poison_.redrive(id, std::nullopt);
     auto sent = co_await std::move(task);
-    fail_point(FailPoint::kRedriveSendAfter);
+    fail_points::kRedriveSend.after.reach();
     // Gone: sent by the delivery before this one, or by a person.
     if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
     ++sent_;
@@ -169,6 +169,9 @@ Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
 }
 
 Task<Result<void>> Redrive::await_canaries() {
+  auto report_task = report("waiting for the canaries", true);
+  auto reported = co_await std::move(report_task);
+  if (!reported) co_return reported;
   std::size_t ended = 0;
   for (const auto& id : canaries_) {
     auto find_task = context_.jobs.find(id);
@@ -193,7 +196,7 @@ Task<Result<void>> Redrive::await_canaries() {
     passed_ = true;
     auto task = context_.save_now(checkpoint({}));
     auto saved = co_await std::move(task);
-    fail_point(FailPoint::kRedriveCanaryAfter);
+    fail_points::kRedriveCanaryAfter.reach();
     co_return saved;
   }
   auto save_task = context_.save_now(checkpoint({}));
