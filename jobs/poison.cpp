@@ -153,7 +153,9 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
     if (!page) co_return fail(std::move(page.error()));
     for (const auto& message : page->messages) {
       auto record = poison_record_of(message);
-      if (matches(which, record)) add_to_group(found[record.kind + "/" + record.fingerprint], std::move(record));
+      if (!matches(which, record)) continue;
+      auto& group = found[record.kind + "/" + record.fingerprint];
+      add_to_group(group, std::move(record));
     }
     seen += page->messages.size();
     continuation = std::move(page->continuation);
