@@ -34,6 +34,15 @@ def descendants(pid):
     return found
 
 
+def state_of(pid):
+    """The letter that ps shows: T is stopped, Z and X have ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
 def await_true(condition, what, limit_s=START_LIMIT_S):
     deadline = time.monotonic() + limit_s
     while not condition():
@@ -109,6 +118,8 @@ class System:
 
     def pause(self):
         self.signal(signal.SIGSTOP)
+        pids = [pid for process in self.processes for pid in descendants(process.pid)]
+        await_true(lambda: all(state_of(pid) in "TZX" for pid in pids), f"{self.name} to stop")
 
     def resume(self):
         self.signal(signal.SIGCONT)
