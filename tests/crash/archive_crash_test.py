@@ -150,8 +150,13 @@ class FailPointTest(CrashTest):
     def archive_case(self, point):
         entities = entities_of(5, 6)
         source, destination = self.fill(entities)
-        dying = self.worker("dying", fail_point=point)
+        # The first delivery opens nothing: an earlier one must have died.
+        first = self.worker("first", fail_point="claim.after") if point.startswith("open.") else None
+        dying = None if first else self.worker("dying", fail_point=point)
         job_id = self.api.submit(self.archive(source, destination))
+        if first:
+            self.await_death(first)
+            dying = self.worker("dying", fail_point=point)
         self.await_death(dying)
         here, there = self.tables.scan(source), self.tables.scan(destination)
         self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
@@ -420,20 +425,49 @@ class RandomKillTest(CrashTest):
             else:
                 self.stack.restart(victim)
             kills += 1
-            self.check_nothing_lost(*choice.choice(jobs)[1:])
+            archives = [job[1:4] for job in jobs if job[4] == self.check_archived]
+            self.check_nothing_lost(*choice.choice(archives))
         print(f"{kills} kills, {len(jobs)} jobs", flush=True)
-        for job_id, entities, source, destination in jobs:
-            self.check_archived(self.await_end(job_id), entities, source, destination)
+        for job_id, entities, source, destination, check in jobs:
+            check(self.await_end(job_id), entities, source, destination)
+        undone = [(self.api.submit({"kind": "undo", "job": job[0], "maxAttempts": 100}), *job[1:4])
+                  for job in jobs if job[4] == self.check_archived]
+        for job_id, entities, source, destination in undone:
+            job = self.await_end(job_id)
+            self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
+            self.assertEqual(self.tables.scan(source), by_key(entities))
+            self.assertEqual(self.tables.scan(destination), {})
         self.await_empty_queue()
         self.assertEqual(self.tables.scan("Acknowledged"), acknowledged)
-        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs))
+        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs + undone))
         self.assertEqual(self.api.poison(), [])
+
+    def check_copied(self, job, entities, source, destination):
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(entities))
+        wanted = [dict(e, PartitionKey=e["Color"], RowKey=f"{e['PartitionKey']}{e['RowKey']}")
+                  for e in entities if not e["Keep"]]
+        self.assertEqual(self.tables.scan(destination), by_key(wanted))
+        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(wanted), 0), job)
+
+    def check_deleted(self, job, entities, source, _destination):
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(e for e in entities if e["Keep"]))
+        self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
 
     def submit_one(self, number, seed):
         entities = entities_of(200, 3, seed=number)
         source, destination = self.fill(entities)
-        spec = dict(self.archive(source, destination), idempotencyKey=f"{seed}-{number}")
-        return patiently(self.api.submit, spec), entities, source, destination
+        spec, check = self.archive(source, destination), self.check_archived
+        if number % 3 == 1:
+            spec.update(kind="copy", partitionKeyTemplate="{Color}", rowKeyTemplate="{PartitionKey}{RowKey}")
+            check = self.check_copied
+        elif number % 3 == 2:
+            spec.update(kind="delete")
+            del spec["destination"]
+            check = self.check_deleted
+        spec["idempotencyKey"] = f"{seed}-{number}"
+        return patiently(self.api.submit, spec), entities, source, destination, check
 
     def check_nothing_lost(self, entities, source, destination):
         # In this order: what has left the source by then is in the destination by then.

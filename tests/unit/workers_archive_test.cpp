@@ -110,7 +110,7 @@ TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
   const auto job = submit(
       R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r","maxAttempts":3})");
   table_link_.before = [](std::string method) -> Task<Result<void>> {
-    if (method.find("open") != std::string::npos) co_return fail(ErrorCode::kInternalError);
+    if (method.find("close") != std::string::npos) co_return fail(ErrorCode::kInternalError);
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);

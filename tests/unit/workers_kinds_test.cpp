@@ -1,5 +1,9 @@
 // The kinds of job beside archive and index, end to end.
+#include <set>
+
 #include "common/base/encoding.h"
+#include "jobs/collector.h"
+#include "jobs/plan.h"
 #include "workers/jobs/copy.h"
 #include "workers/runtime/lanes.h"
 #include "workers_fixture.h"
@@ -389,6 +393,69 @@ TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   EXPECT_EQ(messages("tidemark-jobs-high"), 1U);
   EXPECT_EQ(messages("tidemark-jobs"), 0U);
   EXPECT_EQ(messages("tidemark-jobs-low"), 1U);
+}
+
+TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {
+  const auto old = finish(R"({"kind":"delete","source":"Source","filter":"","idempotencyKey":"k"})");
+  const auto poison = poisoned(R"({"kind":"delete","source":"Missing","filter":""})");
+  const auto waiting = submit(R"({"kind":"delete","source":"Source","filter":"","idempotencyKey":"other"})");
+  jobs::Collector young(tables_, queues_, *clock_, std::chrono::hours(1));
+  auto collected = run(young.collect());
+  ASSERT_TRUE(collected.has_value()) << collected.error().message;
+  EXPECT_EQ(collected->jobs + collected->keys, 0U);
+  // A retention that reaches into the future: everything that has ended is old.
+  jobs::Collector collector(tables_, queues_, *clock_, -std::chrono::hours(1));
+  collected = run(collector.collect());
+  ASSERT_TRUE(collected.has_value()) << collected.error().message;
+  EXPECT_EQ(collected->jobs, 1U);
+  EXPECT_EQ(collected->keys, 1U);
+  EXPECT_FALSE(run(jobs_.find(old.id))->has_value());
+  EXPECT_EQ(run(tables_.read_operation(old.id))->epoch, 0U);
+  EXPECT_TRUE(run(jobs_.find(poison.id))->has_value());  // its message is still there
+  EXPECT_TRUE(run(jobs_.find(waiting.id))->has_value());
+  ASSERT_TRUE(run(poison_.remove(poison.message_id)).has_value());
+  EXPECT_EQ(run(collector.collect())->jobs, 1U);
+  // The key is free again: another job may have it.
+  EXPECT_NE(submit(R"({"kind":"delete","source":"Other","filter":"","idempotencyKey":"k"})").id, old.id);
+}
+
+TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
+  for (int i = 0; i < 40; ++i) put("p", std::to_string(i), i);
+  finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
+  put("p", "0", 0);
+  auto plan_of = [&](const char* text) {
+    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text)));
+    EXPECT_TRUE(plan.has_value()) << plan.error().message;
+    return plan ? *plan : jobs::JobPlan{};
+  };
+  const auto plan = plan_of(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"Number lt 10"})");
+  EXPECT_EQ(plan.keys, 10U);
+  ASSERT_EQ(plan.samples.size(), jobs::kPlanSamples);
+  EXPECT_NE(plan.samples[0].steps.at(0).find("replaces the copy of an older version"), std::string::npos);
+  EXPECT_NE(plan.samples[1].steps.at(0).find("nothing is there"), std::string::npos);
+  EXPECT_EQ(all("Source").size(), 40U);
+  EXPECT_EQ(plan_of(R"({"kind":"delete","source":"Source","filter":"","maxAffected":39})").problems.size(), 1U);
+  EXPECT_EQ(plan_of(R"({"kind":"delete","source":"Missing","filter":""})").problems.size(), 1U);
+  EXPECT_EQ(plan_of(R"({"kind":"undo","job":"7fffffffffffffff-00000000"})").problems.size(), 1U);
+  EXPECT_EQ(plan_of(R"({"kind":"delete","source":"Source","filter":"","maxPerSecond":10})").seconds, 4.0);
+  EXPECT_EQ(plan_of(R"({"kind":"redrive","limit":5})").keys, 0U);
+}
+
+TEST_F(WorkersKinds, ManyJobsAreSubmittedSideBySide) {
+  std::vector<jobs::JobSpec> specs;
+  for (int i = 0; i < 100; ++i) {
+    specs.push_back(*jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":"","idempotencyKey":"k)" +
+                                          std::to_string(i % 90) + "\"}"));
+  }
+  const auto outcomes = run(jobs_.submit_all(std::move(specs)));
+  ASSERT_EQ(outcomes.size(), 100U);
+  std::set<std::string> ids;
+  for (const auto& outcome : outcomes) {
+    ASSERT_TRUE(outcome.has_value());
+    ids.insert(outcome->job.id);
+  }
+  EXPECT_EQ(ids.size(), 90U);
+  EXPECT_EQ(outcomes[5]->job.id, outcomes[95]->job.id);
 }
 
 class WorkersRedrive : public WorkersKinds {

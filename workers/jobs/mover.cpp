@@ -67,6 +67,8 @@ class Mover {
   Task<Result<bool>> move_page(std::vector<Entity> entities);
   /// Moves a group of one partition; returns the row keys to be read again.
   Task<Result<std::vector<std::string>>> move_group(std::vector<Entity> group);
+  /// Creates the destination if it is missing.
+  Task<Result<std::vector<MutationOutcome>>> put_copies(std::string partition_key, std::vector<Mutation> copies);
   Task<Result<bool>> redo(std::string partition_key, std::vector<std::string> row_keys);
   /// Whether a newer entity in the destination is one that was put there directly, which archiving must not replace.
   Task<Result<bool>> blocked(std::string partition_key, std::string row_key);
@@ -95,9 +97,11 @@ Task<Result<JobOutcome>> Mover::run() {
   }
   done_ = ledger->counter(kDone);
   if (!ledger->closed) {
-    auto tables_task = check_tables();
-    auto tables = co_await std::move(tables_task);
-    if (!tables) co_return fail(std::move(tables.error()));
+    if (!spec_.entity) {
+      auto tables_task = check_tables();
+      auto tables = co_await std::move(tables_task);
+      if (!tables) co_return fail(std::move(tables.error()));
+    }
     auto work_task = spec_.entity ? move_one() : move_all();
     auto worked = co_await std::move(work_task);
     if (!worked) co_return fail(std::move(worked.error()));
@@ -132,6 +136,8 @@ Task<Result<void>> Mover::check_tables() {
 }
 
 Task<Result<void>> Mover::move_one() {
+  // Moved by an earlier delivery: what is there by now is another entity.
+  if (done_ > 0) co_return Result<void>{};
   const auto& key = *spec_.entity;
   std::vector<std::string> rows{key.row_key};
   auto redo_task = redo(key.partition_key, std::move(rows));
@@ -139,6 +145,7 @@ Task<Result<void>> Mover::move_one() {
   if (!moved) co_return fail(std::move(moved.error()));
   if (!*moved) co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was moved.");
 
+  if (done_ > 0) co_return Result<void>{};
   auto ledger_task = context_.tables.read_operation(context_.job_id());
   auto ledger = co_await std::move(ledger_task);
   if (!ledger) co_return fail(std::move(ledger.error()));
@@ -264,16 +271,32 @@ Task<Result<bool>> Mover::move_page(std::vector<Entity> entities) {
   co_return clean;
 }
 
-Task<Result<std::vector<std::string>>> Mover::move_group(std::vector<Entity> group) {
-  std::vector<std::string> again;
-  const auto partition_key = group.front().partition_key;
-  std::vector<Mutation> copies;
-  for (const auto& entity : group) copies.push_back(copy_of(entity, spec_.back));
+Task<Result<std::vector<MutationOutcome>>> Mover::put_copies(std::string partition_key, std::vector<Mutation> copies) {
+  // The tables of a bulk job were checked at its start; one entity's job asks only when it must.
+  std::vector<Mutation> again;
+  if (spec_.entity) again = copies;
   fail_points::kMoveCopy.before.reach();
   auto copy_task =
       context_.tables.mutate(spec_.destination, partition_key, std::move(copies), context_.fence(std::string()));
   auto copied = co_await std::move(copy_task);
   fail_points::kMoveCopy.after.reach();
+  if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
+  auto create_task = ensure_table(context_, spec_.destination);
+  auto created = co_await std::move(create_task);
+  if (!created) co_return fail(std::move(created.error()));
+  auto again_task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(again),
+                                           context_.fence(std::string()));
+  auto done = co_await std::move(again_task);
+  co_return done;
+}
+
+Task<Result<std::vector<std::string>>> Mover::move_group(std::vector<Entity> group) {
+  std::vector<std::string> again;
+  const auto partition_key = group.front().partition_key;
+  std::vector<Mutation> copies;
+  for (const auto& entity : group) copies.push_back(copy_of(entity, spec_.back));
+  auto copy_task = put_copies(partition_key, std::move(copies));
+  auto copied = co_await std::move(copy_task);
   if (!copied) co_return fail(std::move(copied.error()));
   if (copied->size() != group.size()) co_return fail(ErrorCode::kInternalError);
 
@@ -326,6 +349,9 @@ Task<Result<bool>> Mover::redo(std::string partition_key, std::vector<std::strin
     for (const auto& row_key : row_keys) {
       auto get_task = context_.tables.get(spec_.source, partition_key, row_key);
       auto entity = co_await std::move(get_task);
+      if (entity.failed_with(ErrorCode::kTableNotFound)) {
+        co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
+      }
       if (!entity) co_return fail(std::move(entity.error()));
       if (!entity->has_value()) continue;
       // Another operation has moved it here since: it is not what was selected any more.

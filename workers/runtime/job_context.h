@@ -93,7 +93,8 @@ class JobContext {
   /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
   /// then. kFenced: cancelled, or a later delivery has the job.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
-  /// Opens the operation under this delivery's epoch. Its ledger is closed if the job's work was completed before.
+  /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
+  /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();
   Task<Result<table_store::OperationLedger>> close();
 
