@@ -205,8 +205,9 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (!more) co_return fail(more.error());
     if (!*more) co_return result;
     const auto& entity = walk.entity();
-    const bool matches =
-        query.bounds.contains(entity.partition_key, entity.row_key) && (!filter_rows || query.filter.matches(entity));
+    const bool written = query.operation.empty() || entity.operation == query.operation;
+    const bool matches = written && query.bounds.contains(entity.partition_key, entity.row_key) &&
+                         (!filter_rows || query.filter.matches(entity));
     if (budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead))) {
       result.next = continue_at(entity);
       co_return result;
