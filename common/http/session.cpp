@@ -1,6 +1,7 @@
 #include "common/http/session.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <charconv>
 
@@ -81,6 +82,13 @@ void Session::close() {
   socket_.close(ignored);
 }
 
+bool Session::peer_gone() {
+  if (used_ < input_.size()) return false;
+  char next = 0;
+  const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 Task<bool> Session::receive_more() {
   if (used_ == input_.size()) {
     input_.clear();
@@ -142,6 +150,7 @@ Task<bool> Session::serve_one() {
   const auto expect = request.header("expect");
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));
   request.body = &body;
+  request.peer_gone = [this] { return peer_gone(); };
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();

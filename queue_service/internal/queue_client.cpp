@@ -6,6 +6,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr Duration kDeadline = std::chrono::seconds(10);
+constexpr Duration kCancelDeadline = std::chrono::seconds(1);
 // A caller that dies while it waits is served all the same. The message it will never work on comes back after this
 // time instead of a whole lease; a caller that lives makes the lease whole at once.
 constexpr Duration kHandOver = std::chrono::seconds(1);
@@ -97,13 +98,22 @@ Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, 
   co_return co_await std::move(task);
 }
 
-Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait,
-                                                          std::string token) {
+Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
   auto at_once = take(queue, visibility, Duration::zero(), {});
   auto message = co_await std::move(at_once);
   if (!message || message->has_value() || wait <= Duration::zero()) co_return message;
-  auto waiting = take(queue, std::min(visibility, kHandOver), wait, std::move(token));
+  std::string token;
+  {
+    std::lock_guard lock(mutex_);
+    if (waits_ended_) co_return message;
+    if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
+  }
+  auto waiting = take(queue, std::min(visibility, kHandOver), wait, token);
   message = co_await std::move(waiting);
+  {
+    std::lock_guard lock(mutex_);
+    waits_.erase(token);
+  }
   if (!message || !message->has_value()) co_return message;
   Lease lease{queue, (*message)->id, (*message)->epoch};
   auto keeping = renew(std::move(lease), visibility, std::nullopt, 0);
@@ -111,6 +121,22 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
   if (kept) co_return message;
   if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
   co_return std::optional<Message>();  // it came too late: another caller has the message by now
+}
+
+Task<void> QueueClient::end_waits() {
+  std::vector<std::string> tokens;
+  {
+    std::lock_guard lock(mutex_);
+    waits_ended_ = true;
+    tokens.assign(waits_.begin(), waits_.end());
+  }
+  for (const auto& token : tokens) {
+    RequestWriter request(account_, std::string());
+    request.out().string(token);
+    auto task = call("queue.cancel_wait", request.take(), kCancelDeadline);
+    auto reply = co_await std::move(task);
+    if (!reply) co_return;  // then the waits cannot bring anything either
+  }
 }
 
 Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
@@ -122,14 +148,6 @@ Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Durati
   auto task = call("queue.receive", request.take(), wait + kDeadline);
   auto reply = co_await std::move(task);
   co_return expect_message(std::move(reply));
-}
-
-Task<Result<void>> QueueClient::cancel_wait(std::string token) {
-  RequestWriter request(account_, std::string());
-  request.out().string(token);
-  auto task = call("queue.cancel_wait", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  co_return expect_nothing(std::move(reply));
 }
 
 Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation,

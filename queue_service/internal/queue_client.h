@@ -3,7 +3,9 @@
 // by another delivery, moved or deleted), kDeadlineExceeded, kUnavailable.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/rpc/transport.h"
@@ -46,7 +48,9 @@ struct QueueFiguresPage {
 
 class QueueClient {
  public:
-  QueueClient(rpc::Transport& transport, std::string account) : transport_(transport), account_(std::move(account)) {}
+  /// `name`, if given, is this client's alone: with it the client can end its waits.
+  QueueClient(rpc::Transport& transport, std::string account, std::string name = {})
+      : transport_(transport), account_(std::move(account)), name_(std::move(name)) {}
 
   /// Succeeds if the queue exists already.
   Task<Result<void>> ensure_queue(std::string queue);
@@ -55,11 +59,9 @@ class QueueClient {
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
   Task<Result<std::string>> put(std::string queue, std::string text, PutOptions options);
   /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
-  /// `token`, if any, is for cancel_wait.
-  Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait,
-                                               std::string token = {});
-  /// Ends a wait under way with this token; it returns nothing.
-  Task<Result<void>> cancel_wait(std::string token);
+  Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
+  /// Ends the waits under way, which return nothing, and those to come: for a process that stops.
+  Task<void> end_waits();
   /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given. Of renewals with
   /// sequence numbers (from 1) one that was overtaken by a later one is kFenced and changes nothing.
   Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
@@ -95,6 +97,11 @@ class QueueClient {
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
   rpc::Transport& transport_;
   std::string account_;
+  std::string name_;
+  std::mutex mutex_;
+  std::uint64_t last_wait_ = 0;
+  std::set<std::string> waits_;  // tokens
+  bool waits_ended_ = false;
 };
 
 }  // namespace tidemark::queue_service

@@ -280,7 +280,29 @@ Task<Reply> serve(QueueService& service, std::string method, std::string payload
   co_return fail(ErrorCode::kInvalidInput, "The queue service has no such method.");
 }
 
+Task<void> give_back(QueueService& service, std::string request, std::string reply) {
+  ByteReader out(reply);
+  if (!out.boolean()) co_return;
+  const auto message = wire::read_message(out);
+  ByteReader in(request);
+  LeaseKey lease;
+  lease.account = in.string();
+  lease.queue = in.string();
+  lease.message_id = message.id;
+  lease.epoch = message.epoch;
+  if (!out.finished() || !in.ok()) co_return;
+  auto task = service.release(std::move(lease), Duration::zero(), std::nullopt, false);
+  auto done = co_await std::move(task);
+  static_cast<void>(done.has_value());  // if not, the lease expires
+}
+
 }  // namespace
+
+rpc::UndeliveredHook make_undelivered_hook(QueueService& service) {
+  return {"queue.receive", [&service](std::string request, std::string reply) {
+            return give_back(service, std::move(request), std::move(reply));
+          }};
+}
 
 rpc::Dispatch make_queue_dispatch(QueueService& service) {
   return [&service](std::string method, std::string payload) {

@@ -93,8 +93,8 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
 Result<void> check_key(std::string_view what, std::string_view key, std::size_t limit) {
   const bool plain = std::none_of(key.begin(), key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (!key.empty() && key.size() <= limit && plain && is_xml_text(key)) return {};
-  return fail(ErrorCode::kInvalidInput,
-              std::string(what) + " must be text of 1 to " + std::to_string(limit) + " bytes without control characters.");
+  return fail(ErrorCode::kInvalidInput, std::string(what) + " must be text of 1 to " + std::to_string(limit) +
+                                            " bytes without control characters.");
 }
 
 Result<void> check_text(std::string_view text) {

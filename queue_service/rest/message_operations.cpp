@@ -40,7 +40,8 @@ Task<Result<std::string>> read_body(OperationContext context) {
 bool is_before(std::string_view version, std::string_view limit) { return !version.empty() && version < limit; }
 
 Result<PutRequest> put_parameters(const QueueRequest& request) {
-  const auto longest = is_before(request.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds : kLongestTimeToLiveSeconds;
+  const auto longest =
+      is_before(request.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds : kLongestTimeToLiveSeconds;
   auto life = request.number("messagettl", -1, longest);
   if (!life) return fail(std::move(life.error()));
   auto delay = request.number("visibilitytimeout", 0, kMaxVisibilitySeconds);

@@ -17,9 +17,9 @@
 //   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
 //
 // A message has one row, in one of three sets. Its row, its id row, its group's row and the figures change in one
-// transaction. Every rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop receipt,
-// is never used twice. Clearing and deleting a queue gives it another generation, or none, and lists the old one as
-// dropped.
+// transaction. Every rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop
+// receipt, is never used twice. Clearing and deleting a queue gives it another generation, or none, and lists the old
+// one as dropped.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -133,7 +133,8 @@ Result<StoredPage> QueueService::list(std::string_view account, std::string_view
         builder.page.continuation = "p" + base64_encode(place_bytes(rows.place()));
         return std::move(builder.page);
       }
-      if (auto added = builder.add(rows.value(), rows.place().visible_at); !added) return fail(std::move(added.error()));
+      if (auto added = builder.add(rows.value(), rows.place().visible_at); !added)
+        return fail(std::move(added.error()));
     }
     if (auto status = rows.status(); !status) return fail(std::move(status.error()));
   }

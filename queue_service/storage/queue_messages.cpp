@@ -255,7 +255,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
 
 /// Out of one queue and into another in the same transaction; the two may be one.
 Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string account, std::string from,
-                                              MoveRequest request, Choice choose) {
+                                            MoveRequest request, Choice choose) {
   if (auto named = check_queue_name(request.to_queue); !named) co_return fail(std::move(named.error()));
   if (auto fits = check_annotation(request.annotation); !fits) co_return fail(std::move(fits.error()));
   if (request.text) {
@@ -278,8 +278,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
     auto target = QueueRows::open_or_create(txn, effects, account, request.to_queue, now);
     if (!target) return fail(std::move(target.error()));
     auto& message = record.message;
-    message.annotation =
-        request.reason ? annotation_of(record, {*request.reason, from, now}) : request.annotation;
+    message.annotation = request.reason ? annotation_of(record, {*request.reason, from, now}) : request.annotation;
     if (is_poison_queue(request.to_queue)) message.expires = kNeverExpires;
     if (request.reset_dequeue_count) {
       message.dequeue_count = 0;

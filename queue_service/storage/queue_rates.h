@@ -21,7 +21,8 @@ class Rates {
     if (now - newer.at >= kWindow) older = std::exchange(newer, sighting);
     const auto seconds = std::chrono::duration<double>(now - older.at).count();
     if (seconds < 1) return {0, 0};
-    return {static_cast<double>(sighting.in - older.in) / seconds, static_cast<double>(sighting.out - older.out) / seconds};
+    return {static_cast<double>(sighting.in - older.in) / seconds,
+            static_cast<double>(sighting.out - older.out) / seconds};
   }
 
  private:

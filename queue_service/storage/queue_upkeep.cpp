@@ -130,8 +130,7 @@ Task<Result<void>> QueueService::upkeep() {
         if (!name || !record) co_return fail(ErrorCode::kCorruption);
         auto figures = read_figures(*snapshot, record->generation);
         if (!figures) co_return fail(std::move(figures.error()));
-        const bool expired =
-            figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
+        const bool expired = figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
         const auto dead = snapshot->scan(keys::idempotency_until(record->generation, now));
         if (expired || dead->valid()) {
           todo.push_back({std::move(name->first), std::move(name->second), expired, dead->valid()});

@@ -1,6 +1,8 @@
-// The waits under way: how many, and those that can be cancelled by a token. Thread safe.
+// The waits under way: how many, and those that can be cancelled by a token. A cancellation that comes before its wait
+// is remembered for it, the latest thousand of them. Thread safe.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +22,7 @@ class Waits {
       waits_.count_.fetch_add(1);
       if (token_.empty()) return;
       std::lock_guard lock(waits_.mutex_);
+      cancelled_->store(std::erase(waits_.early_, token_) > 0);
       waits_.by_token_.insert_or_assign(token_, Entry{cancelled_, std::move(gate)});
     }
     ~Ticket() {
@@ -44,7 +47,11 @@ class Waits {
     {
       std::lock_guard lock(mutex_);
       const auto found = by_token_.find(token);
-      if (found == by_token_.end()) return;
+      if (found == by_token_.end()) {
+        early_.push_back(token);
+        if (early_.size() > kMaxEarly) early_.pop_front();
+        return;
+      }
       found->second.cancelled->store(true);
       gate = found->second.gate;
     }
@@ -60,6 +67,8 @@ class Waits {
   std::atomic<std::size_t> count_{0};
   std::mutex mutex_;
   std::map<std::string, Entry> by_token_;
+  static constexpr std::size_t kMaxEarly = 1000;
+  std::deque<std::string> early_;
 };
 
 }  // namespace tidemark::queue_service

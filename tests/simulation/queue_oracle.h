@@ -34,10 +34,10 @@ class QueueOracle {
   void violated(std::string text);
 
   Scheduler& scheduler_;
-  std::map<std::string, std::uint64_t> generations_;  // by queue
+  std::map<std::string, std::uint64_t> generations_;              // by queue
   std::map<std::uint64_t, queue_service::FiguresRecord> counts_;  // by generation
-  std::map<std::string, std::string> by_row_;         // row key -> message id
-  std::map<std::string, Known> messages_;             // by id
+  std::map<std::string, std::string> by_row_;                     // row key -> message id
+  std::map<std::string, Known> messages_;                         // by id
 };
 
 }  // namespace tidemark::simulation
