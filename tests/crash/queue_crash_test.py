@@ -24,7 +24,9 @@ from stack import Stack, program, wait_until  # noqa: E402
 
 OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
            "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
-JOBS, POISON, CHORES, LASTING = "jobs", "poison", "chores", "lasting"
+JOBS, POISON, CHORES = "jobs", "poison", "chores"
+# Messages that expire: where a peek meets them, and where only the upkeep does.
+GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")
 # With this traffic nobody comes there: it makes 10,000 messages ready that are due.
 NOT_REACHED = ("queue.settle",)
@@ -126,7 +128,8 @@ class Traffic:
         client, unheard = QueueClient(self.port), []
         while not self.stopping.is_set():
             for call, *arguments in (
-                    (client.create, LASTING), (client.put_once, LASTING, "x", str(time.monotonic_ns()), 1),
+                    (client.create, FORGOTTEN), (client.put_once, FORGOTTEN, "x", str(time.monotonic_ns()), 1),
+                    (client.create, GLANCED), (client.put_once, GLANCED, "x", "key", 1), (client.peek, GLANCED),
                     (client.create, CHORES), (client.put, CHORES, "x"), (client.finish_one, CHORES),
                     (client.peek, CHORES), (client.clear, CHORES),
                     (client.set_acl, CHORES), (client.set_metadata, CHORES), (client.set_service_properties,),
