@@ -128,7 +128,7 @@ Result<void> run(const WorkerConfig& config) {
   auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
   table_store::TableClient tables(*table_link, config.account);
-  queue_service::QueueClient queues(*queue_link, config.account);
+  queue_service::QueueClient queues(*queue_link, config.account, random->guid());
   jobs::JobStore jobs(tables, queues, *clock, *random);
 
   std::unique_ptr<http::Server> metrics_server;

@@ -91,6 +91,8 @@
   X(116, XMethodIncorrectCount, 400, "More than one X-HTTP-Method is specified.")                                    \
   X(117, MethodNotAllowed, 405, "The requested method is not allowed on the specified resource.")                    \
   X(118, MediaTypeNotSupported, 415, "The requested media type is not supported. Use application/json.")             \
+  X(119, AtomFormatNotSupported, 415, "Atom format is not supported. Use application/json.")                         \
+  X(120, JsonFormatNotSupported, 415, "This JSON format is not supported. Use application/json;odata=nometadata.")   \
   /* queue */                                                                                                        \
   X(200, QueueNotFound, 404, "The specified queue does not exist.")                                                  \
   X(201, QueueAlreadyExists, 409, "The specified queue already exists.")                                             \

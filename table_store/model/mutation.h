@@ -47,7 +47,8 @@ enum class OutcomeKind : std::uint8_t {
 
 struct MutationOutcome {
   OutcomeKind kind = OutcomeKind::kApplied;
-  Version version = 0;  // of the entity now; 0 if it is gone
+  Version version = 0;                         // of the entity now; 0 if it is gone
+  std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not told by refusals
 };
 
 /// The error of a transaction names the operation that failed.

@@ -86,10 +86,10 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& e
     const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.source_version;
     if (mutation.lenient && original) return Verdict{MutationOutcome{OutcomeKind::kConflict, existing.version}};
     if (existing.effective() > *mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version}};
+      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version, existing.source_version}};
     }
     if (mutation.kind == MutationKind::kInsertOrReplace && existing.source_version == mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version}};
+      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version, existing.source_version}};
     }
   }
   return Verdict{};
@@ -143,7 +143,7 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, cons
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
     txn.put(key, encode_entity(version, mutation.source_version, mutation.properties, operation));
   }
-  return MutationOutcome{OutcomeKind::kApplied, version};
+  return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }
 
 Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {

@@ -117,6 +117,8 @@ Task<void> WorkerLoop::drain(Duration limit) {
   auto self = shared_from_this();
   stopping_ = true;
   changed_.notify_all();
+  auto ending = queues_.end_waits();
+  co_await std::move(ending);
   auto finished = wait_idle(limit);
   co_await std::move(finished);
   *give_back_ = true;
