@@ -25,6 +25,18 @@ Result<std::optional<std::string_view>> authorization_header(const SignedRequest
 
 }  // namespace
 
+bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy) {
+  if (!policy.trust_forwarded_proto) return false;
+  std::optional<std::string_view> found;
+  for (const auto& [name, value] : headers) {
+    if (!iequals_ascii(name, "x-forwarded-proto")) continue;
+    // A second one was not written by the terminator, or not by it alone.
+    if (found) return false;
+    found = value;
+  }
+  return found && iequals_ascii(*found, "https");
+}
+
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
                               const std::vector<Account>& accounts, Time now, const Policy& policy,
                               const PolicyLookup& find_policy) {
@@ -48,7 +60,10 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
   if (!query) return fail(authentication_failed("The query of the URL has a broken percent escape."));
   auto fields = parse_sas(*query);
   if (!fields) return fail(std::move(fields.error()));
-  if (!fields->sig.empty()) return verify_sas(service, request, resource, *account, *fields, now, find_policy);
+  if (!fields->sig.empty()) {
+    const bool https = request.headers != nullptr && arrived_by_https(*request.headers, policy);
+    return verify_sas(service, request, resource, *account, *fields, now, https, find_policy);
+  }
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
   Identity identity;
   identity.account = resource.account;

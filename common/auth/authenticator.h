@@ -34,7 +34,13 @@ struct SignedRequest {
 struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
   bool allow_anonymous = false;
+  /// A TLS terminator in front says in X-Forwarded-Proto how the client came. Only for listeners that nobody but the
+  /// terminator reaches: anyone else could claim it.
+  bool trust_forwarded_proto = false;
 };
+
+/// Whether the client came by HTTPS, as far as the policy lets us believe it.
+bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy);
 
 /// What the URL names, whatever its form (path style or host style).
 struct Resource {

@@ -77,7 +77,7 @@ std::string_view name_of(Service service) {
 }
 
 Result<Identity> verify_account_sas(Service service, const SignedRequest& request, const Account& account,
-                                    const SasFields& f, Time now) {
+                                    const SasFields& f, Time now, bool https) {
   std::string text;
   text.reserve(256);
   for (const std::string_view field : {std::string_view(account.name), std::string_view(f.sp), std::string_view(f.ss),
@@ -94,7 +94,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   if (f.sp.empty() || !only_letters_of(f.ss, "bqtf") || !only_letters_of(f.srt, "sco")) {
     return fail(authentication_failed("sp, ss (letters of bqtf) and srt (letters of sco) of the SAS must be given."));
   }
-  auto conditions = check_conditions(f.st, f.se, f, request.remote_address, now);
+  auto conditions = check_conditions(f.st, f.se, f, request.remote_address, https, now);
   if (!conditions) return fail(std::move(conditions.error()));
   if (f.ss.find(letter_of(service)) == std::string::npos) return fail(ErrorCode::kAuthorizationServiceMismatch);
   Identity identity;
@@ -221,7 +221,7 @@ void set_overrides(Identity& identity, const SasFields& f) {
 }
 
 Result<Identity> verify_service_sas(Service service, const SignedRequest& request, const Resource& resource,
-                                    const Account& account, const SasFields& f, Time now,
+                                    const Account& account, const SasFields& f, Time now, bool https,
                                     const PolicyLookup& find_policy) {
   if (has_unsigned_fields(service, f)) return fail(mismatch());
   auto covered = coverage_of(service, resource, f);
@@ -229,7 +229,7 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
   if (!signature_matches(account, service_text(service, account, f, *covered), f.sig)) return fail(mismatch());
   auto terms = terms_of(f, account, *covered, find_policy);
   if (!terms) return fail(std::move(terms.error()));
-  auto conditions = check_conditions(terms->start, terms->expiry, f, request.remote_address, now);
+  auto conditions = check_conditions(terms->start, terms->expiry, f, request.remote_address, https, now);
   if (!conditions) return fail(std::move(conditions.error()));
   if ((f.spk.empty() && !f.srk.empty()) || (f.epk.empty() && !f.erk.empty())) {
     return fail(authentication_failed("srk needs spk, and erk needs epk."));
@@ -268,16 +268,18 @@ Result<SasFields> parse_sas(const std::vector<QueryParameter>& parameters) {
 }
 
 Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,
-                            const Account& account, const SasFields& fields, Time now,
+                            const Account& account, const SasFields& fields, Time now, bool https,
                             const PolicyLookup& find_policy) {
   if (!is_version(fields.sv) || fields.sv < kOldest) {
     return fail(authentication_failed("The version (sv) of the SAS must be a date, 2012-02-12 or later."));
   }
-  if (!fields.ss.empty() && !fields.srt.empty()) return verify_account_sas(service, request, account, fields, now);
+  if (!fields.ss.empty() && !fields.srt.empty()) {
+    return verify_account_sas(service, request, account, fields, now, https);
+  }
   if (!fields.skoid.empty()) {
     return fail(authentication_failed("User delegation SAS is not supported. Sign the SAS with the account key."));
   }
-  return verify_service_sas(service, request, resource, account, fields, now, find_policy);
+  return verify_service_sas(service, request, resource, account, fields, now, https, find_policy);
 }
 
 }  // namespace tidemark::auth

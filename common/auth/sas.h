@@ -22,10 +22,11 @@ struct SasFields {
 Result<SasFields> parse_sas(const std::vector<QueryParameter>& parameters);
 
 Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,
-                            const Account& account, const SasFields& fields, Time now, const PolicyLookup& find_policy);
+                            const Account& account, const SasFields& fields, Time now, bool https,
+                            const PolicyLookup& find_policy);
 
 /// st <= now < se, sip and spr. `start` may be empty, `expiry` may not.
 Result<void> check_conditions(std::string_view start, std::string_view expiry, const SasFields& fields,
-                              std::string_view remote_address, Time now);
+                              std::string_view remote_address, bool https, Time now);
 
 }  // namespace tidemark::auth

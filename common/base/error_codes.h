@@ -91,6 +91,8 @@
   X(116, XMethodIncorrectCount, 400, "More than one X-HTTP-Method is specified.")                                    \
   X(117, MethodNotAllowed, 405, "The requested method is not allowed on the specified resource.")                    \
   X(118, MediaTypeNotSupported, 415, "The requested media type is not supported. Use application/json.")             \
+  X(119, AtomFormatNotSupported, 415, "Atom format is not supported. Use application/json.")                         \
+  X(120, JsonFormatNotSupported, 415, "This JSON format is not supported. Use application/json;odata=nometadata.")   \
   /* queue */                                                                                                        \
   X(200, QueueNotFound, 404, "The specified queue does not exist.")                                                  \
   X(201, QueueAlreadyExists, 409, "The specified queue already exists.")                                             \
@@ -127,7 +129,10 @@
   X(911, ConfigInvalid, 500, "The configuration is not valid.")                                                      \
   X(912, Unauthorized, 401, "A bearer token is required.")                                                           \
   X(913, SourceMissing, 404, "The source entity does not exist and no archived copy of this operation exists.")      \
-  X(914, NotFound, 404, "There is no such resource.")
+  X(914, NotFound, 404, "There is no such resource.")                                                                \
+  X(915, MaxAffectedExceeded, 409, "The job would change more than its maxAffected allows.")                         \
+  X(916, CanaryFailed, 409, "Jobs that were sent back first failed again.")                                          \
+  X(917, JobNotEnded, 409, "The job has not ended.")
 
 namespace tidemark {
 

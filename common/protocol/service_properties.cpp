@@ -17,7 +17,8 @@ constexpr std::size_t kMaxOrigins = 64;
 constexpr std::size_t kMaxLiteralHeaders = 64;
 constexpr std::size_t kMaxPrefixedHeaders = 2;
 constexpr std::uint32_t kMaxRetentionDays = 365;
-constexpr std::string_view kMethods[] = {"DELETE", "GET", "HEAD", "MERGE", "OPTIONS", "PATCH", "POST", "PUT"};
+constexpr std::string_view kMethods[] = {"CONNECT", "DELETE", "GET",  "HEAD", "MERGE",
+                                         "OPTIONS", "PATCH",  "POST", "PUT",  "TRACE"};
 constexpr const char* kRoot = "StorageServiceProperties";
 
 Error invalid_value(const char* name, std::string_view value) {

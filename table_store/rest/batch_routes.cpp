@@ -6,6 +6,7 @@
 #include "table_store/rest/batch_mime.h"
 #include "table_store/rest/entity_routes.h"
 #include "table_store/rest/etag.h"
+#include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
 #include "table_store/rest/table_errors.h"
 
@@ -24,6 +25,7 @@ struct Operation {
   // What the answer needs, the write itself being gone by then.
   std::string row_key;
   MutationKind kind = MutationKind::kInsert;
+  bool tell_outcome = false;
   std::vector<Property> answered;
 };
 
@@ -90,10 +92,22 @@ Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& p
   return metadata_level(find_parameter(parameters, "$format"), part.header("accept"));
 }
 
-/// The verb that an old client tunnels through POST.
-std::string_view verb_of(const BatchPart& part) {
-  auto tunnelled = part.method == "POST" ? part.header("x-http-method") : std::nullopt;
-  return tunnelled.value_or(part.method);
+/// Of a part: its source version alone, for the fence is the whole transaction's.
+Result<Fencing> read_part_fencing(const BatchPart& part) {
+  auto fencing = read_fencing(part.headers);
+  if (fencing && fencing->fence) {
+    return fail(ErrorCode::kInvalidHeaderValue, "The fence of a transaction stands in the headers of the batch.");
+  }
+  return fencing;
+}
+
+/// Of the batch: its fence alone, for each part has a source of its own.
+Result<Fencing> read_batch_fencing(const Call& call) {
+  auto fencing = read_fencing(call.http.headers);
+  if (fencing && fencing->source_version) {
+    return fail(ErrorCode::kInvalidHeaderValue, "A source version stands in the headers of its part of the batch.");
+  }
+  return fencing;
 }
 
 Result<Operation> read_operation(const Call& call, const BatchPart& part) {
@@ -108,11 +122,20 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   if (!level) return fail(std::move(level.error()));
   out.level = *level;
   out.prefer = parse_prefer(part.header("prefer"));
-  WriteRequest request{verb_of(part), out.url, part.header("if-match"), part.header("if-none-match").has_value(),
-                       part.body};
+  auto method = effective_method(part.method, part.headers);
+  if (!method) return fail(std::move(method.error()));
+  WriteRequest request{
+      *method,  out.url, part.header("if-match"), part.header("if-none-match").has_value(), part.header("content-type"),
+      part.body};
   auto write = read_write(request);
   if (!write) return fail(std::move(write.error()));
   out.write = std::move(*write);
+  auto fencing = read_part_fencing(part);
+  if (!fencing) return fail(std::move(fencing.error()));
+  if (auto versioned = apply_source_version(*fencing, out.write.mutation); !versioned) {
+    return fail(std::move(versioned.error()));
+  }
+  out.tell_outcome = fencing->asked();
   out.row_key = out.write.mutation.row_key;
   out.kind = out.write.mutation.kind;
   bool with_body = out.kind == MutationKind::kInsert && out.prefer != Prefer::kNoContent;
@@ -133,7 +156,8 @@ Result<void> check_group(const Operation& first, const Operation& next, std::set
 }
 
 void append_success(std::string& out, const Call& call, Operation& op, const std::string& partition_key,
-                    Version version) {
+                    const MutationOutcome& outcome) {
+  const auto version = outcome.version;
   bool insert = op.kind == MutationKind::kInsert;
   bool content = insert && op.prefer != Prefer::kNoContent;
   append_status(out, content ? 201 : 204);
@@ -149,6 +173,9 @@ void append_success(std::string& out, const Call& call, Operation& op, const std
     if (!content) append_header(out, "DataServiceId", location);
   }
   if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(version));
+  if (op.tell_outcome) {
+    for (const auto& [name, value] : outcome_headers(outcome)) append_header(out, name, value);
+  }
   out += "\r\n";
   if (content) {
     Entity entity{partition_key, op.row_key, version, {}, std::move(op.answered)};
@@ -227,9 +254,11 @@ std::size_t failed_index(Error& error) {
 }
 
 /// Failures that say nothing about an operation: the whole batch is refused, so that clients retry or give up on it.
-bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500; }
+bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500 || code == ErrorCode::kFenced; }
 
 Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
+  auto fencing = read_batch_fencing(call);
+  if (!fencing) co_return fail(std::move(fencing.error()));
   std::vector<Operation> operations;
   if (auto failure = read_operations(call, batch, operations)) co_return failed_change_set(call, batch, *failure);
   for (auto& operation : operations) {
@@ -238,10 +267,13 @@ Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
   }
   std::vector<Mutation> mutations;
   mutations.reserve(operations.size());
-  for (auto& operation : operations) mutations.push_back(std::move(operation.write.mutation));
+  for (auto& operation : operations) {
+    if (fencing->asked()) operation.tell_outcome = true;
+    mutations.push_back(std::move(operation.write.mutation));
+  }
   auto partition_key = operations.front().write.partition_key;
   auto task = call.service.mutate(call.account(), operations.front().url.table, partition_key, std::move(mutations),
-                                  std::optional<Fence>{});
+                                  std::move(fencing->fence));
   auto done = co_await std::move(task);
   if (!done) {
     if (concerns_whole_batch(done.error().code)) co_return fail(std::move(done.error()));
@@ -251,7 +283,7 @@ Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
   }
   std::vector<std::string> parts(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    append_success(parts[i], call, operations[i], partition_key, done->outcomes.at(i).version);
+    append_success(parts[i], call, operations[i], partition_key, done->outcomes.at(i));
   }
   co_return change_set_response(call, parts);
 }

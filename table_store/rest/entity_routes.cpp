@@ -1,6 +1,7 @@
 #include "table_store/rest/entity_routes.h"
 
 #include "table_store/rest/etag.h"
+#include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
 
 namespace tidemark::table_store {
@@ -98,6 +99,9 @@ Result<EntityWrite> read_write(const WriteRequest& request) {
   if (request.has_if_none_match && !insert) {
     return fail(ErrorCode::kInvalidInput, "If-None-Match is not allowed here.");
   }
+  if (!erase) {
+    if (auto typed = check_body_type(request.content_type); !typed) return fail(std::move(typed.error()));
+  }
   if (insert) return read_insert(request);
   std::optional<Version> if_version;
   if (request.if_match) {
@@ -170,11 +174,20 @@ Task<Result<http::Response>> write_entity(Call& call) {
   auto read = call.http.body->read_all(kMaxBody);
   auto body = co_await std::move(read);
   if (!body) co_return fail(std::move(body.error()));
-  WriteRequest request{call.method, call.url, call.http.header("if-match"),
-                       call.http.header("if-none-match").has_value(), *body};
+  WriteRequest request{call.method,
+                       call.url,
+                       call.http.header("if-match"),
+                       call.http.header("if-none-match").has_value(),
+                       call.http.header("content-type"),
+                       *body};
   auto write = read_write(request);
   if (!write) co_return fail(std::move(write.error()));
+  auto fencing = read_fencing(call.http.headers);
+  if (!fencing) co_return fail(std::move(fencing.error()));
+  auto versioned = apply_source_version(*fencing, write->mutation);
+  if (!versioned) co_return fail(std::move(versioned.error()));
   if (auto allowed = allow_write(call, *write); !allowed) co_return fail(std::move(allowed.error()));
+  const bool tell_outcome = fencing->asked();
   bool insert = write->mutation.kind == MutationKind::kInsert;
   bool erase = write->mutation.kind == MutationKind::kErase;
   bool with_body = insert && parse_prefer(call.http.header("prefer")) != Prefer::kNoContent;
@@ -185,14 +198,20 @@ Task<Result<http::Response>> write_entity(Call& call) {
   std::vector<Mutation> mutations;
   mutations.push_back(std::move(write->mutation));
   auto mutate = call.service.mutate(call.account(), call.url.table, std::move(write->partition_key),
-                                    std::move(mutations), std::optional<Fence>{});
+                                    std::move(mutations), std::move(fencing->fence));
   auto done = co_await std::move(mutate);
   if (!done) co_return fail(std::move(done.error()));
-  auto version = done->outcomes.at(0).version;
-  if (insert) co_return insert_response(call, std::move(kept), version);
+  const auto& outcome = done->outcomes.at(0);
   http::Response response;
-  response.status = 204;
-  if (!erase) response.set("ETag", etag_of(version));
+  if (insert) {
+    response = insert_response(call, std::move(kept), outcome.version);
+  } else {
+    response.status = 204;
+    if (!erase) response.set("ETag", etag_of(outcome.version));
+  }
+  if (tell_outcome) {
+    for (const auto& [name, value] : outcome_headers(outcome)) response.set(name, value);
+  }
   co_return response;
 }
 

@@ -17,13 +17,15 @@ struct WriteRequest {
   const TableUrl& url;
   std::optional<std::string_view> if_match;
   bool has_if_none_match = false;
+  std::optional<std::string_view> content_type;
   std::string_view body;
 };
 struct EntityWrite {
   std::string partition_key;
   Mutation mutation;
 };
-/// Settles kind, keys and condition. kInvalidInput, kPropertiesNeedValue, kMissingRequiredHeader, kMethodNotAllowed.
+/// Settles kind, keys and condition. kInvalidInput, kPropertiesNeedValue, kMissingRequiredHeader, kMethodNotAllowed,
+/// and those of check_body_type().
 Result<EntityWrite> read_write(const WriteRequest& request);
 /// Letters and key range; kAuthorization*.
 Result<void> allow_write(const Call& call, const EntityWrite& write);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kMaxTop = 1000;
 constexpr std::size_t kMaxSelected = 1024;
+constexpr std::string_view kListEnd = "]}";
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -85,16 +86,25 @@ Task<Result<http::Response>> query_entities(Call& call) {
   http::Response response;
   append_list_head(response.body, scope);
   bool first = true;
+  std::optional<Continuation> overflow;
   std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
+    const auto length = response.body.size();
     if (!first) response.body += ',';
+    const auto whole = entity.to_entity();
+    append_list_element(response.body, scope, whole);
+    if (!first && response.body.size() > kMaxPage - kListEnd.size()) {
+      response.body.resize(length);
+      overflow = Continuation{whole.partition_key, whole.row_key};
+      return false;
+    }
     first = false;
-    append_list_element(response.body, scope, entity.to_entity());
-    return response.body.size() < kFullPage;
+    return true;
   };
   auto task = call.service.query(call.account(), std::move(*query), std::move(each));
   auto result = co_await std::move(task);
   if (!result) co_return fail(std::move(result.error()));
-  response.body += "]}";
+  if (overflow) result->next = std::move(overflow);
+  response.body += kListEnd;
   response.set("Content-Type", std::string(json_content_type(call.level)));
   if (result->next) {
     response.set("x-ms-continuation-NextPartitionKey", encode_token(result->next->partition_key));

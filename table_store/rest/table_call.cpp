@@ -25,13 +25,37 @@ KeyBounds Call::bounds() const {
 }
 
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept) {
-  std::string text = to_lower_ascii(format && !format->empty() ? *format : accept.value_or(""));
-  if (text.find("odata=nometadata") != std::string::npos) return MetadataLevel::kNone;
-  if (text.find("odata=fullmetadata") != std::string::npos) return MetadataLevel::kFull;
-  bool verbose = text.find("odata=verbose") != std::string::npos;
-  bool json = text.find("json") != std::string::npos || text.find("*/*") != std::string::npos;
-  if (verbose || (!json && text.find("atom") != std::string::npos)) return fail(ErrorCode::kMediaTypeNotSupported);
-  return MetadataLevel::kMinimal;
+  const auto text = to_lower_ascii(format && !format->empty() ? *format : accept.value_or(""));
+  const auto names = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+  if (names("odata=nometadata")) return MetadataLevel::kNone;
+  if (names("odata=fullmetadata")) return MetadataLevel::kFull;
+  if (names("odata=verbose")) return fail(ErrorCode::kJsonFormatNotSupported);
+  if (text.empty() || names("json") || names("*/*") || names("application/*")) return MetadataLevel::kMinimal;
+  if (names("atom") || names("xml")) return fail(ErrorCode::kAtomFormatNotSupported);
+  return fail(ErrorCode::kMediaTypeNotSupported);
+}
+
+Result<std::string_view> effective_method(std::string_view method, const HeaderList& headers) {
+  std::optional<std::string_view> tunnelled;
+  for (const auto& [name, value] : headers) {
+    if (!iequals_ascii(name, "x-http-method")) continue;
+    if (tunnelled || value.find(',') != std::string_view::npos) return fail(ErrorCode::kXMethodIncorrectCount);
+    tunnelled = value;
+  }
+  if (!tunnelled) return method;
+  if (method != "POST") return fail(ErrorCode::kXMethodNotUsingPost);
+  for (std::string_view allowed : {"MERGE", "PATCH", "PUT", "DELETE"}) {
+    if (*tunnelled == allowed) return allowed;
+  }
+  return fail(ErrorCode::kXMethodIncorrectValue);
+}
+
+Result<void> check_body_type(std::optional<std::string_view> content_type) {
+  if (!content_type || content_type->empty()) return {};
+  const auto text = to_lower_ascii(*content_type);
+  if (text.starts_with("application/json")) return {};
+  const bool atom = text.find("atom") != std::string::npos || text.find("xml") != std::string::npos;
+  return fail(atom ? ErrorCode::kAtomFormatNotSupported : ErrorCode::kMediaTypeNotSupported);
 }
 
 std::string_view json_content_type(MetadataLevel level) {

@@ -18,8 +18,8 @@ namespace tidemark::table_store {
 
 /// Body and answer sizes of the protocol.
 inline constexpr std::size_t kMaxBody = 4UL << 20;
-/// A list stops growing here; one more entity of at most 1 MiB still fits the 4 MiB that clients accept.
-inline constexpr std::size_t kFullPage = 3UL << 20;
+/// The longest list; the entity that would make it longer begins the next page.
+inline constexpr std::size_t kMaxPage = 4UL << 20;
 
 using QueryParameters = std::vector<std::pair<std::string, std::string>>;
 
@@ -48,9 +48,19 @@ struct Call {
   [[nodiscard]] KeyBounds bounds() const;
 };
 
+using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// The verb that a request or a part of a batch stands for: X-HTTP-Method tunnels others through POST.
+/// kXMethodIncorrectCount, kXMethodNotUsingPost, kXMethodIncorrectValue.
+Result<std::string_view> effective_method(std::string_view method, const HeaderList& headers);
+
+/// Entities and tables come as JSON; nothing said is taken for it. kAtomFormatNotSupported, kMediaTypeNotSupported.
+Result<void> check_body_type(std::optional<std::string_view> content_type);
+
 std::optional<std::string_view> find_parameter(const QueryParameters& parameters, std::string_view name);
 
-/// $format wins over Accept; nothing and "*/*" mean minimal metadata. kMediaTypeNotSupported for Atom and verbose.
+/// $format wins over Accept; nothing and "*/*" mean minimal metadata. kAtomFormatNotSupported, kJsonFormatNotSupported
+/// (verbose), kMediaTypeNotSupported.
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept);
 
 /// The content type of a JSON answer.

@@ -70,7 +70,6 @@ http::Response error_response(const Error& error, ErrorForm form, const std::str
   response.set("Content-Type", is_authentication_failure(error.code)
                                    ? "application/json"
                                    : std::string(json_content_type(MetadataLevel::kMinimal)));
-  response.set("X-Content-Type-Options", "nosniff");
   response.body = error_json(error, request_id, now);
   return response;
 }

@@ -4,6 +4,7 @@
 #include "table_store/rest/account_routes.h"
 #include "table_store/rest/batch_routes.h"
 #include "table_store/rest/entity_routes.h"
+#include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
 #include "table_store/rest/table_errors.h"
 #include "table_store/rest/tables_routes.h"
@@ -14,27 +15,11 @@ namespace {
 constexpr std::size_t kMaxClientRequestId = 1024;
 
 /// "http://host" and, in path style, "/account" as the client wrote it.
-std::string base_url(const http::Request& request, std::string_view host, const auth::Resource& resource) {
+std::string base_url(const http::Request& request, std::string_view host, const auth::Resource& resource, bool https) {
   auto prefix = request.path.substr(0, request.path.size() - resource.rest.size());
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  std::string out = "http://";
+  std::string out = https ? "https://" : "http://";
   return out.append(host).append(prefix);
-}
-
-/// The verb that the request stands for: X-HTTP-Method tunnels others through POST.
-Result<std::string_view> effective_method(const http::Request& request) {
-  std::optional<std::string_view> tunnelled;
-  for (const auto& [name, value] : request.headers) {
-    if (!iequals_ascii(name, "x-http-method")) continue;
-    if (tunnelled) return fail(ErrorCode::kXMethodIncorrectCount);
-    tunnelled = value;
-  }
-  if (!tunnelled) return request.method;
-  if (request.method != "POST") return fail(ErrorCode::kXMethodNotUsingPost);
-  for (std::string_view allowed : {"MERGE", "PATCH", "PUT", "DELETE"}) {
-    if (*tunnelled == allowed) return allowed;
-  }
-  return fail(ErrorCode::kXMethodIncorrectValue);
 }
 
 bool speaks_xml(const http::Request& request) {
@@ -47,10 +32,10 @@ bool speaks_xml(const http::Request& request) {
 bool is_write(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
 
 /// Headers that every answer carries; those that echo the request only once the caller is known.
-void add_common_headers(const http::Request& request, bool authenticated, http::Response& response) {
+void add_common_headers(const http::Request& request, bool authenticated, bool xml, http::Response& response) {
   response.set("x-ms-request-id", request.request_id);
   response.set("Cache-Control", "no-cache");
-  if (!response.body.empty() && response.status < 300) response.set("X-Content-Type-Options", "nosniff");
+  if (!xml) response.set("X-Content-Type-Options", "nosniff");
   if (!authenticated) return;
   if (auto version = request.header("x-ms-version")) response.set("x-ms-version", std::string(*version));
   auto client_id = request.header("x-ms-client-request-id");
@@ -59,9 +44,14 @@ void add_common_headers(const http::Request& request, bool authenticated, http::
   }
 }
 
+/// Operations whose answers are XML whatever Accept says.
+bool speaks_xml_only(const Call& call) {
+  return call.url.kind == UrlKind::kAccount || (call.url.kind == UrlKind::kEntities && call.parameter("comp") == "acl");
+}
+
 /// What was asked for, once it is known who asks.
 Result<void> read_request(Call& call) {
-  auto method = effective_method(call.http);
+  auto method = effective_method(call.http.method, call.http.headers);
   if (!method) return fail(std::move(method.error()));
   call.method = *method;
   auto url = parse_table_url(call.resource.rest);
@@ -70,6 +60,7 @@ Result<void> read_request(Call& call) {
   if (call.resource.secondary && is_write(call.method)) {
     return fail(ErrorCode::kAuthorizationFailure, "Write operations are not allowed on the secondary endpoint.");
   }
+  if (speaks_xml_only(call)) return {};
   auto level = metadata_level(call.parameter("$format"), call.http.header("accept"));
   if (!level) return fail(std::move(level.error()));
   call.level = *level;
@@ -88,6 +79,8 @@ Route find_route(const Call& call) {
       return serve_tables;
     case UrlKind::kBatch:
       return serve_batch;
+    case UrlKind::kOperation:
+      return serve_operation;
     case UrlKind::kEntities:
       if (call.parameter("comp") == "acl") return serve_acl;
       return call.method == "GET" ? query_entities : write_entity;
@@ -158,7 +151,7 @@ Task<Result<http::Response>> TableRoutes::admit(Call& call) {
   auto parameters = http::parse_query(request.query);
   if (!parameters) co_return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   call.parameters = std::move(*parameters);
-  call.base = base_url(request, host, call.resource);
+  call.base = base_url(request, host, call.resource, auth::arrived_by_https(request.headers, policy_));
   // Before anybody is authenticated: browsers send no credentials with it.
   if (request.method == "OPTIONS") co_return cors_.preflight(call.account(), request);
   auto check = authenticate(call);
@@ -181,8 +174,13 @@ Task<http::Response> TableRoutes::serve(http::Request& request) {
   call.method = request.method;
   auto task = admit(call);
   auto result = co_await std::move(task);
+  const bool xml = result ? speaks_xml_only(call) : speaks_xml(request);
   http::Response response = result ? std::move(*result) : refuse(call, std::move(result.error()));
-  add_common_headers(request, call.authenticated, response);
+  add_common_headers(request, call.authenticated, xml, response);
+  if (request.method == "HEAD") {
+    response.head_content_length = response.body.size();
+    response.body.clear();
+  }
   // Refusals too tell a browser that it may look at them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
   co_return std::move(response);
@@ -192,6 +190,7 @@ http::Response TableRoutes::render_error(const Error& error, const std::string& 
   auto response = error_response(error, ErrorForm::kJson, request_id, clock_.now());
   response.set("x-ms-request-id", request_id);
   response.set("Cache-Control", "no-cache");
+  response.set("X-Content-Type-Options", "nosniff");
   return response;
 }
 

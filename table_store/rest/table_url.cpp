@@ -85,6 +85,10 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
     url.kind = UrlKind::kBatch;
     return url;
   }
+  if (text == "$operation") {
+    url.kind = UrlKind::kOperation;
+    return url;
+  }
   auto open = text.find('(');
   auto name = text.substr(0, open);
   bool is_tables = iequals_ascii(name, "Tables");

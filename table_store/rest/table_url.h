@@ -16,6 +16,7 @@ enum class UrlKind {
   kEntities,  // t or t()
   kEntity,    // t(PartitionKey='p',RowKey='r')
   kBatch,     // $batch
+  kOperation  // $operation: the ledger of a fenced operation (fencing.h)
 };
 
 struct TableUrl {

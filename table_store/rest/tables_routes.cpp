@@ -40,6 +40,7 @@ Task<Result<http::Response>> get_table(Call& call) {
 }
 
 Task<Result<http::Response>> create_table(Call& call) {
+  if (auto typed = check_body_type(call.http.header("content-type")); !typed) co_return fail(std::move(typed.error()));
   auto read = call.http.body->read_all(kMaxBody);
   auto body = co_await std::move(read);
   if (!body) co_return fail(std::move(body.error()));

@@ -140,7 +140,9 @@ class Walk {
       return read(key, point_);
     }
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
-    entity_ = EntityView{key_.partition_key, key_.row_key, 0, {}, {}};
+    entity_ = EntityView{};
+    entity_.partition_key = key_.partition_key;
+    entity_.row_key = key_.row_key;
     return Step::kAbsent;
   }
 
@@ -228,7 +230,9 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (!step) co_return fail(step.error());
     if (*step == Walk::Step::kEnd) co_return result;
     const auto& entity = walk.entity();
-    const bool matches = *step == Walk::Step::kRow && query.bounds.contains(entity.partition_key, entity.row_key) &&
+    const bool written = query.operation.empty() || entity.operation == query.operation;
+    const bool matches = *step == Walk::Step::kRow && written &&
+                         query.bounds.contains(entity.partition_key, entity.row_key) &&
                          (!filter_rows || query.filter.matches(entity));
     const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
     if (enough && *step != Walk::Step::kGap) {

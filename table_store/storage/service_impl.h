@@ -12,6 +12,8 @@ struct TableService::Impl {
   Clock& clock;
   Random& random;
   ScanTurns turns;
+
+  Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
 };
 
 /// kTableNotFound if there is none.

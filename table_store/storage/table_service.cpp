@@ -69,22 +69,53 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  kv::TransactionBody body = [account = std::move(account),
-                              table = std::move(table)](kv::Transaction& txn) -> Result<void> {
-    auto generation = find_generation(txn, account, table);
-    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-    if (!generation) return fail(std::move(generation.error()));
-    txn.erase(table_key(account, table));
-    txn.put(dropped_key(*generation), "");
-    return {};
-  };
-  auto task = impl_->engine.transact(std::move(body), &kDeleteTableStep);
+  auto task = impl_->drop(std::move(account), std::move(table), std::nullopt);
   auto done = co_await std::move(task);
   if (done) {
     auto executor = co_await asio::this_coro::executor;
     auto collection = collect_garbage();
     spawn(executor, std::move(collection));
   }
+  co_return done;
+}
+
+Task<Result<void>> TableService::delete_table_fenced(std::string account, std::string table, Fence fence) {
+  if (auto ok = check_operation_id(fence.operation_id); !ok) co_return fail(std::move(ok.error()));
+  auto task = impl_->drop(std::move(account), std::move(table), std::move(fence));
+  auto done = co_await std::move(task);
+  if (done) {
+    auto executor = co_await asio::this_coro::executor;
+    auto collection = collect_garbage();
+    spawn(executor, std::move(collection));
+  }
+  co_return done;
+}
+
+/// Fence, table and ledger change together.
+Task<Result<void>> TableService::Impl::drop(std::string account, std::string table, std::optional<Fence> fence) {
+  kv::TransactionBody body = [account = std::move(account), table = std::move(table),
+                              fence = std::move(fence)](kv::Transaction& txn) -> Result<void> {
+    OperationLedger ledger;
+    if (fence) {
+      auto loaded = load_ledger(txn, account, fence->operation_id);
+      if (!loaded) return fail(std::move(loaded.error()));
+      ledger = std::move(*loaded);
+      if (auto ok = check_fence(ledger, fence->epoch); !ok) return ok;
+    }
+    auto generation = find_generation(txn, account, table);
+    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+    if (!generation) return fail(std::move(generation.error()));
+    txn.erase(table_key(account, table));
+    txn.put(dropped_key(*generation), "");
+    if (!fence) return {};
+    if (!fence->count_applied_as.empty()) {
+      if (auto ok = add_to_counter(ledger, fence->count_applied_as, 1); !ok) return ok;
+    }
+    store_ledger(txn, account, fence->operation_id, ledger);
+    return {};
+  };
+  auto task = engine.transact(std::move(body), &kDeleteTableStep);
+  auto done = co_await std::move(task);
   co_return done;
 }
 

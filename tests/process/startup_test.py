@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import Stack, clean_environment, program  # noqa: E402
+from stack import SOURCE, Stack, clean_environment, program  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
@@ -64,6 +64,18 @@ class StartupTest(unittest.TestCase):
         self.refuse("worker", "--lease-s", "0", says=["lease_s", "0"])
         self.refuse("worker", says=["no.such.point", "--list-fail-points"],
                     environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
+
+    def test_every_setting_is_known_to_the_others(self):
+        """One file may serve all programs: each must know the names of the others' settings."""
+        path = os.path.join(SOURCE, "common", "process", "known_settings.h")
+        with open(path, encoding="utf-8") as header:
+            block = header.read().split("kKnownSettings[] = {")[1].split("}")[0]
+        known = set(re.findall(r'"([a-z0-9_]+)"', block))
+        said = set()
+        for name in (*SERVERS, "worker"):
+            text = subprocess.run([program(name), "--help"], capture_output=True, text=True, check=True).stdout
+            said |= {option.replace("-", "_") for option in re.findall(r"^ +--([a-z0-9-]+)", text, re.MULTILINE)}
+        self.assertEqual(known, said - {"help", "version", "config", "list_fail_points"})
 
     def test_bad_accounts(self):
         for name in STORES:

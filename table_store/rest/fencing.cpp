@@ -1,0 +1,161 @@
+#include "table_store/rest/fencing.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/base/encoding.h"
+#include "table_store/rest/etag.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::string_view kPrefix = "x-ms-tidemark-";
+constexpr std::size_t kMaxOperationId = 256;
+// Keeps operations of users apart from those of Tidemark's own jobs, which a user must not be able to close.
+constexpr std::string_view kUserOperation = "user:";
+
+Error invalid_header(std::string_view name, std::string_view value) {
+  auto error = make_error(ErrorCode::kInvalidHeaderValue);
+  error.message += " Header: " + std::string(name) + ".";
+  error.fields = {{"HeaderName", std::string(name)}, {"HeaderValue", std::string(value)}};
+  return error;
+}
+
+Error missing_header(std::string_view name) {
+  auto error = make_error(ErrorCode::kMissingRequiredHeader);
+  error.message += " Header: " + std::string(name) + ".";
+  error.fields = {{"HeaderName", std::string(name)}};
+  return error;
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// A number, or the ETag of the entity that is the source.
+Result<Version> parse_source_version(std::string_view text) {
+  if (const auto number = parse_number<Version>(text)) return *number;
+  const auto tag = parse_if_match(text);
+  if (!tag || !*tag || **tag == kNoSuchVersion) return fail(invalid_header(kSourceVersionHeader, text));
+  return **tag;
+}
+
+bool is_operation_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxOperationId &&
+         std::all_of(id.begin(), id.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+struct Given {
+  std::optional<std::string_view> operation_id, epoch, source_version;
+};
+
+/// An unknown header of ours is a misspelt safeguard: better refused than silently not given.
+Result<Given> collect(const HeaderList& headers) {
+  Given given;
+  for (const auto& [name, value] : headers) {
+    if (name.size() <= kPrefix.size() || !iequals_ascii(name.substr(0, kPrefix.size()), kPrefix)) continue;
+    auto* slot = iequals_ascii(name, kOperationIdHeader)     ? &given.operation_id
+                 : iequals_ascii(name, kEpochHeader)         ? &given.epoch
+                 : iequals_ascii(name, kSourceVersionHeader) ? &given.source_version
+                                                             : nullptr;
+    if (slot == nullptr || slot->has_value()) return fail(invalid_header(name, value));
+    *slot = value;
+  }
+  return given;
+}
+
+http::Response ledger_response(std::string_view id, const OperationLedger& ledger) {
+  http::Response response;
+  response.set("Content-Type", json_content_type(MetadataLevel::kNone));
+  auto& out = response.body;
+  out += "{\"operationId\":";
+  append_json_string(out, id);
+  out += ",\"epoch\":\"" + std::to_string(ledger.epoch) + "\",\"closed\":";
+  out += ledger.closed ? "true" : "false";
+  out += ",\"applied\":\"" + std::to_string(ledger.counter(kAppliedCounter)) + "\"}";
+  return response;
+}
+
+}  // namespace
+
+Result<Fencing> read_fencing(const HeaderList& headers) {
+  Fencing out;
+  auto given = collect(headers);
+  if (!given) return fail(std::move(given.error()));
+  if (given->source_version) {
+    auto version = parse_source_version(*given->source_version);
+    if (!version) return fail(std::move(version.error()));
+    out.source_version = *version;
+  }
+  if (!given->operation_id && !given->epoch) return out;
+  if (!given->operation_id) return fail(missing_header(kOperationIdHeader));
+  if (!given->epoch) return fail(missing_header(kEpochHeader));
+  const auto epoch = parse_number<std::uint64_t>(*given->epoch);
+  if (!epoch) return fail(invalid_header(kEpochHeader, *given->epoch));
+  if (!is_operation_id(*given->operation_id)) return fail(invalid_header(kOperationIdHeader, *given->operation_id));
+  out.fence =
+      Fence{std::string(kUserOperation) + std::string(*given->operation_id), *epoch, std::string(kAppliedCounter)};
+  return out;
+}
+
+Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation) {
+  if (!fencing.source_version) return {};
+  if (mutation.kind != MutationKind::kInsertOrReplace && mutation.kind != MutationKind::kErase) {
+    auto error = invalid_header(kSourceVersionHeader, std::to_string(*fencing.source_version));
+    error.message += " It goes with Insert Or Replace (PUT without If-Match) and with Delete.";
+    return fail(std::move(error));
+  }
+  mutation.source_version = fencing.source_version;
+  return {};
+}
+
+std::string_view outcome_name(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kApplied:
+      return "applied";
+    case OutcomeKind::kSuperseded:
+      return "superseded";
+    case OutcomeKind::kUnchanged:
+      return "unchanged";
+    case OutcomeKind::kMissing:
+      return "missing";
+    case OutcomeKind::kConflict:
+      return "conflict";
+  }
+  return "unknown";
+}
+
+std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome) {
+  std::vector<std::pair<std::string_view, std::string>> out;
+  out.emplace_back(kOutcomeHeader, outcome_name(outcome.kind));
+  if (outcome.version != 0) out.emplace_back(kVersionHeader, std::to_string(outcome.version));
+  if (outcome.source_version) out.emplace_back(kSourceVersionHeader, std::to_string(*outcome.source_version));
+  return out;
+}
+
+Task<Result<http::Response>> serve_operation(Call& call) {
+  const bool reads = call.method == "GET";
+  if (!reads && call.method != "POST" && call.method != "DELETE") co_return fail(ErrorCode::kMethodNotAllowed);
+  // A table's SAS does not reach beyond its table; an operation may.
+  const auth::Need need{auth::ResourceType::kObject, reads ? "r" : "u", {}, false};
+  if (auto allowed = call.allow(need); !allowed) co_return fail(std::move(allowed.error()));
+  auto headers = call.http.headers;
+  // Reading needs no epoch.
+  if (reads && !call.http.header(kEpochHeader)) headers.emplace_back(kEpochHeader, "0");
+  auto fencing = read_fencing(headers);
+  if (!fencing) co_return fail(std::move(fencing.error()));
+  if (!fencing->fence) co_return fail(missing_header(kOperationIdHeader));
+  const auto& fence = *fencing->fence;
+  auto task = reads                     ? call.service.read_operation(call.account(), fence.operation_id)
+              : call.method == "DELETE" ? call.service.close_operation(call.account(), fence.operation_id, fence.epoch)
+                                        : call.service.open_operation(call.account(), fence.operation_id, fence.epoch);
+  auto ledger = co_await std::move(task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
+  co_return ledger_response(std::string_view(fence.operation_id).substr(kUserOperation.size()), *ledger);
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,41 @@
+// The optional x-ms-tidemark-* headers with which a user's own worker makes its writes safe: put-if-newer by source
+// version, and the fence of an operation by its id and epoch. What they promise: docs/fences.md. Pure; any thread.
+// Errors: kInvalidHeaderValue, kMissingRequiredHeader.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "common/http/http.h"
+#include "table_store/model/mutation.h"
+#include "table_store/rest/table_call.h"
+
+namespace tidemark::table_store {
+
+inline constexpr std::string_view kOperationIdHeader = "x-ms-tidemark-operation-id";
+inline constexpr std::string_view kEpochHeader = "x-ms-tidemark-epoch";
+inline constexpr std::string_view kSourceVersionHeader = "x-ms-tidemark-source-version";
+inline constexpr std::string_view kVersionHeader = "x-ms-tidemark-version";
+inline constexpr std::string_view kOutcomeHeader = "x-ms-tidemark-outcome";
+/// What each applied write of a fenced operation is counted as in its ledger.
+inline constexpr std::string_view kAppliedCounter = "applied";
+
+/// What the headers of one request, or of one part of a batch, ask for.
+struct Fencing {
+  std::optional<Fence> fence;
+  std::optional<Version> source_version;
+  /// Then the answer tells the outcome.
+  [[nodiscard]] bool asked() const { return fence.has_value() || source_version.has_value(); }
+};
+Result<Fencing> read_fencing(const HeaderList& headers);
+
+/// Puts the source version into a mutation. kInvalidHeaderValue for a kind that cannot have one.
+Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation);
+
+std::string_view outcome_name(OutcomeKind kind);
+/// The headers that tell what happened, as name and value.
+std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome);
+
+/// "$operation": GET reads the ledger that the headers name, POST opens it or raises its epoch, DELETE closes it.
+Task<Result<http::Response>> serve_operation(Call& call);
+
+}  // namespace tidemark::table_store
