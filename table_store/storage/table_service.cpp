@@ -7,6 +7,10 @@
 
 namespace tidemark::table_store {
 namespace {
+// A list is one step on an I/O thread; a filter that few names pass goes on in the next page.
+constexpr std::size_t kMaxTablesLookedAt = 5000;
+}  // namespace
+namespace {
 
 const FailStep kCreateTableStep("table.create_table");
 const FailStep kDeleteTableStep("table.delete_table");
@@ -122,17 +126,18 @@ Task<Result<TableService::TablePage>> TableService::list_tables(std::string acco
   const auto range = tables_range(account, from);
   const auto cursor = snapshot->scan(range);
   TablePage page;
+  std::size_t looked_at = 0;
   for (; cursor->valid(); cursor->next()) {
     auto record = decode_table(cursor->value());
     if (!record) co_return fail(std::move(record.error()));
     Entity row;
     row.properties.push_back({"TableName", Value(record->name)});
-    if (!filter.matches(row)) continue;
-    if (page.names.size() == limit) {
+    const bool matches = filter.matches(row);
+    if ((matches && page.names.size() == limit) || ++looked_at > kMaxTablesLookedAt) {
       page.next = record->name;
       break;
     }
-    page.names.push_back(std::move(record->name));
+    if (matches) page.names.push_back(std::move(record->name));
   }
   if (auto ok = cursor->status(); !ok) co_return fail(std::move(ok.error()));
   co_return page;

@@ -97,6 +97,9 @@ class TableService {
   Task<Result<void>> forget_operation(std::string account, std::string operation_id);
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount);
 
+  /// Scans end with what they have and a continuation, so that nothing waits when the executors go.
+  void begin_shutdown();
+
   /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
   Task<void> collect_garbage();
 
