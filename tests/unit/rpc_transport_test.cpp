@@ -191,15 +191,16 @@ TEST_F(Rpc, HostileFramesAreIgnoredAndCounted) {
 }
 
 TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
-  std::mutex mutex;
-  std::vector<std::pair<std::string, std::string>> told;
-  options_.undelivered = {"hold", [&](std::string request, std::string reply) -> Task<void> {
+  // Static: replies to the other callers may still find nobody when the test is over.
+  static std::mutex mutex;
+  static std::vector<std::pair<std::string, std::string>> told;
+  options_.undelivered = {"hold", [](std::string request, std::string reply) -> Task<void> {
                             std::lock_guard lock(mutex);
                             told.emplace_back(std::move(request), std::move(reply));
                             co_return;
                           }};
   start_server();
-  const auto any_told = [&] {
+  const auto any_told = [] {
     std::lock_guard lock(mutex);
     return !told.empty();
   };
