@@ -18,7 +18,8 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wove
 add_compile_options(-Wno-mismatched-new-delete -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 include_directories(${PROJECT_SOURCE_DIR})
 # Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp), everything else sees declarations.
-add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+                        BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # as many coroutines deep as a request goes
 
 # tidemark_library(name SOURCES ... LINK ...): one static library per folder.
 function(tidemark_library name)

@@ -1,5 +1,7 @@
 #include "common/http/http.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 
 namespace tidemark::http {
@@ -11,7 +13,42 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
   return std::nullopt;
 }
 
-void Response::set(std::string_view name, std::string_view value) { headers.emplace_back(name, value); }
+void HeaderLines::add(std::string_view name, std::string_view value) {
+  constexpr std::size_t kUsualHead = 448;
+  if (text_.empty()) text_.reserve(kUsualHead);
+  text_.append(name).append(": ");
+  const auto begin = text_.size();
+  text_.append(value);
+  if (value.find_first_of(std::string_view("\r\n\0", 3)) != value.npos) {
+    std::replace_if(
+        text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(),
+        [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+  }
+  text_.append("\r\n");
+}
+
+std::optional<std::string_view> HeaderLines::find(std::string_view name) const {
+  for (const auto [key, value] : *this) {
+    if (iequals_ascii(key, name)) return value;
+  }
+  return std::nullopt;
+}
+
+HeaderLines::Iterator HeaderLines::begin() const { return Iterator(text_); }
+HeaderLines::Iterator HeaderLines::end() const { return Iterator({}); }
+
+std::pair<std::string_view, std::string_view> HeaderLines::Iterator::operator*() const {
+  const auto line = rest_.substr(0, rest_.find('\r'));
+  const auto colon = line.find(": ");
+  return {line.substr(0, colon), line.substr(colon + 2)};
+}
+
+HeaderLines::Iterator& HeaderLines::Iterator::operator++() {
+  rest_.remove_prefix(rest_.find('\n') + 1);
+  return *this;
+}
+
+void Response::set(std::string_view name, std::string_view value) { headers.add(name, value); }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query) {
   std::vector<std::pair<std::string, std::string>> parameters;

@@ -47,9 +47,36 @@ class BodySource {
   virtual Task<Result<std::string>> next() = 0;
 };
 
+/// The header lines of a response as they will be sent: one string instead of two for each of them.
+class HeaderLines {
+ public:
+  class Iterator;
+  /// A line break in the value would start a header of somebody else's choice; it becomes a space.
+  void add(std::string_view name, std::string_view value);
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  /// "Name: value\r\n" for each.
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] Iterator begin() const;  // pairs of name and value
+  [[nodiscard]] Iterator end() const;
+
+ private:
+  std::string text_;
+};
+
+class HeaderLines::Iterator {
+ public:
+  explicit Iterator(std::string_view rest) : rest_(rest) {}
+  std::pair<std::string_view, std::string_view> operator*() const;
+  Iterator& operator++();
+  bool operator==(const Iterator& other) const { return rest_.size() == other.rest_.size(); }
+
+ private:
+  std::string_view rest_;
+};
+
 struct Response {
   unsigned status = 200;
-  std::vector<std::pair<std::string, std::string>> headers;  // not Content-Length, Date, Connection: the server adds
+  HeaderLines headers;  // not Content-Length, Date, Connection: the server adds
   std::string body;
   std::unique_ptr<BodySource> source;                // instead of body; then source_length is the Content-Length
   std::optional<std::uint64_t> source_length;        // absent with a source: chunked
