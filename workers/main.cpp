@@ -12,7 +12,6 @@
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
-#include "workers/runtime/fail_points.h"
 #include "workers/worker_config.h"
 
 namespace {
@@ -155,17 +154,9 @@ Result<void> run(const WorkerConfig& config) {
   return {};
 }
 
-void list_fail_points() {
-  for (const auto name : fail_point_names()) std::printf("%.*s\n", static_cast<int>(name.size()), name.data());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--list-fail-points") {
-    list_fail_points();
-    return 0;
-  }
   process::block_signals();
   WorkerConfig config;
   process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
@@ -174,7 +165,6 @@ int main(int argc, char** argv) {
   if (!parsed) return process::report_startup_failure(parsed.error());
   if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
   if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
-  if (auto armed = arm_fail_point_from_environment(); !armed) return process::report_startup_failure(armed.error());
   process::start_logging("worker", config.log);
   spdlog::info("starting {}", settings.describe());
   auto ran = run(config);

@@ -11,16 +11,20 @@
 #include "blob_store/storage/blob_service.h"
 #include "common/auth/authenticator.h"
 #include "common/http/http.h"
+#include "common/protocol/cors.h"
 
 namespace tidemark::blob_store {
 
 struct Call {
   http::Request& request;
   BlobService& service;
+  protocol::CorsPolicies& cors;
   std::string account, container, blob;  // decoded; empty: not in the URL
   std::string endpoint;                  // "http://host/account/" as the client wrote it, for lists
   std::vector<std::pair<std::string, std::string>> query;
   auth::Identity identity;
+  bool secondary = false;  // the read-only endpoint
+  Time now;                // when the request came
 
   /// A parameter that is present and not empty.
   [[nodiscard]] std::string parameter(std::string_view name) const;

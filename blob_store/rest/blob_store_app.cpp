@@ -35,6 +35,9 @@ class BlobStore : public service::Store {
         policy_(context.auth_policy),
         service_(context.engine, context.clock, context.random, context.background) {
     service_.collector().start();
+    for (const auto& account : accounts_) {
+      cors_.refresh(account.name, [&] { return service_.get_service_properties(account.name); });
+    }
   }
 
   Task<http::Response> serve(http::Request& request) override {
@@ -47,6 +50,7 @@ class BlobStore : public service::Store {
     }
     if (request.method == "HEAD" && !answered) response.body.clear();
     add_common_headers(response, request);
+    if (request.method != "OPTIONS") decorate(request, response);
     co_return response;
   }
 
@@ -66,7 +70,22 @@ class BlobStore : public service::Store {
   rpc::Dispatch internal_face() override { return {}; }
 
  private:
+  // OPTIONS: answered before anybody is authenticated.
+  Result<http::Response> preflight(const http::Request& request) const {
+    auto resource = auth::parse_resource(request.header("Host").value_or(""), request.path, accounts_);
+    if (!resource) return fail(std::move(resource.error()));
+    return cors_.preflight(resource->account, request);
+  }
+
+  // Refusals too tell a browser that it may look at them.
+  void decorate(const http::Request& request, http::Response& response) const {
+    if (!cors_.any()) return;
+    const auto resource = auth::parse_resource(request.header("Host").value_or(""), request.path, accounts_);
+    if (resource) cors_.decorate(resource->account, request, response);
+  }
+
   Answer answer(http::Request& request) {
+    if (request.method == "OPTIONS") co_return preflight(request);
     auto call = make_call(request);
     if (!call) co_return fail(std::move(call.error()));
     Answer (*serve_depth)(Call&) = serve_account;
@@ -105,10 +124,17 @@ class BlobStore : public service::Store {
     const auto root = request.path.substr(0, request.path.size() - resource->rest.size());
     auto endpoint = "http://" + std::string(host) + std::string(root);
     if (!endpoint.ends_with('/')) endpoint += '/';
-    return Call{request,           service_,
-                resource->account, std::move(*container),
-                std::move(*blob),  std::move(endpoint),
-                std::move(*query), std::move(*identity)};
+    return Call{request,
+                service_,
+                cors_,
+                resource->account,
+                std::move(*container),
+                std::move(*blob),
+                std::move(endpoint),
+                std::move(*query),
+                std::move(*identity),
+                resource->secondary,
+                clock_.now()};
   }
 
   Result<std::optional<auth::StoredPolicy>> stored_policy(std::string_view account, std::string_view name,
@@ -128,6 +154,7 @@ class BlobStore : public service::Store {
   std::vector<auth::Account> accounts_;
   auth::Policy policy_;
   BlobService service_;
+  protocol::CorsPolicies cors_;
 };
 
 }  // namespace

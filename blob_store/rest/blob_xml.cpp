@@ -2,7 +2,6 @@
 
 #include <pugixml.hpp>
 #include <set>
-#include <sstream>
 
 #include "common/base/encoding.h"
 
@@ -10,39 +9,12 @@ namespace tidemark::blob_store {
 namespace {
 
 constexpr std::size_t kMaxPolicies = 5;
-constexpr std::size_t kMaxCorsRules = 5;
-
-struct Section {
-  const char* name;
-  const char* fresh;  // of a new account
-};
-constexpr Section kSections[] = {
-    {"Logging",
-     "<Logging><Version>1.0</Version><Read>false</Read><Write>false</Write><Delete>false</Delete>"
-     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging>"},
-    {"HourMetrics",
-     "<HourMetrics><Version>1.0</Version><Enabled>false</Enabled>"
-     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></HourMetrics>"},
-    {"MinuteMetrics",
-     "<MinuteMetrics><Version>1.0</Version><Enabled>false</Enabled>"
-     "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></MinuteMetrics>"},
-    {"Cors", "<Cors />"},
-    {"DefaultServiceVersion", ""},
-    {"DeleteRetentionPolicy", "<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>"},
-    {"StaticWebsite", "<StaticWebsite><Enabled>false</Enabled></StaticWebsite>"},
-};
 
 Result<void> load(pugi::xml_document& document, const std::string& xml) {
   if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8)) {
     return fail(ErrorCode::kInvalidXmlDocument);
   }
   return {};
-}
-
-std::string print(const pugi::xml_node& node) {
-  std::ostringstream out;
-  node.print(out, "", pugi::format_raw);
-  return out.str();
 }
 
 std::optional<std::string> child_text(const pugi::xml_node& node, const char* name) {
@@ -158,35 +130,6 @@ std::string render_access_policies(const std::vector<AccessPolicy>& policies) {
     out += "</AccessPolicy></SignedIdentifier>";
   }
   return out + "</SignedIdentifiers>";
-}
-
-Result<std::string> merge_service_properties(const std::string& stored, const std::string& update) {
-  pugi::xml_document changed;
-  pugi::xml_document kept;
-  if (auto loaded = load(changed, update); !loaded) return fail(std::move(loaded.error()));
-  if (!stored.empty()) {
-    if (auto loaded = load(kept, stored); !loaded) return fail(ErrorCode::kCorruption);
-  }
-  const auto root = changed.child("StorageServiceProperties");
-  if (!root) return fail(ErrorCode::kInvalidXmlDocument);
-  const auto rules = root.child("Cors").children("CorsRule");
-  if (static_cast<std::size_t>(std::distance(rules.begin(), rules.end())) > kMaxCorsRules) {
-    return fail(ErrorCode::kInvalidXmlDocument);
-  }
-  std::string out("<StorageServiceProperties>");
-  for (const auto& section : kSections) {
-    auto node = root.child(section.name);
-    if (!node) node = kept.child("StorageServiceProperties").child(section.name);
-    out += node ? print(node) : std::string(section.fresh);
-  }
-  return out + "</StorageServiceProperties>";
-}
-
-std::string render_service_properties(const std::string& stored) {
-  if (!stored.empty()) return stored;
-  std::string out("<StorageServiceProperties>");
-  for (const auto& section : kSections) out += section.fresh;
-  return out + "</StorageServiceProperties>";
 }
 
 std::string render_error(const Error& error, const std::string& request_id, Time now) {

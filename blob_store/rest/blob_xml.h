@@ -18,9 +18,6 @@ std::string metadata_element(const Metadata& metadata);
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml);
 Result<std::vector<AccessPolicy>> parse_access_policies(const std::string& xml);
 std::string render_access_policies(const std::vector<AccessPolicy>& policies);
-/// The stored settings with those in `update` replaced; "" is a fresh account.
-Result<std::string> merge_service_properties(const std::string& stored, const std::string& update);
-std::string render_service_properties(const std::string& stored);
 std::string render_error(const Error& error, const std::string& request_id, Time now);
 
 }  // namespace tidemark::blob_store

@@ -4,7 +4,13 @@
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::size_t kMaxPropertiesBytes = 64UL << 10;
+/// A document that brings its XML declaration along.
+http::Response document_response(std::string document) {
+  auto response = empty_response(200);
+  response.set("Content-Type", "application/xml");
+  response.body = std::move(document);
+  return response;
+}
 
 std::string container_element(const NamedContainer& item, bool with_metadata) {
   const auto& c = item.container;
@@ -40,15 +46,16 @@ Answer set_properties(Call& call) {
   if (auto allowed = call.authorize({auth::ResourceType::kService, "w", {}, false}); !allowed) {
     co_return fail(std::move(allowed.error()));
   }
-  auto receiving = receive_text(call, kMaxPropertiesBytes);
+  auto receiving = receive_text(call, protocol::kMaxServicePropertiesBytes);
   auto text = co_await std::move(receiving);
   if (!text) co_return fail(std::move(text.error()));
   std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
-    return merge_service_properties(stored, *text);
+    return protocol::merge_service_properties(protocol::StoreKind::kBlob, stored, *text);
   };
   auto setting = call.service.set_service_properties(call.account, std::move(change));
   auto done = co_await std::move(setting);
   if (!done) co_return fail(std::move(done.error()));
+  call.cors.refresh(call.account, [&] { return call.service.get_service_properties(call.account); });
   co_return empty_response(202);
 }
 
@@ -58,7 +65,15 @@ Result<http::Response> get_properties(const Call& call) {
   }
   auto stored = call.service.get_service_properties(call.account);
   if (!stored) return fail(std::move(stored.error()));
-  return xml_response(render_service_properties(*stored));
+  return document_response(protocol::service_properties_document(protocol::StoreKind::kBlob, *stored));
+}
+
+Result<http::Response> get_stats(const Call& call) {
+  if (auto allowed = call.authorize({auth::ResourceType::kService, "r", {}, false}); !allowed) {
+    return fail(std::move(allowed.error()));
+  }
+  if (!call.secondary) return fail(protocol::stats_need_secondary());
+  return document_response(protocol::service_stats_document(call.now));
 }
 
 }  // namespace
@@ -76,11 +91,31 @@ Result<http::Response> account_info(const Call& call) {
 }
 
 Error unknown_operation(const Call& call) {
-  static constexpr std::string_view kKnown[] = {
-      "stats",     "userdelegationkey", "batch", "blobs", "lease", "undelete",   "rename",   "page",
-      "pagelist",  "appendblock",       "seal",  "tags",  "tier",  "snapshot",   "expiry",   "immutabilityPolicies",
-      "legalhold", "incrementalcopy",   "copy",  "query", "list",  "properties", "metadata", "acl",
-      "block",     "blocklist"};
+  static constexpr std::string_view kKnown[] = {"userdelegationkey",
+                                                "batch",
+                                                "blobs",
+                                                "lease",
+                                                "undelete",
+                                                "rename",
+                                                "page",
+                                                "pagelist",
+                                                "appendblock",
+                                                "seal",
+                                                "tags",
+                                                "tier",
+                                                "snapshot",
+                                                "expiry",
+                                                "immutabilityPolicies",
+                                                "legalhold",
+                                                "incrementalcopy",
+                                                "copy",
+                                                "query",
+                                                "list",
+                                                "properties",
+                                                "metadata",
+                                                "acl",
+                                                "block",
+                                                "blocklist"};
   const auto comp = call.parameter("comp");
   if (comp.empty()) return make_error(ErrorCode::kUnsupportedHttpVerb);
   if (std::find(std::begin(kKnown), std::end(kKnown), comp) != std::end(kKnown)) {
@@ -96,6 +131,7 @@ Answer serve_account(Call& call) {
   const auto restype = call.parameter("restype");
   if (call.is_read() && comp == "list") co_return list_containers(call);
   if (call.is_read() && comp == "properties" && restype == "account") co_return account_info(call);
+  if (call.is_read() && comp == "stats" && restype == "service") co_return get_stats(call);
   if (comp == "properties" && restype == "service") {
     if (call.is_read()) co_return get_properties(call);
     if (call.request.method == "PUT") {

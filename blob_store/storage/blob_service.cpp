@@ -6,6 +6,14 @@
 #include "blob_store/storage/blob_records.h"
 
 namespace tidemark::blob_store {
+namespace {
+
+const FailStep kCreateContainerStep("blob.create_container");
+const FailStep kDeleteContainerStep("blob.delete_container");
+const FailStep kChangeContainerStep("blob.change_container");
+const FailStep kSetServicePropertiesStep("blob.set_service_properties");
+
+}  // namespace
 
 BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
     : engine_(engine), clock_(clock), collector_(engine, std::move(background)) {}
@@ -41,7 +49,7 @@ Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata m
     txn.put(keys::container(ref.account, ref.name), records::encode(container));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kCreateContainerStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return container.version;
@@ -56,7 +64,7 @@ Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions co
     txn.put(keys::dead_generation(container->generation), "");
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kDeleteContainerStep);
   auto done = co_await std::move(task);
   if (done) collector_.kick();
   co_return done;
@@ -80,7 +88,7 @@ Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions
     txn.put(keys::container(ref.account, ref.name), records::encode(*container));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kChangeContainerStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return version;
@@ -116,7 +124,7 @@ Task<Result<void>> BlobService::set_service_properties(std::string account,
     txn.put(keys::service(account), *changed);
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kSetServicePropertiesStep);
   co_return co_await std::move(task);
 }
 

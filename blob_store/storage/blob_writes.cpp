@@ -9,6 +9,13 @@
 namespace tidemark::blob_store {
 namespace {
 
+const FailStep kAbandonStep("blob.abandon");
+const FailStep kPutBlobStep("blob.put_blob");
+const FailStep kPutBlockStep("blob.put_block");
+const FailStep kPutBlockListStep("blob.put_block_list");
+const FailStep kChangeBlobStep("blob.change_blob");
+const FailStep kDeleteBlobStep("blob.delete_blob");
+
 const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
 
 // Everything the blob and its staged blocks refer to.
@@ -71,7 +78,7 @@ Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
     txn.put(keys::dead(payload), "");
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kAbandonStep);
   auto done = co_await std::move(task);
   collector_.kick();
   co_return done;
@@ -105,7 +112,7 @@ Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, Wri
     if (!id) return fail(std::move(id.error()));
     return store_blob(txn, current->generation, ref.name, current->blob, blob, {Extent{*id, payload.size, {}}});
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlobStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   collector_.kick();
@@ -132,7 +139,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
     txn.put(key, records::encode(StagedBlock{*id, payload.size}));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlockStep);
   auto done = co_await std::move(task);
   if (done && replaced) collector_.kick();
   co_return done;
@@ -152,7 +159,7 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
     blob.size = resolved->size;
     return store_blob(txn, current->generation, ref.name, current->blob, blob, resolved->extents);
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kPutBlockListStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   collector_.kick();
@@ -173,7 +180,7 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
     txn.put(keys::blob(current->generation, ref.name), records::encode(*current->blob));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kChangeBlobStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return version;
@@ -201,7 +208,7 @@ Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) 
     txn.erase(keys::extents(current->generation, ref.name));
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kDeleteBlobStep);
   auto done = co_await std::move(task);
   if (done) collector_.kick();
   co_return done;

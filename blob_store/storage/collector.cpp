@@ -8,6 +8,9 @@
 namespace tidemark::blob_store {
 namespace {
 
+const FailStep kCollectPayloadsStep("blob.collect_payloads");
+const FailStep kCollectGenerationStep("blob.collect_generation");
+
 constexpr std::size_t kPayloadsPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
 
@@ -109,7 +112,7 @@ Task<Result<std::size_t>> Collector::collect_payloads() {
     for (const auto& entry : entries) txn.erase(entry.first);
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kCollectPayloadsStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return entries.size();
@@ -133,7 +136,7 @@ Task<Result<std::size_t>> Collector::collect_generation() {
     if (dropped == 0) txn.erase(key);
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kCollectGenerationStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return dropped + 1;

@@ -7,6 +7,8 @@
 namespace tidemark::blob_store {
 namespace {
 
+const FailStep kFlushStep("blob.flush");
+
 // One durable write holds several chunks: fewer waits for the disk on large uploads.
 constexpr std::size_t kFlushBytes = 4 * keys::kChunkBytes;
 
@@ -82,7 +84,7 @@ Task<Result<void>> PayloadWriter::flush() {
     put_chunks(txn, id, chunks_, bytes);
     return {};
   };
-  auto task = engine_.transact(std::move(body));
+  auto task = engine_.transact(std::move(body), &kFlushStep);
   auto done = co_await std::move(task);
   if (!done) co_return done;
   id_ = id;

@@ -8,10 +8,14 @@
 #include <boost/asio/write.hpp>
 
 #include "common/base/encoding.h"
+#include "common/base/fail_points.h"
 #include "common/http/session_body.h"
 
 namespace tidemark::http {
 namespace {
+
+const FailPoint kRequestRead("http.request", "after");  // its head
+const FailStep kReplyStep("http.reply");
 
 constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not want
 
@@ -141,6 +145,7 @@ Task<bool> Session::serve_one() {
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
+  kRequestRead.reach();
   Response response;
   try {
     auto handling = context_.handler(request);
@@ -155,6 +160,7 @@ Task<bool> Session::serve_one() {
     response.body.clear();
     response.source.reset();
   }
+  kReplyStep.before.reach();
   std::string_view head_left = head, body_left = response.body;
   if (!send_now(head_left, body_left)) co_return false;
   if (!head_left.empty() || !body_left.empty()) {
@@ -162,6 +168,7 @@ Task<bool> Session::serve_one() {
     const bool written = co_await std::move(writing);
     if (!written) co_return false;
   }
+  kReplyStep.after.reach();
   if (response.source) {
     auto streaming = stream_body(*response.source, response.source_length);
     const bool streamed = co_await std::move(streaming);

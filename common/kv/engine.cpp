@@ -9,7 +9,8 @@
 
 namespace tidemark::kv {
 
-Task<Result<void>> Engine::transact(TransactionBody body) {
+Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) {
+  if (step != nullptr) step->before.reach();
   auto initiate = [this](auto handler, TransactionBody transaction) {
     // The caller's context must not run out of work while the writer has the transaction.
     auto executor = asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
@@ -27,6 +28,7 @@ Task<Result<void>> Engine::transact(TransactionBody body) {
   auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(Result<void>)>(
       initiate, asio::use_awaitable, std::move(body));
   auto outcome = co_await std::move(operation);
+  if (step != nullptr && outcome) step->after.reach();
   co_return outcome;
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/base/async.h"
 #include "common/base/error.h"
+#include "common/base/fail_points.h"
 
 namespace tidemark::kv {
 
@@ -73,8 +74,9 @@ class Engine {
   /// Waiting transactions now, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
 
-  /// submit() as a coroutine; resumes on the caller's executor.
-  Task<Result<void>> transact(TransactionBody body);
+  /// submit() as a coroutine; resumes on the caller's executor. `step` names the write for crash tests: reached before
+  /// it is handed in, and once it is durable.
+  Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
 };
 
 }  // namespace tidemark::kv

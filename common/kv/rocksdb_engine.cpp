@@ -23,6 +23,10 @@ using detail::view;
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
 
+const FailStep kWriteStep("kv.write");               // a group, with its fsync
+const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
+const FailStep kEraseRangeStep("kv.erase_range");
+
 /// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
 struct Bounds {
   Bounds(const KeyRange& wanted, const rocksdb::Snapshot* snapshot)
@@ -231,7 +235,9 @@ class RocksEngine final : public Engine {
       if (end <= range.lower) return {};
     }
     auto status = batch.DeleteRange(slice(range.lower), slice(end));
+    kEraseRangeStep.before.reach();
     if (status.ok()) status = db_->Write(write_options_, &batch);
+    kEraseRangeStep.after.reach();
     if (status.ok()) return {};
     remember_failure(error_of(status));
     return fail(error_of(status));
@@ -280,7 +286,9 @@ class RocksEngine final : public Engine {
       outcomes.push_back(run(batch, waiting[outcomes.size()].body));
     }
     if (!failure && batch.GetWriteBatch()->Count() > 0) {
+      kWriteStep.before.reach();
       const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+      kWriteStep.after.reach();
       if (!status.ok()) failure = remember_failure(error_of(status));
     }
     batch.Clear();
@@ -290,6 +298,7 @@ class RocksEngine final : public Engine {
       auto item = std::move(waiting[i]);
       item.body = nullptr;  // let go of what it captured before its owner hears of the end
       item.done(std::move(outcomes[i]));
+      kFirstTold.reach();
     }
     return outcomes.size();
   }

@@ -10,6 +10,8 @@
 #include <set>
 #include <variant>
 
+#include "common/base/fail_points.h"
+
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
 #endif
@@ -255,11 +257,19 @@ Result<Settings::Outcome> Settings::parse(int argc, const char* const* argv) {
   auto& settings = impl_->settings;
   CLI::App app(impl_->summary, impl_->program);
   app.set_version_flag("--version", impl_->program + " " TIDEMARK_VERSION);
+  bool list_fail_points = false;
+  app.add_flag("--list-fail-points", list_fail_points, "Print where TIDEMARK_FAIL_POINT=NAME[:COUNT] can kill it.");
   CommandLine line;
   declare(app, settings, line);
   auto parsed = parse_command_line(app, argc, argv);
   if (!parsed) return fail(std::move(parsed.error()));
   if (*parsed == Parsed::kPrinted) return Outcome::kExitSuccess;
+  if (list_fail_points) {
+    for (const auto& name : fail_point_names()) std::printf("%s\n", name.c_str());
+    return Outcome::kExitSuccess;
+  }
+  auto armed = arm_fail_point_from_environment();
+  if (!armed) return fail(std::move(armed.error()));
 
   if (line.config_path.empty()) {
     if (const char* path = std::getenv("TIDEMARK_CONFIG")) line.config_path = path;

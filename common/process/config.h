@@ -1,7 +1,8 @@
 // One table of settings per process: name, default, meaning. Sources, later wins: defaults, the configuration file
 // (JSON, flat), environment (TIDEMARK_ + NAME in upper case), command line (--name value). A wrong name or value is an
 // error that says which and what is allowed. The file is named by --config or TIDEMARK_CONFIG; an environment variable
-// that is empty counts as not set. For one thread, before the others start.
+// that is empty counts as not set. TIDEMARK_FAIL_POINT is obeyed too (common/base/fail_points.h). For one thread,
+// before the others start.
 #pragma once
 #include <functional>
 #include <memory>
@@ -28,7 +29,8 @@ class Settings {
   void add_choice(std::string name, std::string& value, std::vector<std::string> allowed, std::string meaning);
 
   enum class Outcome { kRun, kExitSuccess };
-  /// kExitSuccess after --help or --version were printed. Errors: kConfigInvalid with a message for a person.
+  /// kExitSuccess after --help, --version or --list-fail-points were printed. Errors: kConfigInvalid with a message for
+  /// a person.
   Result<Outcome> parse(int argc, const char* const* argv);
   /// "name=value" of every setting, secrets masked: for the log at start.
   [[nodiscard]] std::string describe() const;

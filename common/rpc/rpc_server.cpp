@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/fail_points.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -17,6 +18,9 @@ using SteadyClock = std::chrono::steady_clock;
 
 // Requests taken in one go before replies get their turn.
 constexpr int kRequestsPerTurn = 256;
+
+const FailPoint kRequestRead("rpc.request", "after");
+const FailStep kReplyStep("rpc.reply");
 
 struct Reply {
   std::string identity;
@@ -153,7 +157,9 @@ class ZmqServer final : public Server {
     }
     for (auto& reply : replies) {
       in_flight_.erase({reply.identity, reply.id});
+      kReplyStep.before.reach();
       send(reply.identity, reply.id, std::move(reply.result));
+      kReplyStep.after.reach();
     }
     return stopping;
   }
@@ -178,6 +184,7 @@ class ZmqServer final : public Server {
     in_flight_.emplace(identity, *id);
     calls_.fetch_add(1);
     Answer answer(box_, std::move(identity), *id);
+    kRequestRead.reach();
     auto task = serve_one(dispatch_, std::move(answer), std::move(method), std::move(payload));
     asio::co_spawn(executor_, std::move(task), asio::detached);
   }

@@ -2,8 +2,8 @@
 #include "queue_service/rest/queue_operations.h"
 
 #include "common/base/encoding.h"
+#include "common/protocol/service_properties.h"
 #include "queue_service/rest/queue_xml.h"
-#include "queue_service/rest/service_properties.h"
 
 namespace tidemark::queue_service::rest::operations {
 namespace {
@@ -94,31 +94,27 @@ Task<Answer> list_queues(OperationContext context) {
 Task<Answer> get_service_properties(OperationContext context) {
   auto stored = context.service.get_service_properties(context.request.account);
   if (!stored) co_return fail(std::move(stored.error()));
-  co_return xml(stored->empty() ? default_service_properties() : std::move(*stored));
+  co_return xml(protocol::service_properties_document(protocol::StoreKind::kQueue, *stored));
 }
 
 Task<Answer> set_service_properties(OperationContext context) {
   auto reading = read_body(context);
   auto body = co_await std::move(reading);
   if (!body) co_return fail(std::move(body.error()));
-  auto stored = context.service.get_service_properties(context.request.account);
-  if (!stored) co_return fail(std::move(stored.error()));
-  auto merged = merge_service_properties(*stored, *body);
-  if (!merged) co_return fail(std::move(merged.error()));
-  auto task = context.service.set_service_properties(context.request.account, std::move(*merged));
+  std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
+    return protocol::merge_service_properties(protocol::StoreKind::kQueue, stored, *body);
+  };
+  const auto& account = context.request.account;
+  auto task = context.service.set_service_properties(account, std::move(change));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
+  context.cors.refresh(account, [&] { return context.service.get_service_properties(account); });
   co_return empty(202);
 }
 
 Task<Answer> get_stats(OperationContext context) {
-  if (!context.request.secondary) {
-    co_return fail(invalid_parameter("comp", "stats", "Statistics are served by the secondary endpoint only."));
-  }
-  std::string out(kXmlDeclaration);
-  out += "<StorageServiceStats><GeoReplication><Status>live</Status>";
-  append_element(out, "LastSyncTime", to_rfc1123(context.clock.now()));
-  co_return xml(out + "</GeoReplication></StorageServiceStats>");
+  if (!context.request.secondary) co_return fail(protocol::stats_need_secondary());
+  co_return xml(protocol::service_stats_document(context.clock.now()));
 }
 
 Task<Answer> create_queue(OperationContext context) {

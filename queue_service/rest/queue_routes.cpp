@@ -78,6 +78,19 @@ Result<Operation> find_operation(const QueueRequest& request) {
   return find_message_operation(request, method);
 }
 
+QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
+    : service_(service), clock_(clock), accounts_(std::move(accounts)), policy_(policy) {
+  for (const auto& account : accounts_) {
+    cors_.refresh(account.name, [&] { return service_.get_service_properties(account.name); });
+  }
+}
+
+Answer QueueRoutes::preflight(const http::Request& request) const {
+  auto resource = auth::parse_resource(request.header("host").value_or(""), request.path, accounts_);
+  if (!resource) return fail(std::move(resource.error()));
+  return cors_.preflight(resource->account, request);
+}
+
 Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto& http = *request.http;
   const auto host = http.header("host").value_or("");
@@ -118,45 +131,44 @@ http::Response QueueRoutes::render(const Error& error, const std::string& reques
   return response;
 }
 
+Task<Answer> QueueRoutes::answer(QueueRequest& request) {
+  if (request.http->method == "OPTIONS") co_return preflight(*request.http);
+  if (auto admitted = admit(request); !admitted) co_return fail(std::move(admitted.error()));
+  auto operation = find_operation(request);
+  if (!operation) co_return fail(std::move(operation.error()));
+  auto allowed = auth::authorize(request.identity, operation->need, request.queue);
+  if (!allowed) co_return fail(std::move(allowed.error()));
+  OperationContext context{service_, request, clock_, cors_};
+  auto task = operation->run(context);
+  auto answered = co_await std::move(task);
+  if (answered) answered->set("x-ms-request-id", request.http->request_id);
+  co_return std::move(answered);
+}
+
+void QueueRoutes::decorate(const QueueRequest& request, http::Response& response) const {
+  const auto& http = *request.http;
+  const bool known = request.account.size() > 0;  // authentication passed
+  if (known && !request.version.empty()) response.set("x-ms-version", request.version);
+  const auto id = http.header("x-ms-client-request-id");
+  if (known && id) response.set("x-ms-client-request-id", std::string(*id));
+  if (!cors_.any() || http.method == "OPTIONS") return;
+  // Refusals too tell a browser that it may look at them.
+  const auto resource = auth::parse_resource(http.header("host").value_or(""), http.path, accounts_);
+  if (resource) cors_.decorate(resource->account, http, response);
+}
+
 Task<http::Response> QueueRoutes::serve(http::Request& http) {
   QueueRequest request;
   request.http = &http;
-  auto admitted = admit(request);
-  const bool known = request.account.size() > 0;  // authentication passed
-  std::optional<http::Response> response;
-  if (!admitted) {
-    response = render(admitted.error(), http.request_id);
-  } else {
-    auto operation = find_operation(request);
-    Result<void> allowed;
-    if (operation) allowed = auth::authorize(request.identity, operation->need, request.queue);
-    if (!operation) {
-      response = render(operation.error(), http.request_id);
-    } else if (!allowed) {
-      response = render(allowed.error(), http.request_id);
-    } else {
-      OperationContext context{service_, request, clock_};
-      auto task = operation->run(context);
-      auto answer = co_await std::move(task);
-      if (answer) {
-        response = std::move(*answer);
-        response->set("x-ms-request-id", http.request_id);
-      } else {
-        response = render(answer.error(), http.request_id);
-      }
-    }
-  }
-  if (known) {
-    if (!request.version.empty()) response->set("x-ms-version", request.version);
-    if (const auto id = http.header("x-ms-client-request-id")) {
-      response->set("x-ms-client-request-id", std::string(*id));
-    }
-  }
+  auto task = answer(request);
+  auto answered = co_await std::move(task);
+  auto response = answered ? std::move(*answered) : render(answered.error(), http.request_id);
+  decorate(request, response);
   if (http.method == "HEAD") {
-    response->head_content_length = response->body.size();
-    response->body.clear();
+    response.head_content_length = response.body.size();
+    response.body.clear();
   }
-  co_return std::move(*response);
+  co_return std::move(response);
 }
 
 }  // namespace tidemark::queue_service::rest

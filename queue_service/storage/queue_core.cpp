@@ -1,8 +1,13 @@
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
+namespace {
 
-Task<Result<void>> QueueService::Core::transact(Body body) {
+const FailStep kCollectStep("queue.collect");
+
+}  // namespace
+
+Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body) {
   Effects effects;
   auto forget_hints = [this, &effects] {
     for (const auto generation : effects.raised) hints.forget(generation);
@@ -17,7 +22,7 @@ Task<Result<void>> QueueService::Core::transact(Body body) {
     }
     return done;
   };
-  auto task = engine.transact(std::move(run));
+  auto task = engine.transact(std::move(run), &step);
   auto done = co_await std::move(task);
   if (!done) {
     forget_hints();
@@ -55,7 +60,7 @@ Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
       txn.erase(keys::dropped(generation));
       return {};
     };
-    auto task = core->engine.transact(std::move(unlist));
+    auto task = core->engine.transact(std::move(unlist), &kCollectStep);
     auto done = co_await std::move(task);
     if (!done) co_return;
   }

@@ -5,6 +5,13 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kRenewStep("queue.renew");
+const FailStep kCompleteStep("queue.complete");
+const FailStep kReleaseStep("queue.release");
+const FailStep kMoveStep("queue.move");
+const FailStep kRedriveStep("queue.redrive");
+const FailStep kRemoveStep("queue.remove");
+
 std::optional<Time> later_than(Time now, Duration delay) {
   if (delay <= Duration::zero()) return std::nullopt;
   return now + std::min(delay, kMaxVisibility);
@@ -46,7 +53,8 @@ Task<Result<std::optional<Message>>> QueueService::receive(std::string account, 
   }
 }
 
-Task<Result<void>> QueueService::change_leased(LeaseKey lease, std::function<void(QueueRows&, FoundMessage&)> change) {
+Task<Result<void>> QueueService::change_leased(const FailStep& step, LeaseKey lease,
+                                               std::function<void(QueueRows&, FoundMessage&)> change) {
   Change checked = [&](QueueRows& rows) -> Result<void> {
     auto found = rows.find(lease.message_id);
     if (!found) return fail(std::move(found.error()));
@@ -57,7 +65,7 @@ Task<Result<void>> QueueService::change_leased(LeaseKey lease, std::function<voi
     change(rows, **found);
     return {};
   };
-  auto task = change_queue(lease.account, lease.queue, std::move(checked));
+  auto task = change_queue(step, lease.account, lease.queue, std::move(checked));
   co_return co_await std::move(task);
 }
 
@@ -70,7 +78,7 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
     if (annotation) found.record.message.annotation = *annotation;
     rows.rewrite(found, later_than(core_->clock.now(), visibility));
   };
-  auto task = change_leased(std::move(lease), std::move(change));
+  auto task = change_leased(kRenewStep, std::move(lease), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -78,7 +86,7 @@ Task<Result<void>> QueueService::complete(LeaseKey lease) {
   std::function<void(QueueRows&, FoundMessage&)> change = [](QueueRows& rows, FoundMessage& found) {
     rows.remove(found);
   };
-  auto task = change_leased(std::move(lease), std::move(change));
+  auto task = change_leased(kCompleteStep, std::move(lease), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -92,7 +100,7 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::st
     found.record.leased = false;
     rows.rewrite(found, later_than(core_->clock.now(), delay));
   };
-  auto task = change_leased(std::move(lease), std::move(change));
+  auto task = change_leased(kReleaseStep, std::move(lease), std::move(change));
   co_return co_await std::move(task);
 }
 
@@ -152,7 +160,7 @@ Task<Result<void>> QueueService::move(LeaseKey lease, std::string to_queue, std:
       return std::move(**found);
     });
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kMoveStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -179,7 +187,7 @@ Task<Result<void>> QueueService::redrive(std::string account, std::string queue,
       return std::move(**found);
     });
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kRedriveStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -191,7 +199,7 @@ Task<Result<void>> QueueService::remove(std::string account, std::string queue, 
     rows.remove(**found);
     return {};
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kRemoveStep, account, queue, std::move(change));
   co_return co_await std::move(task);
 }
 

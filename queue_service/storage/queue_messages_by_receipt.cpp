@@ -4,6 +4,11 @@
 namespace tidemark::queue_service {
 namespace {
 
+const FailStep kPutStep("queue.put");
+const FailStep kTakeStep("queue.take");
+const FailStep kUpdateStep("queue.update");
+const FailStep kEraseStep("queue.erase");
+
 /// now + span without leaving the years the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
@@ -28,7 +33,7 @@ Task<Result<Placed>> QueueService::put(std::string account, std::string queue, P
     placed = {id, to_receipt(place), now, expires, place.visible_at};
     return {};
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kPutStep, account, queue, std::move(change));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
@@ -44,7 +49,7 @@ Task<Result<Taken>> QueueService::take(std::string account, std::string queue, s
       taken = std::move(*got);
       return {};
     };
-    auto task = change_queue(account, queue, std::move(change));
+    auto task = change_queue(kTakeStep, account, queue, std::move(change));
     auto done = co_await std::move(task);
     if (!done) co_return fail(std::move(done.error()));
     // Only expired messages so far: what comes after them may be visible.
@@ -91,7 +96,7 @@ Task<Result<Placed>> QueueService::update(std::string account, std::string queue
     placed = {id, to_receipt(place), message.inserted, message.expires, place.visible_at};
     return {};
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kUpdateStep, account, queue, std::move(change));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
@@ -104,7 +109,7 @@ Task<Result<void>> QueueService::erase(std::string account, std::string queue, s
     rows.remove(*found);
     return {};
   };
-  auto task = change_queue(account, queue, std::move(change));
+  auto task = change_queue(kEraseStep, account, queue, std::move(change));
   co_return co_await std::move(task);
 }
 

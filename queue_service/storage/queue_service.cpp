@@ -4,6 +4,17 @@
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
+namespace {
+
+const FailStep kCreateQueueStep("queue.create_queue");
+const FailStep kDeleteQueueStep("queue.delete_queue");
+const FailStep kClearStep("queue.clear");
+const FailStep kSetMetadataStep("queue.set_metadata");
+const FailStep kSetAclStep("queue.set_acl");
+const FailStep kSetServicePropertiesStep("queue.set_service_properties");
+const FailStep kTidyStep("queue.tidy");
+
+}  // namespace
 
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random)
     : core_(std::make_shared<Core>(engine, clock, random)) {}
@@ -37,7 +48,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
     if (!started) return fail(std::move(started.error()));
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kCreateQueueStep, std::move(body));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return outcome;
@@ -66,7 +77,7 @@ Task<Result<void>> QueueService::delete_queue(std::string account, std::string q
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kDeleteQueueStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -83,7 +94,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kClearStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -138,7 +149,7 @@ Task<Result<void>> QueueService::set_metadata(std::string account, std::string q
     txn.put(keys::queue(account, queue), encode(*record));
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetMetadataStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -156,7 +167,7 @@ Task<Result<void>> QueueService::set_acl(std::string account, std::string queue,
     txn.put(keys::queue(account, queue), encode(*record));
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetAclStep, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -166,16 +177,22 @@ Result<std::string> QueueService::get_service_properties(std::string_view accoun
   return bytes->value_or(std::string());
 }
 
-Task<Result<void>> QueueService::set_service_properties(std::string account, std::string xml) {
+Task<Result<void>> QueueService::set_service_properties(std::string account,
+                                                        std::function<Result<std::string>(const std::string&)> change) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    txn.put(keys::properties(account), xml);
+    auto stored = txn.get(keys::properties(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(stored->value_or(std::string()));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(keys::properties(account), *changed);
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(kSetServicePropertiesStep, std::move(body));
   co_return co_await std::move(task);
 }
 
-Task<Result<void>> QueueService::change_queue(std::string account, std::string queue, Change change) {
+Task<Result<void>> QueueService::change_queue(const FailStep& step, std::string account, std::string queue,
+                                              Change change) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto rows = QueueRows::open(txn, core_->hints, effects, account, queue, core_->clock.now());
     if (!rows) return fail(std::move(rows.error()));
@@ -184,7 +201,7 @@ Task<Result<void>> QueueService::change_queue(std::string account, std::string q
     rows->save();
     return {};
   };
-  auto task = core_->transact(std::move(body));
+  auto task = core_->transact(step, std::move(body));
   co_return co_await std::move(task);
 }
 
@@ -197,7 +214,7 @@ Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
       more = *bounded;
       return {};
     };
-    auto task = change_queue(account, queue, std::move(change));
+    auto task = change_queue(kTidyStep, account, queue, std::move(change));
     auto done = co_await std::move(task);
     if (!done) co_return done;
   }

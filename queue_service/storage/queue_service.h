@@ -77,7 +77,9 @@ class QueueService {
   Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
-  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+  /// Replaces the document by what `change` makes of the stored one.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
 
   // Messages, by receipt.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
@@ -114,8 +116,9 @@ class QueueService {
  private:
   struct Core;
   using Change = std::function<Result<void>(QueueRows&)>;
-  Task<Result<void>> change_queue(std::string account, std::string queue, Change change);
-  Task<Result<void>> change_leased(LeaseKey lease, std::function<void(QueueRows&, FoundMessage&)> change);
+  Task<Result<void>> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
+  Task<Result<void>> change_leased(const FailStep& step, LeaseKey lease,
+                                   std::function<void(QueueRows&, FoundMessage&)> change);
   Task<Result<Taken>> take(std::string account, std::string queue, std::uint32_t count, Duration visibility);
   Task<Result<void>> tidy(std::string account, std::string queue);
   std::shared_ptr<Core> core_;

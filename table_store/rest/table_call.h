@@ -9,6 +9,7 @@
 
 #include "common/auth/authenticator.h"
 #include "common/http/http.h"
+#include "common/protocol/cors.h"
 #include "table_store/rest/odata_json.h"
 #include "table_store/rest/table_url.h"
 #include "table_store/storage/table_service.h"
@@ -27,6 +28,7 @@ struct Call {
   TableService& service;
   Clock& clock;
   Random& random;
+  protocol::CorsPolicies& cors;
   auth::Resource resource = {};
   auth::Identity identity = {};
   bool authenticated = false;

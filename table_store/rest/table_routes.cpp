@@ -106,7 +106,11 @@ void strip_index(Error& error) {
 
 TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, std::vector<auth::Account> accounts,
                          auth::Policy policy)
-    : service_(service), clock_(clock), random_(random), accounts_(std::move(accounts)), policy_(policy) {}
+    : service_(service), clock_(clock), random_(random), accounts_(std::move(accounts)), policy_(policy) {
+  for (const auto& account : accounts_) {
+    cors_.refresh(account.name, [&] { return service_.get_service_properties(account.name); });
+  }
+}
 
 Task<Result<void>> TableRoutes::authenticate(Call& call) {
   // A SAS may name a stored policy. The lookup is synchronous, so the table's policies are fetched before.
@@ -155,11 +159,8 @@ Task<Result<http::Response>> TableRoutes::admit(Call& call) {
   if (!parameters) co_return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   call.parameters = std::move(*parameters);
   call.base = base_url(request, host, call.resource);
-  if (request.method == "OPTIONS") {
-    auto preflight = serve_preflight(call);
-    auto allowed = co_await std::move(preflight);
-    co_return std::move(allowed);
-  }
+  // Before anybody is authenticated: browsers send no credentials with it.
+  if (request.method == "OPTIONS") co_return cors_.preflight(call.account(), request);
   auto check = authenticate(call);
   auto checked = co_await std::move(check);
   if (!checked) co_return fail(std::move(checked.error()));
@@ -176,16 +177,14 @@ http::Response TableRoutes::refuse(const Call& call, Error error) const {
 }
 
 Task<http::Response> TableRoutes::serve(http::Request& request) {
-  Call call{request, service_, clock_, random_};
+  Call call{request, service_, clock_, random_, cors_};
   call.method = request.method;
   auto task = admit(call);
   auto result = co_await std::move(task);
   http::Response response = result ? std::move(*result) : refuse(call, std::move(result.error()));
   add_common_headers(request, call.authenticated, response);
-  if (call.authenticated && request.header("origin")) {
-    auto cors = add_cors_headers(call, response);
-    co_await std::move(cors);
-  }
+  // Refusals too tell a browser that it may look at them.
+  if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
   co_return std::move(response);
 }
 

@@ -27,6 +27,7 @@ class TableRoutes {
   Random& random_;
   std::vector<auth::Account> accounts_;
   auth::Policy policy_;
+  protocol::CorsPolicies cors_;
 };
 
 }  // namespace tidemark::table_store

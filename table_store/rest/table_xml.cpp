@@ -1,7 +1,5 @@
 #include "table_store/rest/table_xml.h"
 
-#include <algorithm>
-#include <charconv>
 #include <pugixml.hpp>
 #include <set>
 #include <sstream>
@@ -13,7 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxIdentifiers = 5;
 constexpr std::size_t kMaxIdLength = 64;
-constexpr std::size_t kMaxCorsRules = 5;
 
 std::string print(const pugi::xml_document& document) {
   std::ostringstream out;
@@ -63,76 +60,6 @@ Result<SignedIdentifier> parse_identifier(pugi::xml_node node) {
   return out;
 }
 
-bool is_boolean(const char* text) { return std::string_view(text) == "true" || std::string_view(text) == "false"; }
-
-/// Copies a Boolean child; a missing one is false.
-bool copy_boolean(pugi::xml_node from, pugi::xml_node to, const char* name) {
-  auto node = from.child(name);
-  const char* text = node ? node.text().get() : "false";
-  if (!is_boolean(text)) return false;
-  add_text(to, name, text);
-  return true;
-}
-
-bool copy_retention(pugi::xml_node from, pugi::xml_node to) {
-  auto policy = from.child("RetentionPolicy");
-  auto out = add(to, "RetentionPolicy");
-  if (!copy_boolean(policy, out, "Enabled")) return false;
-  if (std::string_view(out.child("Enabled").text().get()) != "true") return true;
-  int days = policy.child("Days").text().as_int(0);
-  if (days < 1 || days > 365) return false;
-  add_text(out, "Days", std::to_string(days));
-  return true;
-}
-
-bool copy_logging(pugi::xml_node from, pugi::xml_node parent) {
-  auto out = add(parent, "Logging");
-  add_text(out, "Version", "1.0");
-  return copy_boolean(from, out, "Read") && copy_boolean(from, out, "Write") && copy_boolean(from, out, "Delete") &&
-         copy_retention(from, out);
-}
-
-bool copy_metrics(pugi::xml_node from, pugi::xml_node parent, const char* name) {
-  auto out = add(parent, name);
-  add_text(out, "Version", "1.0");
-  if (!copy_boolean(from, out, "Enabled")) return false;
-  bool enabled = std::string_view(out.child("Enabled").text().get()) == "true";
-  if (enabled && !copy_boolean(from, out, "IncludeAPIs")) return false;
-  return copy_retention(from, out);
-}
-
-bool copy_cors(pugi::xml_node from, pugi::xml_node parent) {
-  auto out = add(parent, "Cors");
-  std::size_t count = 0;
-  for (auto rule : from.children("CorsRule")) {
-    if (++count > kMaxCorsRules) return false;
-    auto copy = add(out, "CorsRule");
-    for (const char* name : {"AllowedOrigins", "AllowedMethods", "AllowedHeaders", "ExposedHeaders"}) {
-      add_text(copy, name, rule.child(name).text().get());
-    }
-    std::string_view age = rule.child("MaxAgeInSeconds").text().get();
-    std::uint32_t seconds = 0;
-    auto [end, error] = std::from_chars(age.data(), age.data() + age.size(), seconds);
-    if (error != std::errc{} || end != age.data() + age.size()) return false;
-    if (!rule.child("AllowedOrigins").text() || !rule.child("AllowedMethods").text()) return false;
-    add_text(copy, "MaxAgeInSeconds", std::to_string(seconds));
-  }
-  return true;
-}
-
-std::vector<std::string> comma_list(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    auto comma = text.find(',');
-    auto item = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    while (item.ends_with(' ')) item.remove_suffix(1);
-    if (!item.empty()) out.emplace_back(item);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string acl_xml(const std::vector<SignedIdentifier>& identifiers) {
@@ -162,49 +89,6 @@ Result<std::vector<SignedIdentifier>> parse_acl_xml(std::string_view xml) {
     if (!identifier) return fail(std::move(identifier.error()));
     if (!ids.insert(identifier->id).second) return fail(ErrorCode::kInvalidXmlDocument);
     out.push_back(std::move(*identifier));
-  }
-  return out;
-}
-
-Result<std::string> merge_service_properties(const std::string& stored, std::string_view xml) {
-  pugi::xml_document incoming, old, merged;
-  if (auto loaded = load(incoming, xml, "StorageServiceProperties"); !loaded) return fail(std::move(loaded.error()));
-  // A stored form that cannot be read counts as never set.
-  (void)old.load_buffer(stored.data(), stored.size());
-  auto fresh = incoming.child("StorageServiceProperties");
-  auto kept = old.child("StorageServiceProperties");
-  auto section = [&](const char* name) { return fresh.child(name) ? fresh.child(name) : kept.child(name); };
-  auto root = merged.append_child("StorageServiceProperties");
-  bool valid = copy_logging(section("Logging"), root) && copy_metrics(section("HourMetrics"), root, "HourMetrics") &&
-               copy_metrics(section("MinuteMetrics"), root, "MinuteMetrics") && copy_cors(section("Cors"), root);
-  if (!valid) return fail(ErrorCode::kInvalidXmlNodeValue);
-  return print(merged);
-}
-
-std::string service_properties_xml(const std::string& stored) {
-  if (!stored.empty()) return stored;
-  auto fresh = merge_service_properties({}, "<StorageServiceProperties/>");
-  return fresh ? *fresh : std::string{};
-}
-
-std::string service_stats_xml(Time now) {
-  pugi::xml_document document;
-  auto replication = document.append_child("StorageServiceStats").append_child("GeoReplication");
-  add_text(replication, "Status", "live");
-  add_text(replication, "LastSyncTime", to_rfc1123(now));
-  return print(document);
-}
-
-std::vector<CorsRule> cors_rules(const std::string& stored) {
-  std::vector<CorsRule> out;
-  if (stored.empty()) return out;
-  pugi::xml_document document;
-  (void)document.load_buffer(stored.data(), stored.size());
-  for (auto rule : document.child("StorageServiceProperties").child("Cors").children("CorsRule")) {
-    out.push_back({comma_list(rule.child("AllowedOrigins").text().get()),
-                   comma_list(rule.child("AllowedMethods").text().get()),
-                   comma_list(rule.child("AllowedHeaders").text().get()),
-                   comma_list(rule.child("ExposedHeaders").text().get()), rule.child("MaxAgeInSeconds").text().get()});
   }
   return out;
 }

@@ -12,6 +12,8 @@
 namespace tidemark::table_store {
 namespace {
 
+const FailStep kMutateStep("table.mutate");
+
 struct MutationJob {
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
@@ -190,7 +192,7 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
   job->now = impl_->clock.now().time_since_epoch().count();
   if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
   kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kMutateStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   MutateResult result;

@@ -8,6 +8,8 @@
 namespace tidemark::table_store {
 namespace {
 
+const FailStep kLedgerStep("table.ledger");
+
 using LedgerStep = std::function<Result<void>(OperationLedger&)>;
 
 /// Loads the ledger, takes the step, stores the outcome.
@@ -24,7 +26,7 @@ Task<Result<OperationLedger>> change_ledger(kv::Engine& engine, std::string acco
     *outcome = std::move(*ledger);
     return {};
   };
-  auto task = engine.transact(std::move(body));
+  auto task = engine.transact(std::move(body), &kLedgerStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return std::move(*outcome);

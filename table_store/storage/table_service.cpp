@@ -6,6 +6,15 @@
 #include "table_store/storage/table_keys.h"
 
 namespace tidemark::table_store {
+namespace {
+
+const FailStep kCreateTableStep("table.create_table");
+const FailStep kDeleteTableStep("table.delete_table");
+const FailStep kSetAclStep("table.set_acl");
+const FailStep kSetServicePropertiesStep("table.set_service_properties");
+const FailStep kCollectStep("table.collect");
+
+}  // namespace
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random& random)
     : impl_(std::make_unique<Impl>(Impl{engine, clock, random})) {}
@@ -50,7 +59,7 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
     txn.put(key, encode_table(record));
     return {};
   };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kCreateTableStep);
   auto done = co_await std::move(task);
   co_return done;
 }
@@ -65,7 +74,7 @@ Task<Result<void>> TableService::delete_table(std::string account, std::string t
     txn.put(dropped_key(*generation), "");
     return {};
   };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kDeleteTableStep);
   auto done = co_await std::move(task);
   if (done) {
     auto executor = co_await asio::this_coro::executor;
@@ -123,25 +132,29 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
     txn.put(table_key(account, table), encode_table(*record));
     return {};
   };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kSetAclStep);
   auto done = co_await std::move(task);
   co_return done;
 }
 
-Task<Result<std::string>> TableService::get_service_properties(std::string account) {
+Result<std::string> TableService::get_service_properties(std::string_view account) {
   const auto snapshot = impl_->engine.snapshot();
   auto bytes = snapshot->get(service_properties_key(account));
-  if (!bytes) co_return fail(std::move(bytes.error()));
-  co_return std::move(*bytes).value_or(std::string());
+  if (!bytes) return fail(std::move(bytes.error()));
+  return std::move(*bytes).value_or(std::string());
 }
 
-Task<Result<void>> TableService::set_service_properties(std::string account, std::string xml) {
-  kv::TransactionBody body = [account = std::move(account),
-                              xml = std::move(xml)](kv::Transaction& txn) -> Result<void> {
-    txn.put(service_properties_key(account), xml);
+Task<Result<void>> TableService::set_service_properties(std::string account,
+                                                        std::function<Result<std::string>(const std::string&)> change) {
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    auto stored = txn.get(service_properties_key(account));
+    if (!stored) return fail(std::move(stored.error()));
+    auto changed = change(std::move(*stored).value_or(std::string()));
+    if (!changed) return fail(std::move(changed.error()));
+    txn.put(service_properties_key(account), *changed);
     return {};
   };
-  auto task = impl_->engine.transact(std::move(body));
+  auto task = impl_->engine.transact(std::move(body), &kSetServicePropertiesStep);
   auto done = co_await std::move(task);
   co_return done;
 }
@@ -166,7 +179,7 @@ Task<void> TableService::collect_garbage() {
       txn.erase(dropped_key(generation));
       return {};
     };
-    auto task = impl_->engine.transact(std::move(body));
+    auto task = impl_->engine.transact(std::move(body), &kCollectStep);
     const auto done = co_await std::move(task);
     if (!done) co_return;
   }

@@ -63,8 +63,10 @@ class TableService {
 
   Task<Result<std::vector<SignedIdentifier>>> get_acl(std::string account, std::string table);
   Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
-  Task<Result<std::string>> get_service_properties(std::string account);  // canonical XML; empty if never set
-  Task<Result<void>> set_service_properties(std::string account, std::string xml);
+  Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
+  /// Replaces the document by what `change` makes of the stored one.
+  Task<Result<void>> set_service_properties(std::string account,
+                                            std::function<Result<std::string>(const std::string&)> change);
 
   /// Nothing if there is no such entity; kTableNotFound. Synchronous: one read of a snapshot.
   Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,

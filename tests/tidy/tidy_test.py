@@ -10,7 +10,8 @@ TOP = pathlib.Path(os.environ.get("TIDEMARK_SOURCE", pathlib.Path(__file__).pare
 SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "workers", "api"]
 LIBRARIES = {  # folder of common -> other folders of common that it may include
     "base": set(), "kv": {"base"}, "rpc": {"base"}, "auth": {"base"}, "process": {"base"},
-    "http": {"base", "process"}, "service": {"base", "kv", "rpc", "http", "auth", "process"},
+    "http": {"base", "process"}, "protocol": {"base", "http"},
+    "service": {"base", "kv", "rpc", "http", "auth", "process"},
 }
 STORES = {"table_store", "queue_service", "blob_store"}
 # The api checks a job's filter before it accepts it, with the rules of the table store itself.

@@ -1,7 +1,6 @@
 // Bodies of the public protocol, without a socket.
 #include "queue_service/rest/queue_request.h"
 #include "queue_service/rest/queue_xml.h"
-#include "queue_service/rest/service_properties.h"
 #include "tests/unit/queue_test_support.h"
 
 namespace tidemark::queue_service::rest {
@@ -46,21 +45,6 @@ TEST(QueueXml, RoundTripsPolicies) {
   std::string six = "<SignedIdentifiers>";
   for (int i = 0; i < 6; ++i) six += "<SignedIdentifier><Id>" + std::to_string(i) + "</Id></SignedIdentifier>";
   EXPECT_TRUE(read_acl(six + "</SignedIdentifiers>").failed_with(ErrorCode::kInvalidXmlDocument));
-}
-
-TEST(QueueServiceProperties, MergesSections) {
-  auto merged = merge_service_properties(
-      "",
-      "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>"
-      "<Write>false</Write><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy></Logging>"
-      "</StorageServiceProperties>");
-  ASSERT_TRUE(merged);
-  EXPECT_NE(merged->find("<Read>true</Read>"), std::string::npos);
-  EXPECT_NE(merged->find("<MinuteMetrics>"), std::string::npos);
-  auto again = merge_service_properties(*merged, "<StorageServiceProperties><Cors/></StorageServiceProperties>");
-  ASSERT_TRUE(again);
-  EXPECT_NE(again->find("<Days>7</Days>"), std::string::npos);
-  EXPECT_FALSE(merge_service_properties("", "<StorageServiceProperties><Logging/></StorageServiceProperties>"));
 }
 
 TEST(QueueRequest, ChecksRanges) {

@@ -237,9 +237,17 @@ TEST_F(TableServiceTest, AclAndServiceProperties) {
   EXPECT_FALSE((*got)[0].expiry);
   acl.resize(6);
   EXPECT_FALSE(run_task(service->set_acl("acct", "people", acl)).has_value());
-  EXPECT_EQ(*run_task(service->get_service_properties("acct")), "");
-  ASSERT_TRUE(run_task(service->set_service_properties("acct", "<x/>")).has_value());
-  EXPECT_EQ(*run_task(service->get_service_properties("acct")), "<x/>");
+  EXPECT_EQ(*service->get_service_properties("acct"), "");
+  std::function<Result<std::string>(const std::string&)> add = [](const std::string& stored) -> Result<std::string> {
+    return stored + "<x/>";
+  };
+  ASSERT_TRUE(run_task(service->set_service_properties("acct", add)).has_value());
+  ASSERT_TRUE(run_task(service->set_service_properties("acct", add)).has_value());
+  std::function<Result<std::string>(const std::string&)> refuse = [](const std::string&) -> Result<std::string> {
+    return fail(ErrorCode::kInvalidXmlDocument);
+  };
+  EXPECT_TRUE(run_task(service->set_service_properties("acct", refuse)).failed_with(ErrorCode::kInvalidXmlDocument));
+  EXPECT_EQ(*service->get_service_properties("acct"), "<x/><x/>");
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ Task<Result<void>> Archiver::archive_all() {
       if (!moved) co_return fail(std::move(moved.error()));
       clean = *moved;
     }
-    fail_point(FailPoint::kArchivePageAfter);
+    fail_points::kArchivePageAfter.reach();
     if (!clean) {
       // The cursor never passes unfinished work: the same page again, a little later.
       if (++passes >= kPagePasses) {
@@ -234,10 +234,10 @@ Task<Result<table_store::QueryPage>> Archiver::read_page() {
 Task<Result<void>> Archiver::plan(std::vector<Entity> entities) {
   json pending = json::array();
   for (const auto& entity : entities) pending.push_back(json::array({entity.partition_key, entity.row_key}));
-  fail_point(FailPoint::kArchivePlanBefore);
+  fail_points::kArchivePlan.before.reach();
   auto task = context_.save_now(checkpoint(std::move(pending)));
   auto saved = co_await std::move(task);
-  fail_point(FailPoint::kArchivePlanAfter);
+  fail_points::kArchivePlan.after.reach();
   co_return saved;
 }
 
@@ -271,11 +271,11 @@ Task<Result<std::vector<std::string>>> Archiver::move_group(std::vector<Entity> 
   const auto partition_key = group.front().partition_key;
   std::vector<Mutation> copies;
   for (const auto& entity : group) copies.push_back(copy_of(entity));
-  fail_point(FailPoint::kArchiveCopyBefore);
+  fail_points::kArchiveCopy.before.reach();
   auto copy_task =
       context_.tables.mutate(spec_.destination, partition_key, std::move(copies), context_.fence(std::string()));
   auto copied = co_await std::move(copy_task);
-  fail_point(FailPoint::kArchiveCopyAfter);
+  fail_points::kArchiveCopy.after.reach();
   if (!copied) co_return fail(std::move(copied.error()));
   if (copied->size() != group.size()) co_return fail(ErrorCode::kInternalError);
 
@@ -302,11 +302,11 @@ Task<Result<std::vector<std::string>>> Archiver::move_group(std::vector<Entity> 
 
   auto going = context_.check();
   if (!going) co_return fail(std::move(going.error()));
-  fail_point(FailPoint::kArchiveEraseBefore);
+  fail_points::kArchiveErase.before.reach();
   auto erase_task =
       context_.tables.mutate(spec_.source, partition_key, std::move(removals), context_.fence(std::string(kDone)));
   auto erased = co_await std::move(erase_task);
-  fail_point(FailPoint::kArchiveEraseAfter);
+  fail_points::kArchiveErase.after.reach();
   if (!erased) co_return fail(std::move(erased.error()));
   if (erased->size() != removed_rows.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < removed_rows.size(); ++i) {

@@ -82,7 +82,7 @@ Task<Result<void>> Rebuild::work() {
   auto collect_task = collect();
   auto collected = co_await std::move(collect_task);
   if (!collected) co_return fail(std::move(collected.error()));
-  fail_point(FailPoint::kIndexCollectAfter);
+  fail_points::kIndexCollectAfter.reach();
   auto existing_task = read_existing();
   auto existing = co_await std::move(existing_task);
   if (!existing) co_return fail(std::move(existing.error()));
@@ -275,11 +275,11 @@ Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
 
 Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<Mutation> mutations) {
   const bool erases = mutations.back().kind == MutationKind::kErase;
-  fail_point(erases ? FailPoint::kIndexEraseBefore : FailPoint::kIndexWriteBefore);
+  (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).before.reach();
   auto task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
                                      context_.fence("written"));
   auto outcomes = co_await std::move(task);
-  fail_point(erases ? FailPoint::kIndexEraseAfter : FailPoint::kIndexWriteAfter);
+  (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).after.reach();
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   co_return Result<void>{};

@@ -1,71 +1,26 @@
-// Named places where a crash test makes the process die, as kill -9 would: before and after each durable step.
-// TIDEMARK_FAIL_POINT=name[:count] in the environment kills it when the point is reached for the count-th time (1 if
-// absent). Compiled in always; costs one atomic load when unset. The only global of the workers. Thread safe.
+// The worker's fail points (common/base/fail_points.h): before and after each step of a delivery that others can see.
 #pragma once
-#include <atomic>
-#include <span>
-#include <string_view>
+#include "common/base/fail_points.h"
 
-#include "common/base/error.h"
+namespace tidemark::workers::fail_points {
 
-namespace tidemark::workers {
+inline const FailStep kClaim("claim");
+inline const FailStep kOpen("open");
+inline const FailStep kArchivePlan("archive.plan");
+inline const FailStep kArchiveCopy("archive.copy");
+inline const FailStep kArchiveErase("archive.erase");
+inline const FailPoint kArchivePageAfter("archive.page", "after");
+inline const FailPoint kIndexCollectAfter("index.collect", "after");
+inline const FailStep kIndexWrite("index.write");
+inline const FailStep kIndexErase("index.erase");
+inline const FailStep kClose("close");
+inline const FailStep kFinishRecord("finish.record");
+inline const FailStep kFinishMessage("finish.message");
+inline const FailPoint kRetryRecordBefore("retry.record", "before");
+inline const FailStep kRetryMessage("retry.message");
+inline const FailStep kPoisonNote("poison.note");
+inline const FailPoint kPoisonRecordAfter("poison.record", "after");
+inline const FailPoint kPoisonMoveAfter("poison.move", "after");
+inline const FailStep kRenew("renew");
 
-// X(enumerator, name)
-#define TIDEMARK_FAIL_POINTS(X)                    \
-  X(kClaimBefore, "claim.before")                  \
-  X(kClaimAfter, "claim.after")                    \
-  X(kOpenBefore, "open.before")                    \
-  X(kOpenAfter, "open.after")                      \
-  X(kArchivePlanBefore, "archive.plan.before")     \
-  X(kArchivePlanAfter, "archive.plan.after")       \
-  X(kArchiveCopyBefore, "archive.copy.before")     \
-  X(kArchiveCopyAfter, "archive.copy.after")       \
-  X(kArchiveEraseBefore, "archive.erase.before")   \
-  X(kArchiveEraseAfter, "archive.erase.after")     \
-  X(kArchivePageAfter, "archive.page.after")       \
-  X(kIndexCollectAfter, "index.collect.after")     \
-  X(kIndexWriteBefore, "index.write.before")       \
-  X(kIndexWriteAfter, "index.write.after")         \
-  X(kIndexEraseBefore, "index.erase.before")       \
-  X(kIndexEraseAfter, "index.erase.after")         \
-  X(kCloseBefore, "close.before")                  \
-  X(kCloseAfter, "close.after")                    \
-  X(kFinishRecordBefore, "finish.record.before")   \
-  X(kFinishRecordAfter, "finish.record.after")     \
-  X(kFinishMessageBefore, "finish.message.before") \
-  X(kFinishMessageAfter, "finish.message.after")   \
-  X(kRetryRecordBefore, "retry.record.before")     \
-  X(kRetryMessageBefore, "retry.message.before")   \
-  X(kRetryMessageAfter, "retry.message.after")     \
-  X(kPoisonNoteBefore, "poison.note.before")       \
-  X(kPoisonNoteAfter, "poison.note.after")         \
-  X(kPoisonRecordAfter, "poison.record.after")     \
-  X(kPoisonMoveAfter, "poison.move.after")         \
-  X(kRenewBefore, "renew.before")                  \
-  X(kRenewAfter, "renew.after")
-
-enum class FailPoint : int {
-#define X(enumerator, name) enumerator,
-  TIDEMARK_FAIL_POINTS(X)
-#undef X
-};
-
-std::span<const std::string_view> fail_point_names();
-
-/// Reads "name[:count]"; empty disarms. kConfigInvalid for a name that does not exist.
-Result<void> arm_fail_point(std::string_view text);
-/// From the environment.
-Result<void> arm_fail_point_from_environment();
-
-namespace detail {
-extern std::atomic<int> armed_fail_point;  // -1: none
-void reach_armed_fail_point();
-}  // namespace detail
-
-inline void fail_point(FailPoint point) {
-  if (detail::armed_fail_point.load(std::memory_order_relaxed) == static_cast<int>(point)) {
-    detail::reach_armed_fail_point();
-  }
-}
-
-}  // namespace tidemark::workers
+}  // namespace tidemark::workers::fail_points

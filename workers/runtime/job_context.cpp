@@ -38,10 +38,10 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::open() {
-  fail_point(FailPoint::kOpenBefore);
+  fail_points::kOpen.before.reach();
   auto open_task = tables.open_operation(job_id_, epoch_);
   auto opened = co_await std::move(open_task);
-  fail_point(FailPoint::kOpenAfter);
+  fail_points::kOpen.after.reach();
   if (!opened.failed_with(ErrorCode::kFenced)) co_return opened;
   auto read_task = tables.read_operation(job_id_);
   auto ledger = co_await std::move(read_task);
@@ -50,10 +50,10 @@ Task<Result<table_store::OperationLedger>> JobContext::open() {
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::close() {
-  fail_point(FailPoint::kCloseBefore);
+  fail_points::kClose.before.reach();
   auto task = tables.close_operation(job_id_, epoch_);
   auto closed = co_await std::move(task);
-  fail_point(FailPoint::kCloseAfter);
+  fail_points::kClose.after.reach();
   co_return closed;
 }
 

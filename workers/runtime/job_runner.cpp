@@ -100,10 +100,10 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   delivery.epoch = run.message.epoch;
   delivery.attempt = run.message.dequeue_count;
   delivery.worker = options_.worker_name;
-  fail_point(FailPoint::kClaimBefore);
+  fail_points::kClaim.before.reach();
   auto claim_task = jobs_.claim(std::move(delivery));
   auto claim = co_await std::move(claim_task);
-  fail_point(FailPoint::kClaimAfter);
+  fail_points::kClaim.after.reach();
   if (!claim) {
     auto settled = settle(run, std::move(claim.error()));
     co_return co_await std::move(settled);
@@ -158,18 +158,18 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.total = outcome.total;
   change.phase = "finished";
   change.error = "";
-  fail_point(FailPoint::kFinishRecordBefore);
+  fail_points::kFinishRecord.before.reach();
   auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
-  fail_point(FailPoint::kFinishRecordAfter);
+  fail_points::kFinishRecord.after.reach();
   if (!changed) {
     auto settled = settle(run, std::move(changed.error()));
     co_return co_await std::move(settled);
   }
-  fail_point(FailPoint::kFinishMessageBefore);
+  fail_points::kFinishMessage.before.reach();
   auto complete_task = queues_.complete(run.lease->lease());
   auto completed = co_await std::move(complete_task);
-  fail_point(FailPoint::kFinishMessageAfter);
+  fail_points::kFinishMessage.after.reach();
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
   if (!completed) run.report.error = std::move(completed.error());
   co_return RunEnd::kSucceeded;
@@ -221,7 +221,7 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   jobs::RecordChange change;
   change.state = JobState::kQueued;
   change.error = std::string(azure_name_of(error.code)) + ": " + error.message;
-  fail_point(FailPoint::kRetryRecordBefore);
+  fail_points::kRetryRecordBefore.reach();
   // Only for those who look: if it fails, the next delivery's claim puts the record right.
   auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
@@ -229,11 +229,11 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
     auto ended = overtaken(run);
     co_return co_await std::move(ended);
   }
-  fail_point(FailPoint::kRetryMessageBefore);
+  fail_points::kRetryMessage.before.reach();
   auto release_task =
       queues_.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
   auto released = co_await std::move(release_task);
-  fail_point(FailPoint::kRetryMessageAfter);
+  fail_points::kRetryMessage.after.reach();
   co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
 
@@ -256,10 +256,10 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   poison.attempts = run.story.attempts;
   poison.redrives = run.story.redrives;
   poison.moved_at = clock_.now();
-  fail_point(FailPoint::kPoisonNoteBefore);
+  fail_points::kPoisonNote.before.reach();
   auto note_task = run.lease->renew_now(giving_up_annotation(poison));
   auto noted = co_await std::move(note_task);
-  fail_point(FailPoint::kPoisonNoteAfter);
+  fail_points::kPoisonNote.after.reach();
   if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
   auto move = move_to_poison(run, std::move(poison));
   co_return co_await std::move(move);
@@ -273,7 +273,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   change.error = poison.reason;
   auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
-  fail_point(FailPoint::kPoisonRecordAfter);
+  fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
     auto find_task = jobs_.find(run.story.job_id);
     auto record = co_await std::move(find_task);
@@ -288,7 +288,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   }
   auto move_task = queues_.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
   auto moved = co_await std::move(move_task);
-  fail_point(FailPoint::kPoisonMoveAfter);
+  fail_points::kPoisonMoveAfter.reach();
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
 }
 

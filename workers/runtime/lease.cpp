@@ -40,10 +40,10 @@ Task<Result<void>> HeldLease::renew_now(std::string annotation) {
 Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
   const auto sent = clock_.now();
   renewing_ = true;
-  fail_point(FailPoint::kRenewBefore);
+  fail_points::kRenew.before.reach();
   auto task = queues_.renew(lease_, length_, std::move(annotation));
   auto renewed = co_await std::move(task);
-  fail_point(FailPoint::kRenewAfter);
+  fail_points::kRenew.after.reach();
   renewing_ = false;
   ended_.notify_all();
   if (renewed) {

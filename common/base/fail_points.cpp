@@ -1,0 +1,61 @@
+#include "common/base/fail_points.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+
+namespace tidemark {
+namespace {
+
+// Set while globals are constructed, whose order over files is open: so it needs no construction itself.
+constinit const FailPoint* last_registered = nullptr;
+
+}  // namespace
+
+FailPoint::FailPoint(std::string_view step, std::string_view moment)
+    : step_(step), moment_(moment), next_(std::exchange(last_registered, this)) {}
+
+std::string FailPoint::name() const { return std::string(step_).append(".").append(moment_); }
+
+void FailPoint::count_down() const {
+  // SIGKILL: no handler, no destructor, no flush, exactly as the crash that is imitated.
+  if (remaining_.fetch_sub(1) == 1) std::raise(SIGKILL);
+}
+
+std::vector<std::string> fail_point_names() {
+  std::vector<std::string> names;
+  for (const auto* point = last_registered; point != nullptr; point = point->next_) names.push_back(point->name());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> arm_fail_point(std::string_view text) {
+  for (auto* point = last_registered; point != nullptr; point = point->next_) point->armed_.store(false);
+  if (text.empty()) return {};
+  const auto colon = text.find(':');
+  const auto name = text.substr(0, colon);
+  int count = 1;
+  if (colon != std::string_view::npos) {
+    const auto digits = text.substr(colon + 1);
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size() || count < 1) {
+      return fail(ErrorCode::kConfigInvalid, "TIDEMARK_FAIL_POINT: the count must be a number from 1.");
+    }
+  }
+  for (auto* point = last_registered; point != nullptr; point = point->next_) {
+    if (point->name() != name) continue;
+    point->remaining_.store(count);
+    point->armed_.store(true);
+    return {};
+  }
+  return fail(ErrorCode::kConfigInvalid,
+              "TIDEMARK_FAIL_POINT: there is no fail point '" + std::string(name) + "'; see --list-fail-points.");
+}
+
+Result<void> arm_fail_point_from_environment() {
+  const char* text = std::getenv("TIDEMARK_FAIL_POINT");
+  return arm_fail_point(text == nullptr ? "" : text);
+}
+
+}  // namespace tidemark
