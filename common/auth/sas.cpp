@@ -209,10 +209,10 @@ std::optional<std::string> bound(std::string_view value) {
 
 void set_overrides(Identity& identity, const SasFields& f) {
   const std::array<std::pair<const char*, std::string_view>, 5> overrides{{{"Cache-Control", f.rscc},
- {"Content-Disposition", f.rscd},
- {"Content-Encoding", f.rsce},
- {"Content-Language", f.rscl},
- {"Content-Type", f.rsct}}};
+                                                                           {"Content-Disposition", f.rscd},
+                                                                           {"Content-Encoding", f.rsce},
+                                                                           {"Content-Language", f.rscl},
+                                                                           {"Content-Type", f.rsct}}};
   for (const auto& [name, value] : overrides) {
     if (!value.empty()) identity.response_overrides.emplace_back(name, value);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/query.h"
 
 namespace tidemark::http {
 
@@ -51,20 +52,9 @@ HeaderLines::Iterator& HeaderLines::Iterator::operator++() {
 void Response::set(std::string_view name, std::string_view value) { headers.add(name, value); }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  while (!raw_query.empty()) {
-    const auto end = raw_query.find('&');
-    auto item = raw_query.substr(0, end);
-    raw_query.remove_prefix(end == std::string_view::npos ? raw_query.size() : end + 1);
-    if (item.empty()) continue;
-    const auto equals = item.find('=');
-    auto name = percent_decode(item.substr(0, equals), true);
-    auto value = equals == std::string_view::npos ? std::optional<std::string>("")
-                                                  : percent_decode(item.substr(equals + 1), true);
-    if (!name || !value) return std::nullopt;
-    parameters.emplace_back(std::move(*name), std::move(*value));
-  }
-  return parameters;
+  const auto parsed = QueryParameters::parse(raw_query);
+  if (!parsed) return std::nullopt;
+  return std::vector<std::pair<std::string, std::string>>(parsed->begin(), parsed->end());
 }
 
 }  // namespace tidemark::http

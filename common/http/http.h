@@ -89,7 +89,7 @@ struct Response {
 /// Called on an I/O thread for each request. An exception becomes 500 and is logged.
 using Handler = std::function<Task<Response>(Request&)>;
 
-/// Decoded query parameters, in order; names keep their case. Nothing for a broken percent escape.
+/// QueryParameters as strings of their own.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query);
 
 }  // namespace tidemark::http

@@ -101,6 +101,17 @@ class RocksCursor final : public Cursor {
   bool valid_ = false;
 };
 
+Result<std::optional<std::string>> read(rocksdb::DB& db, const rocksdb::ReadOptions& options, std::string_view key) {
+  Result<std::optional<std::string>> value(std::in_place, std::in_place);
+  const auto status = db.Get(options, slice(key), &**value);
+  if (status.IsNotFound()) {
+    value->reset();
+  } else if (!status.ok()) {
+    value = fail(error_of(status));
+  }
+  return value;
+}
+
 class RocksSnapshot final : public Reader {
  public:
   explicit RocksSnapshot(Database db) : db_(std::move(db)), snapshot_(db_->GetSnapshot()) {}
@@ -111,11 +122,7 @@ class RocksSnapshot final : public Reader {
   Result<std::optional<std::string>> get(std::string_view key) const override {
     rocksdb::ReadOptions options;
     options.snapshot = snapshot_;
-    std::string value;
-    const auto status = db_->Get(options, slice(key), &value);
-    if (status.IsNotFound()) return std::optional<std::string>();
-    if (!status.ok()) return fail(error_of(status));
-    return std::optional<std::string>(std::move(value));
+    return read(*db_, options, key);
   }
 
   /// The iterator pins what it reads, so the cursor may outlive the snapshot.
@@ -206,6 +213,10 @@ class RocksEngine final : public Engine {
   }
 
   std::shared_ptr<const Reader> snapshot() const override { return std::make_shared<RocksSnapshot>(db_); }
+
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    return read(*db_, rocksdb::ReadOptions(), key);
+  }
 
   void submit(TransactionBody body, Completion done) override {
     {

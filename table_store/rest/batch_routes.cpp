@@ -87,7 +87,7 @@ Result<TableUrl> part_url(const Call& call, const BatchPart& part, std::string_v
 }
 
 Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& parameters) {
-  return metadata_level(find_parameter(parameters, "$format"), part.header("accept"));
+  return metadata_level(parameters.find("$format"), part.header("accept"));
 }
 
 /// The verb that an old client tunnels through POST.
@@ -102,7 +102,7 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
   out.url = std::move(*url);
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));
@@ -277,7 +277,7 @@ Result<void> prepare_query(Call& call, const BatchPart& part) {
   std::string_view query;
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "common/base/encoding.h"
 #include "table_store/rest/etag.h"
@@ -19,6 +20,20 @@ constexpr std::array<bool, 256> kNeedsEscape = [] {
   out['"'] = out['\\'] = true;
   return out;
 }();
+
+/// Length of a part at the front that holds nothing to escape, in whole words: most texts are that part.
+std::size_t clean_prefix(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  // Has a high bit for each byte that is zero; for bytes above one it may have more.
+  auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const auto controls = (word - 0x20 * kOnes) & ~word & kHighs;
+    if ((controls | zeros(word ^ '"' * kOnes) | zeros(word ^ '\\' * kOnes)) != 0) break;
+  }
+  return at;
+}
 
 void append_escaped(std::string& out, char c) {
   switch (c) {
@@ -196,7 +211,7 @@ void append_table_members(std::string& out, bool first, const JsonScope& scope, 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = clean_prefix(text); i < text.size(); ++i) {
     if (!kNeedsEscape[static_cast<unsigned char>(text[i])]) continue;
     out.append(text, begin, i - begin);
     append_escaped(out, text[i]);

@@ -95,14 +95,28 @@ bool KeyBounds::contains(std::string_view pk, std::string_view rk) const {
   return end_order != 0 || !end_rk || compare_ordinal(rk, *end_rk) <= 0;
 }
 
+Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_view account, std::string_view table,
+                                                                   std::string_view partition_key,
+                                                                   std::string_view row_key) {
+  const auto table_row = table_key(account, table);
+  if (const auto known = directory.find(table_row)) {
+    auto bytes = engine.get(entity_key(*known, partition_key, row_key));
+    if (!bytes || *bytes) return bytes;
+    // The table may have gone since: only a view of both rows tells which of the two is missing.
+  }
+  const auto ticket = directory.ticket();
+  const auto snapshot = engine.snapshot();
+  const auto generation = find_generation(*snapshot, account, table);
+  if (!generation) return fail(generation.error());
+  directory.remember(table_row, *generation, ticket);
+  return snapshot->get(entity_key(*generation, partition_key, row_key));
+}
+
 Result<std::optional<Entity>> TableService::get(std::string_view account, std::string_view table,
                                                 std::string_view partition_key, std::string_view row_key) {
   if (auto ok = check_key(partition_key); !ok) return fail(std::move(ok.error()));
   if (auto ok = check_key(row_key); !ok) return fail(std::move(ok.error()));
-  const auto snapshot = impl_->engine.snapshot();
-  const auto generation = find_generation(*snapshot, account, table);
-  if (!generation) return fail(generation.error());
-  auto bytes = snapshot->get(entity_key(*generation, partition_key, row_key));
+  auto bytes = impl_->read_entity(account, table, partition_key, row_key);
   if (!bytes) return fail(std::move(bytes.error()));
   std::optional<Entity> found;
   if (!*bytes) return found;

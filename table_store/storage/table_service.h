@@ -61,7 +61,7 @@ class TableService {
   /// The table's name in its own case; kTableNotFound.
   Task<Result<std::string>> find_table(std::string account, std::string table);
 
-  Task<Result<std::vector<SignedIdentifier>>> get_acl(std::string account, std::string table);
+  Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view table);
   Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
   Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
   /// Replaces the document by what `change` makes of the stored one.

@@ -36,7 +36,9 @@ TEST(TableDirectory, FindsNothingWhileATableIsDropped) {
 TEST(TableDirectory, AReaderThatBeganBeforeADropCannotBringTheOldGenerationBack) {
   TableDirectory directory;
   const auto ticket = directory.ticket();  // the reader looks at the database now...
-  { const TableDirectory::Drop drop(directory, "a"); }
+  {
+    const TableDirectory::Drop drop(directory, "a");
+  }
   directory.remember("a", 7, ticket);  // ...and tells late what it saw
   EXPECT_FALSE(directory.find("a"));
   directory.remember("a", 9, directory.ticket());
@@ -53,7 +55,7 @@ TEST(TableDirectory, ForgetsRatherThanGrowWithoutBound) {
 // Once a drop is acknowledged nobody reads the dropped table, although readers race with it all the time.
 TEST(TableDirectory, NoReadSeesADroppedTableAfterItsDropWasAcknowledged) {
   TableDirectory directory;
-  std::atomic<std::uint64_t> stored{1};       // the table's row in "the database"
+  std::atomic<std::uint64_t> stored{1};        // the table's row in "the database"
   std::atomic<std::uint64_t> acknowledged{1};  // no generation below this may be seen any more
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
