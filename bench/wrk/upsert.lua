@@ -1,13 +1,16 @@
 -- Insert-or-replace of a 1 KiB entity: PUT without If-Match, keys at random.
 dofile("common.lua")
 
-local count, body, headers
+local count
+local heads, tails = {}, {}
 
 function prepare()
   count = tonumber(settings.entities)
-  body = '{"Data":"' .. string.rep("u", 1024 - 11) .. '"}'
-  headers = { ["Content-Type"] = "application/json", ["Accept"] = "application/json;odata=nometadata",
-              ["x-ms-version"] = settings.version }
+  json_headers["x-ms-version"] = settings.version
+  for i, body in ipairs(entity_bodies()) do heads[i], tails[i] = around("KEY", wrk.format("PUT", "KEY", json_headers, body)) end
 end
 
-function request() return wrk.format("PUT", entity_path(math.random(count) - 1), headers, body) end
+function request()
+  local body = math.random(#heads)
+  return heads[body] .. entity_path(math.random(count) - 1) .. tails[body]
+end

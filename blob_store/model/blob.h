@@ -41,6 +41,11 @@ struct Blob {
   Version version;
   Version created;
   std::uint64_t size = 0;
+  /// The version of what this blob is a copy of, for copies that workers make; it decides which of two is newer.
+  std::optional<std::int64_t> source_version;
+  [[nodiscard]] std::int64_t effective_version() const {
+    return source_version.value_or(static_cast<std::int64_t>(version.ticks));
+  }
 };
 
 struct AccessPolicy {

@@ -21,4 +21,10 @@ std::string Md5::finish() {
   return out;
 }
 
+std::string md5_of(std::string_view bytes) {
+  Md5 digest;
+  digest.update(bytes);
+  return digest.finish();
+}
+
 }  // namespace tidemark::blob_store

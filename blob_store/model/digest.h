@@ -21,4 +21,7 @@ class Md5 {
   std::unique_ptr<State> state_;
 };
 
+/// 16 bytes.
+std::string md5_of(std::string_view bytes);
+
 }  // namespace tidemark::blob_store

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
 #include "common/base/encoding.h"
 
@@ -67,7 +68,7 @@ class BlobStore : public service::Store {
     return response;
   }
 
-  rpc::Dispatch internal_face() override { return {}; }
+  rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
 
  private:
   // OPTIONS: answered before anybody is authenticated.

@@ -73,6 +73,22 @@ std::string staged_summary(std::uint64_t generation, std::string_view name) {
   return named_text('U', generation, name);
 }
 
+std::optional<StagedBlob> staged_blob(std::string_view summary_key) {
+  if (summary_key.size() < kNumberPrefix) return std::nullopt;
+  const auto generation = number(summary_key);
+  summary_key.remove_prefix(kNumberPrefix);
+  auto name = kv::take_text(summary_key);
+  if (!name) return std::nullopt;
+  return StagedBlob{generation, std::move(*name)};
+}
+
+std::string ledger(std::string_view account, std::string_view operation_id) {
+  std::string key("L");
+  kv::append_text(key, account);
+  key += operation_id;
+  return key;
+}
+
 std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id) {
   auto key = named_text('K', generation, name);
   kv::append_text(key, block_id);

@@ -7,10 +7,11 @@
 //   'G' generation(u64)                                     dead generation: a deleted container
 //   'I' 'n' / 'I' 'v'                                       next id (u64) / last version (u64)
 //   'K' generation(u64) name(text) block id(text)           staged block: payload, size
+//   'L' account(text) operation id(bytes, to the end)       ledger of a worker's operation: common/base
 //   'P' payload(u64) chunk(u64)                             crc32c (4 bytes, little-endian), then up to 256 KiB
 //   'Q' payload(u64)                                        pending payload: being written, start time
-//   'U' generation(u64) name(text)                          staged blocks of a blob: length of their ids, how many
-//   'X' generation(u64) name(bytes, to the end)             extents of a blob
+//   'U' generation(u64) name(text)                          staged blocks of a blob: length of their ids, how many,
+//   when last 'X' generation(u64) name(bytes, to the end)             extents of a blob
 //
 // Generations and payload ids come from one counter and are never used again, so the key of anything that was deleted
 // can never name something else. A payload is at any time either pending ('Q'), referred to by exactly one blob ('X')
@@ -45,6 +46,14 @@ std::string staged_summary(std::uint64_t generation, std::string_view name);
 std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id);
 kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view name);
 std::optional<std::string> block_id(std::string_view staged_key);
+/// Whose blocks a summary counts.
+struct StagedBlob {
+  std::uint64_t generation = 0;
+  std::string name;
+};
+std::optional<StagedBlob> staged_blob(std::string_view summary_key);
+
+std::string ledger(std::string_view account, std::string_view operation_id);
 
 std::string chunk(std::uint64_t payload, std::uint64_t index);
 kv::KeyRange chunks(std::uint64_t payload);

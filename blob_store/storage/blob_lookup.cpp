@@ -48,4 +48,21 @@ Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const 
   return {};
 }
 
+Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name) {
+  auto staged = find_staged(txn, generation, name);
+  if (!staged) return fail(std::move(staged.error()));
+  for (const auto& entry : *staged) {
+    if (entry.second.payload != 0) txn.put(keys::dead(entry.second.payload), "");
+  }
+  return erase_staged(txn, generation, name, *staged);
+}
+
+Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref) {
+  auto container = find_container(reader, ref.parent());
+  if (!container) return fail(std::move(container.error()));
+  auto blob = find_blob(reader, container->generation, ref.name);
+  if (!blob) return fail(std::move(blob.error()));
+  return CurrentBlob{container->generation, std::move(*blob)};
+}
+
 }  // namespace tidemark::blob_store

@@ -13,8 +13,16 @@ Result<Container> find_container(const kv::Reader& reader, const ContainerRef& r
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
-/// Erases every staged block of the blob.
+/// Erases every staged block of the blob from its list.
 Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const StagedBlocks& staged);
+/// The same, and their content is dead.
+Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
+/// What is stored under this name now, in its container. kContainerNotFound.
+struct CurrentBlob {
+  std::uint64_t generation = 0;
+  std::optional<Blob> blob;
+};
+Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref);
 
 }  // namespace tidemark::blob_store

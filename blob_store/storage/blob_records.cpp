@@ -92,6 +92,8 @@ std::string encode(const Blob& blob) {
     out.string(*text);
   }
   write_metadata(out, blob.metadata);
+  out.boolean(blob.source_version.has_value());
+  if (blob.source_version) out.i64(*blob.source_version);
   return bytes;
 }
 
@@ -105,6 +107,7 @@ Result<Blob> decode_blob(std::string_view bytes) {
   auto& h = blob.headers;
   for (auto* text : {&h.type, &h.encoding, &h.language, &h.disposition, &h.cache_control, &h.md5}) *text = in.string();
   blob.metadata = read_metadata(in);
+  if (in.boolean()) blob.source_version = in.i64();
   if (!in.finished()) return corrupt("blob");
   return blob;
 }
@@ -157,13 +160,24 @@ Result<StagedBlock> decode_staged_block(std::string_view bytes) {
 }
 
 std::string encode(const StagedSummary& summary) {
-  return encode(StagedBlock{summary.id_length, summary.count});  // the same two numbers
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(kFormat);
+  out.varint(summary.id_length);
+  out.varint(summary.count);
+  out.i64(summary.last_staged.time_since_epoch().count());
+  return bytes;
 }
 
 Result<StagedSummary> decode_staged_summary(std::string_view bytes) {
-  auto pair = decode_staged_block(bytes);
-  if (!pair) return fail(std::move(pair.error()));
-  return StagedSummary{pair->payload, pair->size};
+  ByteReader in(bytes);
+  StagedSummary summary;
+  const auto format = in.u8();
+  summary.id_length = in.varint();
+  summary.count = in.varint();
+  summary.last_staged = Time(Duration(in.i64()));
+  if (format != kFormat || !in.finished()) return corrupt("summary of staged blocks");
+  return summary;
 }
 
 std::string encode_number(std::uint64_t number) {

@@ -13,6 +13,7 @@ namespace tidemark::blob_store::records {
 struct StagedSummary {
   std::uint64_t id_length = 0;
   std::uint64_t count = 0;
+  Time last_staged{};
 };
 
 std::string encode(const Container& container);

@@ -16,7 +16,7 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 }  // namespace
 
 BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
-    : engine_(engine), clock_(clock), collector_(engine, std::move(background)) {}
+    : engine_(engine), clock_(clock), collector_(engine, clock, std::move(background)) {}
 
 // Rises even if the clock does not.
 Result<Version> BlobService::next_version(kv::Transaction& txn) const {

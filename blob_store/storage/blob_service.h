@@ -11,8 +11,10 @@
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/model/conditions.h"
+#include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
 #include "blob_store/storage/payload.h"
+#include "common/base/operation_ledger.h"
 #include "common/base/random.h"
 #include "common/kv/engine.h"
 
@@ -52,6 +54,19 @@ struct NewContent {
   Metadata metadata;
 };
 
+/// What a worker writes under: refused if its operation went on without it (kFenced), and of no effect over a copy of
+/// something newer.
+struct FencedWrite {
+  Fence fence;
+  std::int64_t source_version = 0;
+};
+enum class WriteOutcome : std::uint8_t {
+  kApplied = 1,
+  kSuperseded = 2,  // a newer one is there
+  kUnchanged = 3,   // a copy of the same version is there already
+  kMissing = 4,     // nothing to erase
+};
+
 class BlobService {
  public:
   /// `random` is part of the seam for future ids; the store's own ids come from its counter.
@@ -83,6 +98,19 @@ class BlobService {
   Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
+  /// For workers: each is one transaction with its fence. A payload that was not applied is abandoned here.
+  Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);
+  Task<Result<void>> stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence);
+  /// Makes the blob of these staged blocks, in this order; kInvalidBlockList if one is not there (any more).
+  Task<Result<WriteOutcome>> publish_if_newer(BlobRef ref, std::vector<std::string> block_ids, NewContent content,
+                                              FencedWrite write);
+  /// Erases a copy of `source_version` or of an older one.
+  Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
+  /// A closed one is not an error for open: whoever opens it learns that the work is done.
+  Task<Result<OperationLedger>> open_operation(std::string account, Fence fence);
+  Task<Result<OperationLedger>> close_operation(std::string account, Fence fence);
+  Result<OperationLedger> read_operation(const std::string& account, const std::string& operation_id) const;
+
   /// Whatever text was stored last; empty if none.
   Result<std::string> get_service_properties(const std::string& account) const;
   /// `change` makes the new text of the old one; it runs inside the transaction.
@@ -98,6 +126,19 @@ class BlobService {
   Task<Result<Version>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
   Result<void> store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const std::optional<Blob>& old, Blob& blob, const std::vector<Extent>& extents) const;
+
+  Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                           const WrittenPayload& payload, Blob& blob) const;
+  Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                            const std::vector<BlockChoice>& choices, Blob& blob) const;
+  Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
+  /// Whether it replaced a block of this id.
+  Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
+                            const WrittenPayload& payload) const;
+  using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
+  using LedgerStep = Result<void> (*)(OperationLedger&, std::uint64_t epoch);
+  Task<Result<OperationLedger>> change_ledger(std::string account, Fence fence, LedgerStep step);
+  Task<Result<WriteOutcome>> fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;

@@ -23,19 +23,6 @@ void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
   for (const auto payload : payloads) txn.put(keys::dead(payload), "");
 }
 
-struct Current {
-  std::uint64_t generation = 0;
-  std::optional<Blob> blob;
-};
-
-Result<Current> find_current(const kv::Reader& reader, const BlobRef& ref) {
-  auto container = find_container(reader, ref.parent());
-  if (!container) return fail(std::move(container.error()));
-  auto blob = find_blob(reader, container->generation, ref.name);
-  if (!blob) return fail(std::move(blob.error()));
-  return Current{container->generation, std::move(*blob)};
-}
-
 // Resolves the choices against what is there; drops the staged blocks.
 Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                                       const std::vector<BlockChoice>& choices) {
@@ -52,20 +39,20 @@ Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t genera
 
 // All block ids of a blob have one length; a new one counts against the limit.
 Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref,
-                          const std::string& block_id, bool is_new) {
+                          const std::string& block_id, bool is_new, Time now) {
   const auto key = keys::staged_summary(generation, ref.name);
   auto stored = txn.get(key);
   if (!stored) return fail(std::move(stored.error()));
-  records::StagedSummary summary{block_id.size(), 0};
+  records::StagedSummary summary{block_id.size(), 0, now};
   if (*stored) {
     auto decoded = records::decode_staged_summary(**stored);
     if (!decoded) return fail(std::move(decoded.error()));
     summary = *decoded;
   }
   if (summary.id_length != block_id.size()) return fail(ErrorCode::kInvalidBlobOrBlock);
-  if (!is_new) return {};
-  if (summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
-  ++summary.count;
+  if (is_new && summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
+  if (is_new) ++summary.count;
+  summary.last_staged = now;
   txn.put(key, records::encode(summary));
   return {};
 }
@@ -106,11 +93,7 @@ Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, Wri
     auto current = find_current(txn, ref);
     if (!current) return fail(std::move(current.error()));
     if (auto met = check_write(conditions, version_of(current->blob), true); !met) return met;
-    auto replaced = replace_blocks(txn, current->generation, ref.name, {});
-    if (!replaced) return fail(std::move(replaced.error()));
-    auto id = settle(txn, payload);
-    if (!id) return fail(std::move(id.error()));
-    return store_blob(txn, current->generation, ref.name, current->blob, blob, {Extent{*id, payload.size, {}}});
+    return write_whole(txn, *current, ref.name, payload, blob);
   };
   auto task = engine_.transact(std::move(body), &kPutBlobStep);
   auto done = co_await std::move(task);
@@ -119,24 +102,58 @@ Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, Wri
   co_return blob.version;
 }
 
+Result<void> BlobService::write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                                      const WrittenPayload& payload, Blob& blob) const {
+  auto replaced = replace_blocks(txn, current.generation, name, {});
+  if (!replaced) return fail(std::move(replaced.error()));
+  auto id = settle(txn, payload);
+  if (!id) return fail(std::move(id.error()));
+  return store_blob(txn, current.generation, name, current.blob, blob, {Extent{*id, payload.size, {}}});
+}
+
+Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                                       const std::vector<BlockChoice>& choices, Blob& blob) const {
+  auto resolved = replace_blocks(txn, current.generation, name, choices);
+  if (!resolved) return fail(std::move(resolved.error()));
+  blob.size = resolved->size;
+  return store_blob(txn, current.generation, name, current.blob, blob, resolved->extents);
+}
+
+Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
+  auto dropped = replace_blocks(txn, current.generation, name, {});
+  if (!dropped) return fail(std::move(dropped.error()));
+  txn.erase(keys::blob(current.generation, name));
+  txn.erase(keys::extents(current.generation, name));
+  return {};
+}
+
+Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
+                                       const WrittenPayload& payload) const {
+  auto container = find_container(txn, ref.parent());
+  if (!container) return fail(std::move(container.error()));
+  const auto key = keys::staged_block(container->generation, ref.name, block_id);
+  auto stored = txn.get(key);
+  if (!stored) return fail(std::move(stored.error()));
+  const bool replaces = stored->has_value();
+  auto counted = count_staged(txn, container->generation, ref, block_id, !replaces, clock_.now());
+  if (!counted) return fail(std::move(counted.error()));
+  if (replaces) {
+    auto old = records::decode_staged_block(**stored);
+    if (!old) return fail(std::move(old.error()));
+    if (old->payload != 0) txn.put(keys::dead(old->payload), "");
+  }
+  auto id = settle(txn, payload);
+  if (!id) return fail(std::move(id.error()));
+  txn.put(key, records::encode(StagedBlock{*id, payload.size}));
+  return replaces;
+}
+
 Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, WrittenPayload payload) {
   bool replaced = false;
   kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    auto container = find_container(txn, ref.parent());
-    if (!container) return fail(std::move(container.error()));
-    const auto key = keys::staged_block(container->generation, ref.name, block_id);
-    auto stored = txn.get(key);
-    if (!stored) return fail(std::move(stored.error()));
-    replaced = stored->has_value();
-    if (auto counted = count_staged(txn, container->generation, ref, block_id, !replaced); !counted) return counted;
-    if (replaced) {
-      auto old = records::decode_staged_block(**stored);
-      if (!old) return fail(std::move(old.error()));
-      if (old->payload != 0) txn.put(keys::dead(old->payload), "");
-    }
-    auto id = settle(txn, payload);
-    if (!id) return fail(std::move(id.error()));
-    txn.put(key, records::encode(StagedBlock{*id, payload.size}));
+    auto written = write_staged(txn, ref, block_id, payload);
+    if (!written) return fail(std::move(written.error()));
+    replaced = *written;
     return {};
   };
   auto task = engine_.transact(std::move(body), &kPutBlockStep);
@@ -154,10 +171,7 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
     auto current = find_current(txn, ref);
     if (!current) return fail(std::move(current.error()));
     if (auto met = check_write(conditions, version_of(current->blob), true); !met) return met;
-    auto resolved = replace_blocks(txn, current->generation, ref.name, choices);
-    if (!resolved) return fail(std::move(resolved.error()));
-    blob.size = resolved->size;
-    return store_blob(txn, current->generation, ref.name, current->blob, blob, resolved->extents);
+    return write_blocks(txn, *current, ref.name, choices, blob);
   };
   auto task = engine_.transact(std::move(body), &kPutBlockListStep);
   auto done = co_await std::move(task);
@@ -202,11 +216,7 @@ Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) 
     if (!current) return fail(std::move(current.error()));
     if (!current->blob) return fail(ErrorCode::kBlobNotFound);
     if (auto met = check_write(conditions, &current->blob->version, false); !met) return met;
-    auto dropped = replace_blocks(txn, current->generation, ref.name, {});
-    if (!dropped) return fail(std::move(dropped.error()));
-    txn.erase(keys::blob(current->generation, ref.name));
-    txn.erase(keys::extents(current->generation, ref.name));
-    return {};
+    return erase_blob(txn, *current, ref.name);
   };
   auto task = engine_.transact(std::move(body), &kDeleteBlobStep);
   auto done = co_await std::move(task);

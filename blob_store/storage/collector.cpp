@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 
 namespace tidemark::blob_store {
@@ -13,6 +14,8 @@ const FailStep kCollectGenerationStep("blob.collect_generation");
 
 constexpr std::size_t kPayloadsPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
+constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
+constexpr Duration kStagedCheck = std::chrono::hours(1);
 
 void bury(kv::Transaction& txn, std::uint64_t payload) {
   if (payload != 0) txn.put(keys::dead(payload), "");
@@ -88,6 +91,9 @@ Task<void> Collector::run(Collector* self) {
 }
 
 Task<Result<void>> Collector::collect() {
+  auto expiring = expire_staged();
+  auto expired = co_await std::move(expiring);
+  if (!expired) co_return expired;
   while (true) {
     auto generations = collect_generation();
     auto dropped = co_await std::move(generations);
@@ -97,6 +103,39 @@ Task<Result<void>> Collector::collect() {
     if (!erased) co_return fail(std::move(erased.error()));
     if (*dropped == 0 && *erased == 0) co_return Result<void>{};
   }
+}
+
+Task<Result<void>> Collector::expire_staged() {
+  const auto now = clock_.now();
+  if (now - looked_for_staged_ < kStagedCheck) co_return Result<void>{};
+  looked_for_staged_ = now;
+  std::vector<keys::StagedBlob> old;
+  {
+    const auto snapshot = engine_.snapshot();
+    const auto cursor = snapshot->scan(keys::all('U'));
+    for (; cursor->valid(); cursor->next()) {
+      auto summary = records::decode_staged_summary(cursor->value());
+      if (!summary) co_return fail(std::move(summary.error()));
+      auto staged = keys::staged_blob(cursor->key());
+      if (staged && now - summary->last_staged > kStagedLifetime) old.push_back(std::move(*staged));
+    }
+    if (auto status = cursor->status(); !status) co_return fail(std::move(status.error()));
+  }
+  for (const auto& [generation, name] : old) {
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      auto stored = txn.get(keys::staged_summary(generation, name));
+      if (!stored) return fail(std::move(stored.error()));
+      if (!*stored) return {};
+      auto summary = records::decode_staged_summary(**stored);
+      if (!summary) return fail(std::move(summary.error()));
+      // One may have been added meanwhile.
+      return now - summary->last_staged > kStagedLifetime ? drop_staged(txn, generation, name) : Result<void>{};
+    };
+    auto task = engine_.transact(std::move(body));
+    auto done = co_await std::move(task);
+    if (!done) co_return done;
+  }
+  co_return Result<void>{};
 }
 
 Task<Result<std::size_t>> Collector::collect_payloads() {

@@ -1,7 +1,5 @@
 #include "common/http/http.h"
 
-#include <algorithm>
-
 #include "common/base/encoding.h"
 #include "common/base/query.h"
 
@@ -20,10 +18,9 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   text_.append(name).append(": ");
   const auto begin = text_.size();
   text_.append(value);
-  if (value.find_first_of(std::string_view("\r\n\0", 3)) != value.npos) {
-    std::replace_if(
-        text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(),
-        [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+  for (auto at = begin; at < text_.size(); ++at) {
+    const char c = text_[at];
+    if (c == '\r' || c == '\n' || c == '\0') text_[at] = ' ';
   }
   text_.append("\r\n");
 }

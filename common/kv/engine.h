@@ -43,6 +43,10 @@ class Reader {
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Cursor> scan(const KeyRange& range,
                                                      Direction direction = Direction::kForward) const = 0;
+  /// A forward walk that is known to be long: reads ahead, and leaves the cache to the reads that come back.
+  [[nodiscard]] virtual std::unique_ptr<Cursor> scan_long(const KeyRange& range) const {
+    return scan(range, Direction::kForward);
+  }
 };
 
 /// Reads see the transaction's own writes. A cursor must not outlive a write made after it was opened.

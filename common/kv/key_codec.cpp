@@ -1,5 +1,7 @@
 #include "common/kv/key_codec.h"
 
+#include <algorithm>
+
 namespace tidemark::kv {
 namespace {
 
@@ -115,6 +117,22 @@ std::optional<std::string> take_utf16(std::string_view& key) {
   auto utf8 = utf8_of_cesu8(*cesu8);
   if (utf8) key = rest;
   return utf8;
+}
+
+std::optional<std::string_view> take_utf16_view(std::string_view& key, std::string& scratch) {
+  const auto zero = key.find(kZero);
+  if (zero != std::string_view::npos && zero + 1 < key.size() && key[zero + 1] == kTerminator) {
+    const auto text = key.substr(0, zero);
+    // Lead bytes from ED on may begin a surrogate.
+    if (std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xED; })) {
+      key.remove_prefix(zero + 2);
+      return text;
+    }
+  }
+  auto copy = take_utf16(key);
+  if (!copy) return std::nullopt;
+  scratch = std::move(*copy);
+  return scratch;
 }
 
 std::optional<std::uint64_t> take_u64(std::string_view& key) {

@@ -17,6 +17,9 @@ void append_u64(std::string& key, std::uint64_t value);
 /// Each takes its part off the front of `key`; nothing if `key` does not begin with such a part.
 std::optional<std::string> take_text(std::string_view& key);
 std::optional<std::string> take_utf16(std::string_view& key);
+/// take_utf16 without a copy where the text stands in the key as it is: the view points into the key, or into
+/// `scratch`.
+std::optional<std::string_view> take_utf16_view(std::string_view& key, std::string& scratch);
 std::optional<std::uint64_t> take_u64(std::string_view& key);
 /// The smallest key greater than every key with this prefix; empty if there is none.
 std::string prefix_end(std::string_view prefix);

@@ -22,6 +22,7 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
 const FailStep kWriteStep("kv.write");               // a group, with its fsync
 const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
@@ -130,6 +131,14 @@ class RocksSnapshot final : public Reader {
     auto bounds = std::make_unique<Bounds>(range, snapshot_);
     std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
     return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, nullptr);
+  }
+
+  std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
+    auto bounds = std::make_unique<Bounds>(range, snapshot_);
+    bounds->options.fill_cache = false;
+    bounds->options.readahead_size = kLongScanReadahead;
+    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), Direction::kForward, nullptr);
   }
 
  private:

@@ -66,10 +66,10 @@ Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) 
   return query;
 }
 
-std::function<bool(const Entity&)> collector_of(QueryPage& page) {
-  return [&page, bytes = std::size_t{0}](const Entity& entity) mutable {
-    bytes += encode_entity(entity.version, entity.source_version, entity.properties).size();
-    page.entities.push_back(entity);
+std::function<bool(const EntityView&)> collector_of(QueryPage& page) {
+  return [&page, bytes = std::size_t{0}](const EntityView& entity) mutable {
+    bytes += entity.partition_key.size() + entity.row_key.size() + entity.block.size();
+    page.entities.push_back(entity.to_entity());
     return bytes < kMaxPageBytes;
   };
 }

@@ -1,5 +1,7 @@
 #include "table_store/model/entity.h"
 
+#include "table_store/model/entity_view.h"
+
 namespace tidemark::table_store {
 
 const Value* Entity::find(std::string_view name) const {
@@ -7,6 +9,18 @@ const Value* Entity::find(std::string_view name) const {
     if (property.name == name) return &property.value;
   }
   return nullptr;
+}
+
+Entity EntityView::to_entity() const {
+  Entity out;
+  out.partition_key = partition_key;
+  out.row_key = row_key;
+  out.version = version;
+  out.source_version = source_version;
+  auto reader = properties();
+  out.properties.reserve(reader.left());
+  while (reader.next()) out.properties.push_back({std::string(reader.name()), value_of(reader.value())});
+  return out;
 }
 
 }  // namespace tidemark::table_store

@@ -1,5 +1,6 @@
 // Recursive descent over FilterLexer's tokens; table.md section 5 has the grammar. Chains of `and` and `or` become one
-// flat node, so only parentheses and `not` nest, and those are bounded.
+// flat node, also when each step has its own parentheses, as client libraries that combine filters write them:
+// (((a) or (b)) or (c)). So the tree is shallow; the nesting of the text is bounded.
 #include "table_store/model/filter.h"
 
 #include "common/base/encoding.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxFilterBytes = 32 * 1024;
 constexpr std::size_t kMaxEchoedBytes = 1024;
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 512;
 
 using Node = std::unique_ptr<FilterNode>;
 using Kind = FilterNode::Kind;
@@ -82,14 +83,19 @@ class Parser {
     if (!first || !is_word(word)) return first;
     auto node = std::make_unique<FilterNode>();
     node->kind = kind;
-    node->children.push_back(std::move(*first));
+    adopt(*node, std::move(*first));
     while (is_word(word)) {
       take();
       auto more = kind == Kind::kOr ? chain(Kind::kAnd) : unary();
       if (!more) return more;
-      node->children.push_back(std::move(*more));
+      adopt(*node, std::move(*more));
     }
     return node;
+  }
+
+  static void adopt(FilterNode& parent, Node child) {
+    if (child->kind != parent.kind) return parent.children.push_back(std::move(child));
+    std::move(child->children.begin(), child->children.end(), std::back_inserter(parent.children));
   }
 
   Result<Node> unary() {
@@ -182,6 +188,18 @@ class Parser {
   int depth_ = 0;
 };
 
+void collect_names(const FilterNode& node, std::vector<std::string>& into) {
+  const bool names_one = node.kind == Kind::kComparison || node.kind == Kind::kProperty;
+  if (names_one && node.field == Field::kOwn) into.push_back(node.property);
+  for (const auto& child : node.children) collect_names(*child, into);
+}
+
+void assign_slots(FilterNode& node, const std::vector<std::string>& names) {
+  const auto place = std::lower_bound(names.begin(), names.end(), node.property);
+  node.slot = static_cast<std::size_t>(place - names.begin());
+  for (const auto& child : node.children) assign_slots(*child, names);
+}
+
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 }  // namespace
@@ -193,7 +211,13 @@ Result<Filter> Filter::parse(std::string_view text) {
   if (is_blank(text)) return filter;
   auto root = Parser(text).parse();
   if (!root) return fail(std::move(root.error()));
+  auto names = std::make_shared<std::vector<std::string>>();
+  collect_names(**root, *names);
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+  assign_slots(**root, *names);
   filter.root_ = std::move(*root);
+  filter.names_ = std::move(names);
   return filter;
 }
 

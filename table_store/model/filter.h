@@ -1,6 +1,6 @@
 // $filter: parsed once, evaluated per entity. Grammar and coercions follow "Querying tables and entities".
 // Missing property: every comparison is false. Numbers compare by value across Int32, Int64, Double; other types must
-// agree. PartitionKey and RowKey compare ordinally (UTF-16 code units).
+// agree. PartitionKey and RowKey compare ordinally (UTF-16 code units). Immutable; any thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "table_store/model/entity.h"
+#include "table_store/model/entity_view.h"
 
 namespace tidemark::table_store {
 
@@ -20,11 +20,15 @@ class Filter {
   /// arithmetic). Depth and length are bounded.
   static Result<Filter> parse(std::string_view text);
   [[nodiscard]] bool matches(const Entity& entity) const;
+  /// Decodes only the properties that the filter names, and only if the keys have not decided. A block that does not
+  /// read ends where it breaks.
+  [[nodiscard]] bool matches(const EntityView& entity) const;
   [[nodiscard]] bool matches_all() const { return root_ == nullptr; }
   [[nodiscard]] const FilterNode* root() const { return root_.get(); }
 
  private:
   std::shared_ptr<const FilterNode> root_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // own properties, sorted; FilterNode::slot points here
 };
 
 }  // namespace tidemark::table_store

@@ -1,4 +1,5 @@
-// Evaluates a parsed $filter against one entity.
+// Evaluates a parsed $filter against one entity. Own properties are looked up all at once, at the first comparison that
+// needs one, in one walk that stops when all are found.
 #include <cmath>
 
 #include "table_store/model/filter.h"
@@ -22,29 +23,39 @@ std::partial_ordering compare_numbers(std::int64_t a, double b) {
 
 std::partial_ordering reversed(std::partial_ordering order) { return 0 <=> order; }
 
-std::optional<std::int64_t> integer_of(const Value& value) {
-  if (const auto* v = std::get_if<std::int32_t>(&value)) return *v;
-  if (const auto* v = std::get_if<std::int64_t>(&value)) return *v;
+struct Number {
+  bool is_whole = false;
+  std::int64_t whole = 0;
+  double real = 0;
+};
+
+std::optional<Number> number_of(const ValueView& value) {
+  if (const auto* v = std::get_if<std::int32_t>(&value)) return Number{true, *v, 0};
+  if (const auto* v = std::get_if<std::int64_t>(&value)) return Number{true, *v, 0};
+  if (const auto* v = std::get_if<double>(&value)) return Number{false, 0, *v};
   return std::nullopt;
 }
 
+std::partial_ordering order_of_numbers(const Number& a, const Number& b) {
+  if (a.is_whole && b.is_whole) return a.whole <=> b.whole;
+  if (a.is_whole) return compare_numbers(a.whole, b.real);
+  if (b.is_whole) return reversed(compare_numbers(b.whole, a.real));
+  return a.real <=> b.real;
+}
+
 /// Nothing for types that do not compare with each other.
-std::optional<std::partial_ordering> order_of(const Value& a, const Value& b) {
-  const auto whole_a = integer_of(a);
-  const auto whole_b = integer_of(b);
-  const auto* real_a = std::get_if<double>(&a);
-  const auto* real_b = std::get_if<double>(&b);
-  if (whole_a && whole_b) return *whole_a <=> *whole_b;
-  if (whole_a && real_b) return compare_numbers(*whole_a, *real_b);
-  if (real_a && whole_b) return reversed(compare_numbers(*whole_b, *real_a));
-  if (real_a && real_b) return *real_a <=> *real_b;
+std::optional<std::partial_ordering> order_of(const ValueView& a, const ValueView& b) {
+  if (const auto x = number_of(a)) {
+    const auto y = number_of(b);
+    return y ? std::optional(order_of_numbers(*x, *y)) : std::nullopt;
+  }
   if (a.index() != b.index()) return std::nullopt;
-  if (const auto* v = std::get_if<std::string>(&a)) return compare_ordinal(*v, std::get<std::string>(b));
+  if (const auto* v = std::get_if<std::string_view>(&a)) return compare_ordinal(*v, std::get<std::string_view>(b));
   if (const auto* v = std::get_if<bool>(&a)) return *v <=> std::get<bool>(b);
   if (const auto* v = std::get_if<Time>(&a))
     return v->time_since_epoch().count() <=> std::get<Time>(b).time_since_epoch().count();
   if (const auto* v = std::get_if<Guid>(&a)) return v->bytes <=> std::get<Guid>(b).bytes;
-  if (const auto* v = std::get_if<Binary>(&a)) return v->bytes <=> std::get<Binary>(b).bytes;
+  if (const auto* v = std::get_if<BinaryView>(&a)) return v->bytes <=> std::get<BinaryView>(b).bytes;
   return std::nullopt;
 }
 
@@ -66,36 +77,98 @@ bool holds(std::partial_ordering order, CompareOp op) {
   return false;
 }
 
-bool evaluate_comparison(const FilterNode& node, const Entity& entity) {
+constexpr std::size_t kFewNames = 8;
+
+/// The values of the properties that a filter names, found when first asked for.
+class Slots {
+ public:
+  explicit Slots(const std::vector<std::string>& names) : names_(names) {
+    if (names.size() > kFewNames) many_.resize(names.size());
+  }
+  /// Null if the entity has no such property.
+  template <class Source>
+  const ValueView* find(std::size_t slot, const Source& source) {
+    if (!filled_) fill(source);
+    filled_ = true;
+    const auto& value = at(slot);
+    return value ? &*value : nullptr;
+  }
+
+ private:
+  using Slot = std::optional<ValueView>;
+  Slot& at(std::size_t slot) { return many_.empty() ? few_[slot] : many_[slot]; }
+
+  void fill(const Entity& entity) {
+    for (const auto& property : entity.properties) {
+      if (const auto slot = slot_of(property.name)) at(*slot) = view_of(property.value);
+    }
+  }
+  void fill(const EntityView& entity) {
+    auto reader = entity.properties();
+    for (auto missing = names_.size(); missing > 0 && reader.next();) {
+      const auto slot = slot_of(reader.name());
+      if (!slot) continue;
+      at(*slot) = reader.value();
+      --missing;
+    }
+  }
+
+  std::optional<std::size_t> slot_of(std::string_view name) const {
+    if (names_.size() <= kFewNames) {
+      for (std::size_t i = 0; i < names_.size(); ++i) {
+        if (names_[i] == name) return i;
+      }
+      return std::nullopt;
+    }
+    const auto found = std::lower_bound(names_.begin(), names_.end(), name);
+    if (found == names_.end() || *found != name) return std::nullopt;
+    return static_cast<std::size_t>(found - names_.begin());
+  }
+
+  const std::vector<std::string>& names_;
+  std::array<Slot, kFewNames> few_;
+  std::vector<Slot> many_;
+  bool filled_ = false;
+};
+
+template <class Source>
+struct Row {
+  const Source& source;
+  Slots slots;
+};
+
+template <class Source>
+bool evaluate_comparison(const FilterNode& node, Row<Source>& row) {
   switch (node.field) {
     case Field::kPartitionKey:
-      return holds(compare_ordinal(entity.partition_key, std::get<std::string>(node.literal)), node.op);
+      return holds(compare_ordinal(row.source.partition_key, std::get<std::string>(node.literal)), node.op);
     case Field::kRowKey:
-      return holds(compare_ordinal(entity.row_key, std::get<std::string>(node.literal)), node.op);
+      return holds(compare_ordinal(row.source.row_key, std::get<std::string>(node.literal)), node.op);
     case Field::kTimestamp:
-      return holds(entity.version <=> std::get<Time>(node.literal).time_since_epoch().count(), node.op);
+      return holds(row.source.version <=> std::get<Time>(node.literal).time_since_epoch().count(), node.op);
     case Field::kOwn:
       break;
   }
-  const auto* value = entity.find(node.property);
+  const auto* value = row.slots.find(node.slot, row.source);
   return value != nullptr && compare_values(*value, node.op, node.literal);
 }
 
-bool evaluate(const FilterNode& node, const Entity& entity) {
-  const auto matches = [&](const auto& child) { return evaluate(*child, entity); };
+template <class Source>
+bool evaluate(const FilterNode& node, Row<Source>& row) {
+  const auto matches = [&](const auto& child) { return evaluate(*child, row); };
   switch (node.kind) {
     case FilterNode::Kind::kAnd:
       return std::all_of(node.children.begin(), node.children.end(), matches);
     case FilterNode::Kind::kOr:
       return std::any_of(node.children.begin(), node.children.end(), matches);
     case FilterNode::Kind::kNot:
-      return !evaluate(*node.children.front(), entity);
+      return !evaluate(*node.children.front(), row);
     case FilterNode::Kind::kComparison:
-      return evaluate_comparison(node, entity);
+      return evaluate_comparison(node, row);
     case FilterNode::Kind::kConstant:
       return node.constant;
     case FilterNode::Kind::kProperty: {
-      const auto* value = entity.find(node.property);
+      const auto* value = row.slots.find(node.slot, row.source);
       const auto* flag = value ? std::get_if<bool>(value) : nullptr;
       return flag != nullptr && *flag;
     }
@@ -105,11 +178,21 @@ bool evaluate(const FilterNode& node, const Entity& entity) {
 
 }  // namespace
 
-bool compare_values(const Value& value, CompareOp op, const Value& literal) {
-  const auto order = order_of(value, literal);
+bool compare_values(const ValueView& value, CompareOp op, const Value& literal) {
+  const auto order = order_of(value, view_of(literal));
   return order && holds(*order, op);
 }
 
-bool Filter::matches(const Entity& entity) const { return root_ == nullptr || evaluate(*root_, entity); }
+bool Filter::matches(const Entity& entity) const {
+  if (root_ == nullptr) return true;
+  Row<Entity> row{entity, Slots(*names_)};
+  return evaluate(*root_, row);
+}
+
+bool Filter::matches(const EntityView& entity) const {
+  if (root_ == nullptr) return true;
+  Row<EntityView> row{entity, Slots(*names_)};
+  return evaluate(*root_, row);
+}
 
 }  // namespace tidemark::table_store

@@ -57,10 +57,11 @@ std::optional<Value> number_value(std::string_view text) {
     const auto v = whole<std::int64_t>(text.substr(0, text.size() - 1));
     return v ? std::optional<Value>(*v) : std::nullopt;
   }
-  if (text.find_first_of(".eE") == std::string_view::npos) {
+  if (text.find_first_of(".eEdDfF") == std::string_view::npos) {
     const auto v = whole<std::int32_t>(text);
     return v ? std::optional<Value>(*v) : std::nullopt;
   }
+  if (last == 'd' || last == 'D' || last == 'f' || last == 'F') text.remove_suffix(1);
   const auto v = whole<double>(text);
   return v ? std::optional<Value>(*v) : std::nullopt;
 }

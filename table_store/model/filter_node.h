@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "table_store/model/entity.h"
+#include "table_store/model/property_block.h"
 
 namespace tidemark::table_store {
 
@@ -21,15 +21,16 @@ struct FilterNode {
     kProperty,    // a Boolean property by itself
   };
   Kind kind = Kind::kConstant;
-  std::vector<std::unique_ptr<const FilterNode>> children;
+  std::vector<std::unique_ptr<FilterNode>> children;
   Field field = Field::kOwn;
   std::string property;
+  std::size_t slot = 0;  // of an own property: its place among the names of the filter
   CompareOp op = CompareOp::kEq;
   Value literal;
   bool constant = false;
 };
 
 /// `value op literal` by the rules in filter.h.
-bool compare_values(const Value& value, CompareOp op, const Value& literal);
+bool compare_values(const ValueView& value, CompareOp op, const Value& literal);
 
 }  // namespace tidemark::table_store

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/operation_ledger.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::table_store {
+
+using tidemark::Fence;
+using tidemark::OperationLedger;
 
 enum class MutationKind : std::uint8_t {
   kInsert = 1,           // kEntityAlreadyExists
@@ -45,26 +49,9 @@ struct MutationOutcome {
   Version version = 0;  // of the entity now; 0 if it is gone
 };
 
-/// The fence of an operation: refused with kFenced if a higher epoch was seen or the operation is closed. Checked and
-/// recorded in the same transaction as the effect.
-struct Fence {
-  std::string operation_id;
-  std::uint64_t epoch = 0;
-  /// Added to the operation's counter of this name for each kApplied outcome ("moved", "copied"); empty: none.
-  std::string count_applied_as;
-};
-
 /// The error of a transaction names the operation that failed.
 struct TransactionFailure {
   std::size_t index = 0;
-};
-
-/// Counters of an operation and whether it is closed; zero for an unknown operation.
-struct OperationLedger {
-  std::uint64_t epoch = 0;
-  bool closed = false;
-  std::vector<std::pair<std::string, std::uint64_t>> counters;
-  [[nodiscard]] std::uint64_t counter(std::string_view name) const;
 };
 
 }  // namespace tidemark::table_store

@@ -1,41 +1,13 @@
-// A node of the filter becomes a set of boxes: an interval of PartitionKeys times one of RowKeys. `or` collects boxes,
-// `and` intersects them, `not` is pushed down to the comparisons (exact there: keys are never missing). What says
-// nothing about keys is one box with everything in it. Sets are bounded: past the bound a superset is kept.
+// A node of the filter becomes a set of keys (key_set.h): `or` is union, `and` is intersection, `not` is pushed down to
+// the comparisons (exact there: keys are never missing). What says nothing about keys is every key, inexactly.
 #include "table_store/model/query_plan.h"
-
-#include <algorithm>
 
 #include "common/kv/key_codec.h"
 #include "table_store/model/filter_node.h"
+#include "table_store/model/key_set.h"
 
 namespace tidemark::table_store {
 namespace {
-
-constexpr std::size_t kMaxBoxes = 1024;
-
-// [lower, upper) of encoded text; an empty upper is unbounded.
-using Interval = kv::KeyRange;
-
-bool is_empty(const Interval& in) { return !in.upper.empty() && in.lower >= in.upper; }
-bool is_everything(const Interval& in) { return in.lower.empty() && in.upper.empty(); }
-
-bool is_point(const Interval& in) {
-  return in.lower.ends_with(std::string_view("\0\1", 2)) && in.upper == kv::prefix_end(in.lower);
-}
-
-Interval intersect(const Interval& a, const Interval& b) {
-  Interval out;
-  out.lower = std::max(a.lower, b.lower);
-  out.upper = a.upper.empty() ? b.upper : b.upper.empty() ? a.upper : std::min(a.upper, b.upper);
-  return out;
-}
-
-struct Box {
-  Interval pk, rk;
-};
-using Boxes = std::vector<Box>;
-
-Boxes everything() { return Boxes(1); }
 
 CompareOp negation(CompareOp op) {
   switch (op) {
@@ -55,7 +27,7 @@ CompareOp negation(CompareOp op) {
   return op;
 }
 
-std::vector<Interval> intervals_of(CompareOp op, const std::string& text) {
+Intervals intervals_of(CompareOp op, const std::string& text) {
   std::string at;
   kv::append_utf16(at, text);
   auto after = kv::prefix_end(at);
@@ -76,65 +48,98 @@ std::vector<Interval> intervals_of(CompareOp op, const std::string& text) {
   return {{}};
 }
 
-Boxes boxes_of_comparison(const FilterNode& node, bool negated) {
-  if (node.field != Field::kPartitionKey && node.field != Field::kRowKey) return everything();
-  Boxes out;
-  for (auto& interval : intervals_of(negated ? negation(node.op) : node.op, std::get<std::string>(node.literal))) {
-    Box box;
-    (node.field == Field::kPartitionKey ? box.pk : box.rk) = std::move(interval);
-    out.push_back(std::move(box));
-  }
-  return out;
+KeySet keys_of_comparison(const FilterNode& node, bool negated) {
+  if (node.field != Field::kPartitionKey && node.field != Field::kRowKey) return KeySet::everything(false);
+  auto intervals = intervals_of(negated ? negation(node.op) : node.op, std::get<std::string>(node.literal));
+  return node.field == Field::kPartitionKey ? KeySet::of_partitions(intervals) : KeySet::of_rows(std::move(intervals));
 }
 
-bool binds_partitions(const Boxes& boxes) {
-  return std::none_of(boxes.begin(), boxes.end(), [](const Box& box) { return is_everything(box.pk); });
-}
-
-Boxes intersect_all(Boxes a, Boxes b) {
-  if (a.size() * b.size() > kMaxBoxes) return binds_partitions(a) ? a : b;
-  Boxes out;
-  for (const auto& x : a) {
-    for (const auto& y : b) {
-      Box box{intersect(x.pk, y.pk), intersect(x.rk, y.rk)};
-      if (!is_empty(box.pk) && !is_empty(box.rk)) out.push_back(std::move(box));
-    }
-  }
-  return out;
-}
-
-Boxes boxes_of(const FilterNode& node, bool negated) {
+KeySet keys_of(const FilterNode& node, bool negated) {
   using Kind = FilterNode::Kind;
   switch (node.kind) {
     case Kind::kNot:
-      return boxes_of(*node.children.front(), !negated);
+      return keys_of(*node.children.front(), !negated);
     case Kind::kComparison:
-      return boxes_of_comparison(node, negated);
+      return keys_of_comparison(node, negated);
     case Kind::kConstant:
-      return node.constant != negated ? everything() : Boxes{};
+      return node.constant != negated ? KeySet::everything(true) : KeySet{};
     case Kind::kProperty:
-      return everything();
+      return KeySet::everything(false);
     case Kind::kAnd:
     case Kind::kOr:
       break;
   }
   const bool is_and = (node.kind == Kind::kAnd) != negated;  // De Morgan
-  Boxes out = is_and ? everything() : Boxes{};
-  for (const auto& child : node.children) {
-    auto more = boxes_of(*child, negated);
-    if (is_and) {
-      out = intersect_all(std::move(out), std::move(more));
-    } else {
-      if (out.size() + more.size() > kMaxBoxes) return everything();
-      std::move(more.begin(), more.end(), std::back_inserter(out));
-    }
-  }
-  return out;
+  std::vector<KeySet> sets;
+  sets.reserve(node.children.size());
+  for (const auto& child : node.children) sets.push_back(keys_of(*child, negated));
+  return combine_all(std::move(sets), is_and ? SetOp::kIntersection : SetOp::kUnion);
 }
 
-kv::KeyRange range_of(const Box& box) {
-  if (!is_point(box.pk)) return box.pk;
-  return {box.pk.lower + box.rk.lower, box.rk.upper.empty() ? box.pk.upper : box.pk.lower + box.rk.upper};
+PlannedRange range_within(const Interval& partition, const Interval& rows) {
+  const auto& pk = partition.lower;
+  if (rows.is_everything()) return {Access::kPartition, {partition.lower, partition.upper}};
+  return {rows.is_point() ? Access::kPoint : Access::kRows,
+          {pk + rows.lower, rows.upper.empty() ? partition.upper : pk + rows.upper}};
+}
+
+void add_stripe(QueryPlan& plan, const Stripe& stripe) {
+  if (stripe.partitions.is_point()) {
+    for (const auto& rows : stripe.rows) plan.ranges.push_back(range_within(stripe.partitions, rows));
+    return;
+  }
+  // Rows of many partitions: one walk over all of them.
+  if (!stripe.rows.front().is_everything()) plan.filter_rows = true;
+  const auto access = stripe.partitions.is_everything() ? Access::kTable : Access::kPartitions;
+  auto* last = plan.ranges.empty() ? nullptr : &plan.ranges.back();
+  if (last != nullptr && last->access == Access::kPartitions && last->keys.upper == stripe.partitions.lower) {
+    last->keys.upper = stripe.partitions.upper;
+    if (last->keys.lower.empty() && last->keys.upper.empty()) last->access = Access::kTable;
+  } else {
+    plan.ranges.push_back({access, {stripe.partitions.lower, stripe.partitions.upper}});
+  }
+}
+
+std::string key_text(std::string_view encoded_part) {
+  auto rest = encoded_part;
+  auto text = kv::take_utf16(rest);
+  return text ? "'" + *text + "'" : "?";
+}
+
+/// An encoded bound in the notation of intervals. The key after all that begin with a text ends with 00 02 where the
+/// text's own end is 00 01.
+std::string bound_text(std::string bound, bool is_lower) {
+  if (bound.empty()) return is_lower ? "(" : ")";
+  const bool after = bound.back() == '\2';
+  if (after) bound.back() = '\1';
+  if (is_lower) return (after ? "(" : "[") + key_text(bound);
+  return key_text(bound) + (after ? "]" : ")");
+}
+
+std::string interval_text(const std::string& lower, const std::string& upper) {
+  return bound_text(lower, true) + ", " + bound_text(upper, false);
+}
+
+std::string describe_range(const PlannedRange& range) {
+  auto rest = std::string_view(range.keys.lower);
+  switch (range.access) {
+    case Access::kTable:
+      return "table";
+    case Access::kPartitions:
+      return "partitions " + interval_text(range.keys.lower, range.keys.upper);
+    case Access::kPartition:
+      return "partition " + key_text(rest);
+    case Access::kPoint:
+    case Access::kRows:
+      break;
+  }
+  const auto partition = kv::take_utf16(rest);
+  const auto pk_size = range.keys.lower.size() - rest.size();
+  const auto head = "'" + partition.value_or("?") + "' ";
+  if (range.access == Access::kPoint) return "point " + head + key_text(rest);
+  // A range to the partition's end stops where the partition does.
+  const bool to_end = range.keys.upper.size() == pk_size;
+  return "rows " + head + interval_text(std::string(rest), to_end ? std::string() : range.keys.upper.substr(pk_size));
 }
 
 }  // namespace
@@ -147,20 +152,26 @@ std::string encode_entity_key(std::string_view partition_key, std::string_view r
   return out;
 }
 
-std::vector<kv::KeyRange> plan_ranges(const Filter& filter) {
-  if (filter.matches_all()) return {kv::KeyRange{}};
-  std::vector<kv::KeyRange> ranges;
-  for (const auto& box : boxes_of(*filter.root(), false)) ranges.push_back(range_of(box));
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.lower < b.lower; });
-  std::vector<kv::KeyRange> out;
-  for (auto& range : ranges) {
-    if (out.empty() || (!out.back().upper.empty() && range.lower > out.back().upper)) {
-      out.push_back(std::move(range));
-    } else if (!out.back().upper.empty() && (range.upper.empty() || range.upper > out.back().upper)) {
-      out.back().upper = std::move(range.upper);
-    }
+QueryPlan plan_query(const Filter& filter) {
+  QueryPlan plan;
+  if (filter.matches_all()) {
+    plan.ranges.emplace_back();
+    return plan;
   }
-  return out;
+  const auto keys = keys_of(*filter.root(), false);
+  plan.filter_rows = !keys.exact;
+  for (const auto& stripe : keys.stripes) add_stripe(plan, stripe);
+  return plan;
+}
+
+std::string QueryPlan::describe() const {
+  std::string out;
+  for (const auto& range : ranges) {
+    if (!out.empty()) out += "; ";
+    out += describe_range(range);
+  }
+  if (out.empty()) return "nothing";
+  return filter_rows ? out + "; filter" : out;
 }
 
 }  // namespace tidemark::table_store

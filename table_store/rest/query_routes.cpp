@@ -84,7 +84,7 @@ Task<Result<http::Response>> query_entities(Call& call) {
   http::Response response;
   append_list_head(response.body, scope);
   bool first = true;
-  std::function<bool(const Entity&)> each = [&](const Entity& entity) {
+  std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
     if (!first) response.body += ',';
     first = false;
     append_list_element(response.body, scope, entity);

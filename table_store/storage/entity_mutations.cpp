@@ -19,8 +19,16 @@ struct MutationJob {
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
   Version now = 0;
+  std::vector<std::string> blocks;  // the mutations' properties as they will be stored, made before the writer's turn
   std::vector<MutationOutcome> outcomes;
 };
+
+std::string block_of(const Mutation& mutation) {
+  std::string block;
+  ByteWriter out(block);
+  if (mutation.kind != MutationKind::kErase) write_properties(out, mutation.properties);
+  return block;
+}
 
 std::unexpected<Error> fail_at(std::size_t index, Error error) {
   error.fields.emplace_back("index", std::to_string(index));
@@ -112,9 +120,10 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
   return out;
 }
 
-Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, const Mutation& mutation,
-                              std::uint64_t generation, Version version) {
+Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std::size_t index, std::uint64_t generation,
+                              Version version) {
   using enum MutationKind;
+  const auto& mutation = job.mutations[index];
   const auto key = entity_key(generation, job.partition_key, mutation.row_key);
   auto existing = txn.get(key);
   if (!existing) return fail(std::move(existing.error()));
@@ -137,7 +146,7 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, cons
     if (!properties) return fail(std::move(properties.error()));
     txn.put(key, encode_entity(version, std::nullopt, *properties));
   } else {
-    txn.put(key, encode_entity(version, mutation.source_version, mutation.properties));
+    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index]));
   }
   return MutationOutcome{OutcomeKind::kApplied, version};
 }
@@ -158,7 +167,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     auto loaded = load_ledger(txn, job.account, job.fence->operation_id);
     if (!loaded) return fail(std::move(loaded.error()));
     ledger = std::move(*loaded);
-    if (auto ok = pass_fence(ledger, job.fence->epoch); !ok) return ok;
+    if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
   }
   auto generation = find_generation(txn, job.account, job.table);
   if (!generation) return fail_at(0, std::move(generation.error()));
@@ -167,7 +176,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
   const auto version = std::max(job.now, static_cast<Version>(*last) + 1);
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
-    auto outcome = apply(txn, job, job.mutations[i], *generation, version);
+    auto outcome = apply(txn, job, i, *generation, version);
     if (!outcome) return fail_at(i, std::move(outcome.error()));
     if (outcome->kind == OutcomeKind::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
@@ -191,12 +200,14 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
   job->fence = std::move(fence);
   job->now = impl_->clock.now().time_since_epoch().count();
   if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
+  for (const auto& mutation : job->mutations) job->blocks.push_back(block_of(mutation));
   kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
   auto task = impl_->engine.transact(std::move(body), &kMutateStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   MutateResult result;
   result.outcomes = std::move(job->outcomes);
+  result.blocks = std::move(job->blocks);
   co_return result;
 }
 

@@ -1,4 +1,8 @@
 // Point reads and scans. Both read one snapshot.
+//
+// A scan works in slices. The first is short and free, so that what is small is never queued; for every further one it
+// waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, waiting included: a client has its
+// page, if an empty one, long before it gives up.
 #include "common/base/encoding.h"
 #include "table_store/model/limits.h"
 #include "table_store/model/query_plan.h"
@@ -10,37 +14,58 @@ namespace tidemark::table_store {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration kSlice = 4ms;
+constexpr Duration kFreeSlice = 1ms;
+constexpr Duration kSlice = 2ms;
 constexpr Duration kBudget = 5s;
-constexpr std::size_t kEntitiesBetweenClockReads = 32;
+// Work between two looks at the clock.
+constexpr std::size_t kEntitiesBetweenLooks = 32;
+constexpr std::size_t kBytesBetweenLooks = 128UL << 10;
 // A full page looks this far for another match, so that a last page usually says that it is the last.
 constexpr std::size_t kLookAhead = 1000;
+// A walk over more entities than this will hardly be asked for again while the cache remembers it.
+constexpr std::size_t kLongWalk = 2000;
 
-/// Time spent on one query. A clock that jumps back costs one slice at most.
+/// How long a query has been at it. A clock that jumps ends a slice or a page early, never late.
 class Budget {
  public:
-  explicit Budget(Clock& clock) : clock_(clock), slice_start_(clock.now()) {}
+  explicit Budget(Clock& clock) : clock_(clock), last_look_(clock.now()) {}
   /// Call per entity; true when the thread should be given away.
-  bool slice_over() {
-    if (++entities_ % kEntitiesBetweenClockReads != 0) return false;
-    const auto now = clock_.now();
-    const auto elapsed = now - slice_start_;
-    if (elapsed >= Duration::zero() && elapsed < kSlice) return false;
-    spent_ += std::max(elapsed, Duration::zero());
-    return true;
+  bool slice_over(std::size_t bytes) {
+    bytes_ += bytes;
+    if (++entities_ < kEntitiesBetweenLooks && bytes_ < kBytesBetweenLooks) return false;
+    entities_ = bytes_ = 0;
+    look();
+    return in_slice_ >= (slices_ == 0 ? kFreeSlice : kSlice);
   }
-  void start_slice() { slice_start_ = clock_.now(); }
-  [[nodiscard]] bool exhausted() const { return spent_ >= kBudget; }
+  void start_slice() {
+    look();
+    ++slices_;
+    in_slice_ = Duration::zero();
+  }
+  [[nodiscard]] bool exhausted() const { return in_all_ >= kBudget; }
+  [[nodiscard]] std::uint64_t slices() const { return slices_; }
 
  private:
+  void look() {
+    const auto now = clock_.now();
+    const auto passed = now - last_look_;
+    last_look_ = now;
+    const Duration counted = passed < Duration::zero() ? kSlice : std::chrono::duration_cast<Duration>(passed);
+    in_slice_ += counted;
+    in_all_ += counted;
+  }
+
   Clock& clock_;
-  Time slice_start_;
-  Duration spent_{};
+  Time last_look_;
+  Duration in_slice_{};
+  Duration in_all_{};
+  std::uint64_t slices_ = 0;
   std::size_t entities_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 /// The plan's ranges behind the table's prefix, without what lies before the continuation or outside the bounds.
-std::vector<kv::KeyRange> ranges_of(const Query& query, std::uint64_t generation) {
+std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uint64_t generation) {
   const auto prefix = entity_prefix(generation);
   const auto end = entity_prefix(generation + 1);
   auto first = prefix;
@@ -54,26 +79,74 @@ std::vector<kv::KeyRange> ranges_of(const Query& query, std::uint64_t generation
     // Past the whole end partition; KeyBounds::contains does the rest. The encoded empty row key is the first there.
     last = prefix + exact.substr(0, exact.size() - 2) + std::string("\xFF", 1);
   }
-  std::vector<kv::KeyRange> out;
-  for (const auto& range : plan_ranges(query.filter)) {
+  std::vector<PlannedRange> out;
+  for (auto& range : plan.ranges) {
     kv::KeyRange clipped;
-    clipped.lower = std::max(prefix + range.lower, first);
-    clipped.upper = range.upper.empty() ? last : std::min(prefix + range.upper, last);
-    if (clipped.lower < clipped.upper) out.push_back(std::move(clipped));
+    clipped.lower = std::max(prefix + range.keys.lower, first);
+    clipped.upper = range.keys.upper.empty() ? last : std::min(prefix + range.keys.upper, last);
+    if (clipped.lower < clipped.upper) out.push_back({range.access, std::move(clipped)});
   }
   return out;
 }
 
-/// Splits the key and decodes the value of a cursor's row.
-Result<void> read_row(const kv::Cursor& cursor, Entity& into) {
-  auto parts = parse_entity_key(cursor.key());
-  if (!parts) return fail(ErrorCode::kCorruption);
-  into.partition_key = std::move(parts->partition_key);
-  into.row_key = std::move(parts->row_key);
-  return decode_entity(cursor.value(), into);
-}
+/// The rows of the ranges, one after another. A range that is one key is a get.
+class Walk {
+ public:
+  Walk(const kv::Reader& snapshot, std::vector<PlannedRange> ranges)
+      : snapshot_(snapshot), ranges_(std::move(ranges)) {}
 
-Continuation continue_at(const Entity& entity) { return {entity.partition_key, entity.row_key}; }
+  /// False at the end. Views live until the next call.
+  Result<bool> next() {
+    if (cursor_ && cursor_->valid()) cursor_->next();
+    while (!cursor_ || !cursor_->valid()) {
+      if (cursor_) {
+        if (auto ok = cursor_->status(); !ok) return fail(std::move(ok.error()));
+        cursor_.reset();
+      }
+      if (at_ == ranges_.size()) return false;
+      const auto& range = ranges_[at_++];
+      if (range.access != Access::kPoint) {
+        cursor_ = walked_ < kLongWalk ? snapshot_.scan(range.keys) : snapshot_.scan_long(range.keys);
+        continue;
+      }
+      auto found = snapshot_.get(range.keys.lower);
+      if (!found) return fail(std::move(found.error()));
+      if (!*found) continue;
+      point_ = std::move(**found);
+      return read(range.keys.lower, point_);
+    }
+    if (++walked_ == kLongWalk) {
+      const auto& range = ranges_[at_ - 1];
+      cursor_ = snapshot_.scan_long({std::string(cursor_->key()), range.keys.upper});
+    }
+    return read(cursor_->key(), cursor_->value());
+  }
+  [[nodiscard]] const EntityView& entity() const { return entity_; }
+
+ private:
+  Result<bool> read(std::string_view key, std::string_view value) {
+    if (!key_.read(key)) return fail(ErrorCode::kCorruption);
+    auto view = view_entity(value);
+    if (!view) return fail(std::move(view.error()));
+    entity_ = *view;
+    entity_.partition_key = key_.partition_key;
+    entity_.row_key = key_.row_key;
+    return true;
+  }
+
+  const kv::Reader& snapshot_;
+  const std::vector<PlannedRange> ranges_;
+  std::size_t at_ = 0;
+  std::size_t walked_ = 0;
+  std::unique_ptr<kv::Cursor> cursor_;
+  std::string point_;
+  EntityKeyReader key_;
+  EntityView entity_;
+};
+
+Continuation continue_at(const EntityView& entity) {
+  return {std::string(entity.partition_key), std::string(entity.row_key)};
+}
 
 Result<void> check_query(const Query& query) {
   if (query.top == 0 || query.top > kMaxPageEntities) return fail(ErrorCode::kInvalidInput);
@@ -112,56 +185,70 @@ Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_v
   return snapshot->get(entity_key(*generation, partition_key, row_key));
 }
 
-Result<std::optional<Entity>> TableService::get(std::string_view account, std::string_view table,
-                                                std::string_view partition_key, std::string_view row_key) {
+Result<bool> TableService::view(std::string_view account, std::string_view table, std::string_view partition_key,
+                                std::string_view row_key, const std::function<void(const EntityView&)>& see) {
   if (auto ok = check_key(partition_key); !ok) return fail(std::move(ok.error()));
   if (auto ok = check_key(row_key); !ok) return fail(std::move(ok.error()));
-  auto bytes = impl_->read_entity(account, table, partition_key, row_key);
-  if (!bytes) return fail(std::move(bytes.error()));
+  const auto bytes = impl_->read_entity(account, table, partition_key, row_key);
+  if (!bytes) return fail(bytes.error());
+  if (!*bytes) return false;
+  auto entity = view_entity(**bytes);
+  if (!entity) return fail(std::move(entity.error()));
+  if (!is_property_block(entity->block)) return fail(ErrorCode::kCorruption);
+  entity->partition_key = partition_key;
+  entity->row_key = row_key;
+  see(*entity);
+  return true;
+}
+
+Result<std::optional<Entity>> TableService::get(std::string_view account, std::string_view table,
+                                                std::string_view partition_key, std::string_view row_key) {
   std::optional<Entity> found;
-  if (!*bytes) return found;
-  found.emplace();
-  found->partition_key = partition_key;
-  found->row_key = row_key;
-  if (auto ok = decode_entity(**bytes, *found); !ok) return fail(std::move(ok.error()));
+  const auto seen =
+      view(account, table, partition_key, row_key, [&found](const EntityView& entity) { found = entity.to_entity(); });
+  if (!seen) return fail(seen.error());
   return found;
 }
 
 Task<Result<QueryResult>> TableService::query(std::string account, Query query,
-                                              std::function<bool(const Entity&)> each) {
+                                              std::function<bool(const EntityView&)> each) {
   if (auto ok = check_query(query); !ok) co_return fail(std::move(ok.error()));
   const auto snapshot = impl_->engine.snapshot();
   const auto generation = find_generation(*snapshot, account, query.table);
   if (!generation) co_return fail(generation.error());
-  const auto ranges = ranges_of(query, *generation);
-  const auto executor = co_await asio::this_coro::executor;
+  auto plan = plan_query(query.filter);
+  const bool filter_rows = plan.filter_rows;
+  Walk walk(*snapshot, ranges_of(query, std::move(plan), *generation));
   Budget budget(impl_->clock);
+  ScanTurns::Turn turn;
   QueryResult result;
-  Entity entity;
   bool full = false;
   std::size_t looked_ahead = 0;
-  for (const auto& range : ranges) {
-    const auto cursor = snapshot->scan(range);
-    for (; cursor->valid(); cursor->next()) {
-      if (auto ok = read_row(*cursor, entity); !ok) co_return fail(std::move(ok.error()));
-      const bool matches = query.bounds.contains(entity.partition_key, entity.row_key) && query.filter.matches(entity);
-      if (budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead))) {
-        result.next = continue_at(entity);
-        co_return result;
-      }
-      if (matches) {
-        ++result.count;
-        full = !each(entity) || result.count == query.top;
-      }
-      if (budget.slice_over()) {
-        auto turn = asio::post(executor, asio::use_awaitable);
-        co_await std::move(turn);
-        budget.start_slice();
-      }
+  for (;;) {
+    const auto more = walk.next();
+    if (!more) co_return fail(more.error());
+    if (!*more) co_return result;
+    const auto& entity = walk.entity();
+    const bool matches =
+        query.bounds.contains(entity.partition_key, entity.row_key) && (!filter_rows || query.filter.matches(entity));
+    if (budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead))) {
+      result.next = continue_at(entity);
+      co_return result;
     }
-    if (auto ok = cursor->status(); !ok) co_return fail(std::move(ok.error()));
+    if (matches) {
+      if (!is_property_block(entity.block)) co_return fail(ErrorCode::kCorruption);
+      ++result.count;
+      full = !each(entity) || result.count == query.top;
+    }
+    if (!budget.slice_over(entity.block.size())) continue;
+    turn.give_back();
+    if (query.abandoned && query.abandoned()) co_return fail(ErrorCode::kCancelled);
+    auto waiting = impl_->turns.take(budget.slices());
+    auto taken = co_await std::move(waiting);
+    if (!taken) co_return fail(std::move(taken.error()));
+    turn = std::move(*taken);
+    budget.start_slice();
   }
-  co_return result;
 }
 
 }  // namespace tidemark::table_store

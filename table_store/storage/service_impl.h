@@ -1,6 +1,7 @@
 // What the operation families of TableService share: the engine handed in and steps that run inside a transaction or
 // over a snapshot. Private to storage/. Steps are pure functions of the reader they are given.
 #pragma once
+#include "table_store/storage/scan_turns.h"
 #include "table_store/storage/table_directory.h"
 #include "table_store/storage/table_records.h"
 #include "table_store/storage/table_service.h"
@@ -8,11 +9,13 @@
 namespace tidemark::table_store {
 
 struct TableService::Impl {
-  Impl(kv::Engine& engine_, Clock& clock_, Random& random_) : engine(engine_), clock(clock_), random(random_) {}
+  Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
+      : engine(engine_), clock(clock_), random(random_), turns(scans) {}
 
   kv::Engine& engine;
   Clock& clock;
   Random& random;
+  ScanTurns turns;
   TableDirectory directory;
 
   /// The stored bytes of an entity, if there is one; kTableNotFound.
@@ -29,10 +32,9 @@ Result<TableRecord> read_table(const kv::Reader& reader, std::string_view accoun
 Result<OperationLedger> load_ledger(const kv::Reader& reader, std::string_view account, std::string_view operation_id);
 void store_ledger(kv::Transaction& txn, std::string_view account, std::string_view operation_id,
                   const OperationLedger& ledger);
-Result<void> check_operation_id(std::string_view operation_id);
-/// kFenced for a lower epoch or a closed operation; else raises the ledger's epoch.
-Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch);
-Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount);
+
+/// pass_fence, unless a test took it out.
+Result<void> check_fence(OperationLedger& ledger, std::uint64_t epoch);
 
 /// The counter under this key, zero at first.
 Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view key);

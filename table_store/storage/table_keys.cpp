@@ -45,6 +45,17 @@ std::optional<EntityKeyParts> parse_entity_key(std::string_view key) {
   return EntityKeyParts{std::move(*partition_key), std::move(*row_key)};
 }
 
+bool EntityKeyReader::read(std::string_view key) {
+  if (key.size() < kEntityPrefixBytes || key.front() != 'e') return false;
+  key.remove_prefix(kEntityPrefixBytes);
+  const auto partition = kv::take_utf16_view(key, partition_scratch_);
+  const auto row = partition ? kv::take_utf16_view(key, row_scratch_) : std::nullopt;
+  if (!row || !key.empty()) return false;
+  partition_key = *partition;
+  row_key = *row;
+  return true;
+}
+
 std::string operation_key(std::string_view account, std::string_view operation_id) {
   std::string key = "o";
   kv::append_text(key, account);

@@ -32,6 +32,15 @@ struct EntityKeyParts {
   std::string partition_key, row_key;
 };
 std::optional<EntityKeyParts> parse_entity_key(std::string_view key);
+/// The parts of an entity's key, read in place where that can be. Views live as long as the key and the reader.
+class EntityKeyReader {
+ public:
+  bool read(std::string_view key);
+  std::string_view partition_key, row_key;
+
+ private:
+  std::string partition_scratch_, row_scratch_;
+};
 inline constexpr std::size_t kEntityPrefixBytes = 9;
 
 std::string operation_key(std::string_view account, std::string_view operation_id);

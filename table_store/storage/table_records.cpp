@@ -5,73 +5,10 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kHasSourceVersion = 1;
-// The smallest property: empty name, type, one byte. Bounds what a count may promise.
-constexpr std::size_t kMinPropertyBytes = 3;
-
 std::unexpected<Error> corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
   error.detail = "bad " + std::string(what) + " record";
   return fail(std::move(error));
-}
-
-std::uint64_t zigzag(std::int32_t v) {
-  return (static_cast<std::uint32_t>(v) << 1) ^ static_cast<std::uint32_t>(v >> 31);
-}
-std::int32_t unzigzag(std::uint32_t v) { return static_cast<std::int32_t>((v >> 1) ^ (0U - (v & 1U))); }
-
-struct ValueWriter {
-  ByteWriter& out;
-  void operator()(const std::string& v) const { out.string(v); }
-  void operator()(std::int32_t v) const { out.varint(zigzag(v)); }
-  void operator()(std::int64_t v) const { out.i64(v); }
-  void operator()(double v) const { out.f64(v); }
-  void operator()(bool v) const { out.boolean(v); }
-  void operator()(Time v) const { out.i64(v.time_since_epoch().count()); }
-  void operator()(const Guid& v) const {
-    out.raw(std::string_view(reinterpret_cast<const char*>(v.bytes.data()), v.bytes.size()));
-  }
-  void operator()(const Binary& v) const { out.string(v.bytes); }
-};
-
-bool read_value(ByteReader& in, Value& into) {
-  switch (in.u8()) {
-    case 1:
-      into.emplace<std::string>(in.string());
-      break;
-    case 2: {
-      const auto raw = in.varint();
-      if (raw > 0xFFFFFFFFU) return false;
-      into.emplace<std::int32_t>(unzigzag(static_cast<std::uint32_t>(raw)));
-      break;
-    }
-    case 3:
-      into.emplace<std::int64_t>(in.i64());
-      break;
-    case 4:
-      into.emplace<double>(in.f64());
-      break;
-    case 5: {
-      const auto raw = in.u8();
-      if (raw > 1) return false;
-      into.emplace<bool>(raw == 1);
-      break;
-    }
-    case 6:
-      into.emplace<Time>(Ticks(in.i64()));
-      break;
-    case 7: {
-      const auto raw = in.raw(16);
-      if (!in.ok()) return false;
-      std::memcpy(into.emplace<Guid>().bytes.data(), raw.data(), 16);
-      break;
-    }
-    case 8:
-      into.emplace<Binary>(Binary{std::string(in.string())});
-      break;
-    default:
-      return false;
-  }
-  return in.ok();
 }
 
 void write_optional(ByteWriter& out, const std::optional<std::string>& text) {
@@ -95,38 +32,24 @@ bool read_head(ByteReader& in, EntityVersions& into) {
 
 }  // namespace
 
-void write_properties(ByteWriter& out, const std::vector<Property>& properties) {
-  out.varint(properties.size());
-  for (const auto& property : properties) {
-    out.string(property.name);
-    out.u8(static_cast<std::uint8_t>(property.value.index() + 1));
-    std::visit(ValueWriter{out}, property.value);
-  }
-}
-
-bool read_properties(ByteReader& in, std::vector<Property>& into) {
-  const auto count = in.varint();
-  ByteReader probe = in;
-  if (count > probe.rest().size() / kMinPropertyBytes) return false;
-  into.clear();
-  into.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    auto& property = into.emplace_back();
-    property.name = in.string();
-    if (!read_value(in, property.value)) return false;
-  }
-  return in.ok();
-}
-
 std::string encode_entity(Version version, std::optional<Version> source_version,
                           const std::vector<Property>& properties) {
+  std::string block;
+  ByteWriter out(block);
+  write_properties(out, properties);
+  return encode_entity(version, source_version, block);
+}
+
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block) {
+  constexpr std::size_t kLargestHead = 18;
   std::string bytes;
+  bytes.reserve(kLargestHead + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
   out.u8(source_version ? kHasSourceVersion : 0);
   out.i64(version);
   if (source_version) out.i64(*source_version);
-  write_properties(out, properties);
+  out.raw(block);
   return bytes;
 }
 
@@ -137,6 +60,17 @@ Result<void> decode_entity(std::string_view bytes, Entity& into) {
   into.version = head.version;
   into.source_version = head.source_version;
   return {};
+}
+
+Result<EntityView> view_entity(std::string_view bytes) {
+  ByteReader in(bytes);
+  EntityVersions head;
+  if (!read_head(in, head)) return corrupt("entity");
+  EntityView view;
+  view.version = head.version;
+  view.source_version = head.source_version;
+  view.block = in.rest();
+  return view;
 }
 
 Result<EntityVersions> decode_entity_versions(std::string_view bytes) {
@@ -187,36 +121,6 @@ Result<std::uint64_t> decode_table_generation(std::string_view bytes) {
   const auto generation = in.u64();
   if (!in.ok()) return corrupt("table");
   return generation;
-}
-
-std::string encode_ledger(const OperationLedger& ledger) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kFormat);
-  out.varint(ledger.epoch);
-  out.boolean(ledger.closed);
-  out.varint(ledger.counters.size());
-  for (const auto& [name, value] : ledger.counters) {
-    out.string(name);
-    out.varint(value);
-  }
-  return bytes;
-}
-
-Result<OperationLedger> decode_ledger(std::string_view bytes) {
-  ByteReader in(bytes);
-  OperationLedger ledger;
-  if (in.u8() != kFormat) return corrupt("ledger");
-  ledger.epoch = in.varint();
-  ledger.closed = in.boolean();
-  const auto count = in.varint();
-  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-    std::string name(in.string());
-    const auto value = in.varint();
-    ledger.counters.emplace_back(std::move(name), value);
-  }
-  if (!in.finished()) return corrupt("ledger");
-  return ledger;
 }
 
 std::string encode_counter(std::uint64_t value) {

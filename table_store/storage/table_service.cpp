@@ -16,8 +16,8 @@ const FailStep kCollectStep("table.collect");
 
 }  // namespace
 
-TableService::TableService(kv::Engine& engine, Clock& clock, Random& random)
-    : impl_(std::make_unique<Impl>(engine, clock, random)) {}
+TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
+    : impl_(std::make_unique<Impl>(engine, clock, random, scans)) {}
 TableService::~TableService() = default;
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {

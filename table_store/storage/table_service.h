@@ -12,6 +12,7 @@
 #include "common/kv/engine.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/mutation.h"
+#include "table_store/storage/scan_turns.h"
 
 namespace tidemark::table_store {
 
@@ -37,6 +38,8 @@ struct Query {
   std::uint32_t top = 1000;  // 1..1000
   std::optional<Continuation> from;
   KeyBounds bounds;
+  /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
+  std::function<bool()> abandoned;
 };
 
 struct QueryResult {
@@ -46,7 +49,7 @@ struct QueryResult {
 
 class TableService {
  public:
-  TableService(kv::Engine& engine, Clock& clock, Random& random);
+  TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {});
   ~TableService();
 
   Task<Result<void>> create_table(std::string account, std::string table);
@@ -68,15 +71,20 @@ class TableService {
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);
 
-  /// Nothing if there is no such entity; kTableNotFound. Synchronous: one read of a snapshot.
+  /// Shows the entity to `see`, in place; false if there is none. kTableNotFound. Synchronous: mostly one read.
+  Result<bool> view(std::string_view account, std::string_view table, std::string_view partition_key,
+                    std::string_view row_key, const std::function<void(const EntityView&)>& see);
+  /// A copy of it, or nothing.
   Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,
                                     std::string_view row_key);
   /// Calls `each` for every match, in key order, until `top`, the end, or 5 s; `each` returns false to stop after the
-  /// entity it was given (page full by bytes). Yields the thread every few milliseconds.
-  Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const Entity&)> each);
+  /// entity it was given (page full by bytes). What `each` sees is well-formed and gone when it returns. Gives the
+  /// thread away every 2 ms and takes turns with other scans; kServerBusy if too many wait.
+  Task<Result<QueryResult>> query(std::string account, Query query, std::function<bool(const EntityView&)> each);
 
   struct MutateResult {
     std::vector<MutationOutcome> outcomes;
+    std::vector<std::string> blocks;  // the properties of each mutation (property_block.h): what an insert stored
   };
   /// 1..100 mutations of distinct rows. On failure the error's field "index" is the position of the failing one.
   /// Checks all limits of keys, properties and sizes.

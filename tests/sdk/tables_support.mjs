@@ -23,10 +23,14 @@ export async function freshTable() {
 export const query = (client, filter, more = {}) => all(client.listEntities({ queryOptions: { filter, ...more } }));
 export const rows = async (client, filter) => (await query(client, filter)).map((entity) => entity.rowKey);
 
+/// The code in an error's body: JSON as the table service answers, or XML.
+const codeIn = (text) => (text.startsWith("<") ? /<(?:m:)?code>(\w+)</i.exec(text)?.[1] : JSON.parse(text)["odata.error"].code);
+
 /// For assert.rejects: the service refused with this status and, when given, this code and message.
 export const failsWith = (status, code, message) => (error) => {
   assert.equal(error.statusCode, status, `${error.statusCode} ${error.code}: ${error.message}`);
-  if (code) assert.equal(error.details?.odataError?.code ?? error.details?.code ?? error.code, code, error.message);
+  const body = error.response?.bodyAsText ?? "";
+  if (code) assert.equal(error.details?.odataError?.code ?? error.code ?? codeIn(body || error.message), code, error.message);
   if (message) assert.match(error.details?.odataError?.message?.value ?? error.message, message);
   return true;
 };
@@ -49,7 +53,7 @@ export function raw(method, target, { headers = {}, body = "", level = "minimalm
 }
 
 /// The code of an error answer to raw().
-export const codeOf = (answer) => answer.json()["odata.error"].code;
+export const codeOf = (answer) => codeIn(answer.text);
 
 export const entityUrl = (table, partition, row) => {
   const quoted = (text) => `'${encodeURIComponent(text.replaceAll("'", "''"))}'`;

@@ -144,7 +144,7 @@ void TableOracle::record_changed(const Key& key, const std::optional<Entity>& no
 
 void TableOracle::ledger_changed(const RowChange& change, const std::string& operation, const Context& context) {
   if (!change.value) return violated("the ledger of " + operation + " was removed");
-  auto ledger = table_store::decode_ledger(*change.value);
+  auto ledger = decode_ledger(*change.value);
   if (!ledger) return violated("the ledger of " + operation + " cannot be read");
   auto& known = operations_[operation];
   const bool same = known.ledger.epoch == ledger->epoch && known.ledger.counters == ledger->counters;

@@ -134,8 +134,8 @@ TEST(Filter, Bounds) {
     return std::string(static_cast<std::size_t>(depth), '(') + "n eq 5" +
            std::string(static_cast<std::size_t>(depth), ')');
   };
-  EXPECT_TRUE(Filter::parse(nested(64)).has_value());
-  EXPECT_FALSE(Filter::parse(nested(65)).has_value());
+  EXPECT_TRUE(Filter::parse(nested(512)).has_value());
+  EXPECT_FALSE(Filter::parse(nested(513)).has_value());
   EXPECT_FALSE(Filter::parse(nested(10000)).has_value());
   std::string longest = "n eq 5";
   longest.resize(32 * 1024, ' ');

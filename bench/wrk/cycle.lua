@@ -5,7 +5,7 @@
 dofile("common.lua")
 
 -- Globals, because done() reads them from each thread.
-cycles, empty_gets, unexpected, bare_server = 0, 0, 0, 0
+cycles, bare_server = 0, 0
 local put, get, bare
 local receipts, available, step = {}, 0, 0
 local headers
@@ -25,7 +25,7 @@ function prepare()
   headers = { ["Accept"] = "application/xml", ["x-ms-version"] = settings.version }
   local with_body = { ["Content-Type"] = "application/xml", ["Accept"] = "application/xml",
                       ["x-ms-version"] = settings.version }
-  local body = "<QueueMessage><MessageText>" .. string.rep("m", 400) .. "</MessageText></QueueMessage>"
+  local body = "<QueueMessage><MessageText>" .. random_text(400) .. "</MessageText></QueueMessage>"
   put = wrk.format("POST", settings.path .. "/messages?" .. settings.sas, with_body, body)
   get = wrk.format("GET", settings.path .. "/messages?visibilitytimeout=3600&" .. settings.sas, headers)
   -- A function that is there costs wrk the parsing of headers and bodies: only where answers are needed.

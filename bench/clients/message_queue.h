@@ -1,0 +1,37 @@
+// One client of one message queue, for the load that bench/run puts on the systems that it compares side by side. Each
+// implementation is blocking, belongs to one thread and does as little as its protocol allows, so that the client costs
+// about the same for every system. Any error ends the program: a benchmark with errors has no result.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tidemark::bench {
+
+[[noreturn]] void fail(const std::string& what);
+
+struct Target {
+  std::string port;
+  std::string queue;
+  // Of Tidemark alone:
+  std::string sas;
+  int delay_s = 0;  // until a message that is put becomes visible
+};
+
+class MessageQueue {
+ public:
+  virtual ~MessageQueue() = default;
+  /// Returns when the message is acknowledged: on disk, as each system is configured here.
+  virtual void put(std::string_view text) = 0;
+  /// The next message, taken but not removed; nothing if none came within the wait.
+  virtual std::optional<std::string> take(int wait_s) = 0;
+  /// Removes the message that was taken last.
+  virtual void remove() = 0;
+};
+
+std::unique_ptr<MessageQueue> connect_tidemark(const Target& target);
+std::unique_ptr<MessageQueue> connect_rabbitmq(const Target& target);
+std::unique_ptr<MessageQueue> connect_redis(const Target& target, int client);
+
+}  // namespace tidemark::bench

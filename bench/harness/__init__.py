@@ -1,0 +1,1 @@
+"""What every benchmark shares: processes, the Azure protocols, wrk, and the report."""

@@ -1,0 +1,84 @@
+"""Installs what the compared systems need: Debian packages, and npm packages into bench/node_modules, which git ignores."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def debian(*packages):
+    def installed(package):
+        done = subprocess.run(["dpkg-query", "-W", "-f", "${Status}", package], capture_output=True, text=True)
+        return "install ok installed" in done.stdout
+    missing = [package for package in packages if not installed(package)]
+    if not missing:
+        return
+    print(f"bench: installing {', '.join(missing)}", file=sys.stderr)
+    as_root = [] if os.geteuid() == 0 else ["sudo"]
+    # A benchmark starts its own instances; a service that Debian starts would only take memory and ports.
+    policy = "/usr/sbin/policy-rc.d"
+    keep = os.path.exists(policy)
+    if not keep:
+        subprocess.run([*as_root, "sh", "-c", f"printf '#!/bin/sh\\nexit 101\\n' >{policy} && chmod 755 {policy}"], check=True)
+    try:
+        subprocess.run([*as_root, "apt-get", "update", "-qq"], check=True, stdout=sys.stderr)
+        subprocess.run([*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
+                        "--no-install-recommends", *missing], check=True, stdout=sys.stderr)
+    finally:
+        if not keep:
+            subprocess.run([*as_root, "rm", "-f", policy], check=True)
+
+
+def debian_version(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else "not installed"
+
+
+def npm(*packages):
+    """Each as name@version."""
+    def installed(package):
+        name, version = package.rsplit("@", 1)
+        try:
+            with open(os.path.join(BENCH, "node_modules", name, "package.json")) as file:
+                return (json.load(file)["version"] + ".").startswith(version + ".")
+        except FileNotFoundError:
+            return False
+    missing = [package for package in packages if not installed(package)]
+    if not missing:
+        return
+    if not shutil.which("npm"):
+        raise RuntimeError("npm is missing; run scripts/setup")
+    print(f"bench: installing {', '.join(missing)} into bench/node_modules", file=sys.stderr)
+    os.makedirs(os.path.join(BENCH, "node_modules"), exist_ok=True)
+    # --no-save forgets what it installed before unless it is named again.
+    subprocess.run(["npm", "install", "--no-save", "--package-lock=false", "--no-audit", "--no-fund", "--loglevel=error",
+                    "--prefix", BENCH, *NPM_PACKAGES], check=True, stdout=sys.stderr)
+
+
+NODE = "node@22"  # Azurite 3.37 asks for it; Debian 12 has 18
+AZURITE = "azurite@3.37.0"
+GRAPHILE = "graphile-worker@0.18.0"
+NPM_PACKAGES = (NODE, AZURITE, GRAPHILE)
+
+
+def node_path():
+    return os.path.join(BENCH, "node_modules", "node", "bin", "node")
+
+
+CLIENT = os.path.join(BENCH, "build", "queue_load")
+
+
+def queue_load():
+    """The C++ load client of the queues: built here and not by scripts/build, since its libraries are the bench's alone."""
+    debian("librabbitmq-dev", "libhiredis-dev")
+    folder = os.path.join(BENCH, "clients")
+    sources = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    if os.path.exists(CLIENT) and all(os.path.getmtime(source) < os.path.getmtime(CLIENT) for source in sources):
+        return
+    print("bench: building queue_load", file=sys.stderr)
+    os.makedirs(os.path.dirname(CLIENT), exist_ok=True)
+    subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-I", os.path.dirname(BENCH),
+                    *(source for source in sources if source.endswith(".cpp")), "-o", CLIENT, "-lrabbitmq", "-lhiredis",
+                    "-pthread"], check=True)

@@ -1,0 +1,114 @@
+"""What a benchmark is made of: a workload measures subjects (a system, perhaps in a certain state) and says what is
+expected of them.
+"""
+import dataclasses
+import operator
+import os
+import statistics
+import typing
+
+
+@dataclasses.dataclass
+class Measurement:
+    value: float  # in the unit of the workload
+    failures: int = 0
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    command: str = ""
+    detail: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """Each has processes and data of its own."""
+    label: str
+    system: type
+    settings: dict = dataclasses.field(default_factory=dict)
+
+
+COMPARISONS = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
+
+
+@dataclasses.dataclass(frozen=True)
+class Expectation:
+    """A figure of one subject, alone or divided by the same figure of another one, is `comparison` `limit`. Without a
+    comparison the ratio is only shown.
+    """
+    subject: str
+    comparison: str | None
+    limit: float
+    against: str | None = None
+    figure: str = "value"
+    unit: str = ""
+
+    def judge(self, medians):
+        """What was seen, what was expected, and whether that is met."""
+        seen = medians[self.subject][self.figure]
+        if self.against is not None:
+            other = medians[self.against][self.figure]
+            seen = seen / other if other else float("nan")
+        if self.comparison is None:
+            return f"{seen:.2f} x {self.against}", "", None
+        met = COMPARISONS[self.comparison](seen, self.limit)
+        if self.against is None:
+            name = {"value": "", "p50_ms": "p50 ", "p99_ms": "p99 "}[self.figure]
+            return "", f"{name}{self.comparison} {self.limit:,g} {self.unit}".strip(), met
+        return (f"{seen:.2f} x {self.against}", f"{self.comparison} {self.limit:g} x", met)
+
+
+class Workload:
+    """One instance lives for all repeats of all its subjects."""
+    name = title = unit = ""
+    subjects: typing.ClassVar[list[Subject]] = []
+    expectations: typing.ClassVar[list[Expectation]] = []
+    repeats: int | None = None  # where repeating is not the point
+
+    def __init__(self, options):
+        self.options = options
+
+    def prepare(self, system, subject):
+        """Once for each subject: what has to exist before the first repeat."""
+
+    def measure(self, system, subject, repeat):
+        raise NotImplementedError
+
+
+def medians(runs):
+    """label -> the medians of its repeats."""
+    table = {}
+    for label in dict.fromkeys(run["subject"] for run in runs):
+        mine = [run for run in runs if run["subject"] == label]
+        values = [run["value"] for run in mine]
+        row = {"value": statistics.median(values), "lowest": min(values), "highest": max(values)}
+        for name in ("p50_ms", "p99_ms"):
+            known = [run[name] for run in mine if run[name] is not None]
+            row[name] = statistics.median(known) if known else None
+        table[label] = row
+    return table
+
+
+def run_workload(workload, directory, binaries, log):
+    """All repeats, interleaved between the subjects. What was started is stopped again, whatever happens."""
+    running, runs = [], []
+    try:
+        for number, subject in enumerate(workload.subjects):
+            system = subject.system(os.path.join(directory, f"{workload.name}-{number}"), binaries)
+            running.append((subject, system))
+            system.start()
+            workload.prepare(system, subject)
+            system.pause()
+        for repeat in range(1, (workload.repeats or workload.options.repeats) + 1):
+            for subject, system in running:
+                # Paused systems cost the measured one nothing, not even timers or a late compaction.
+                system.resume()
+                measurement = workload.measure(system, subject, repeat)
+                system.check_alive()
+                system.pause()
+                run = {"workload": workload.name, "subject": subject.label, "repeat": repeat, "unit": workload.unit,
+                       **dataclasses.asdict(measurement)}
+                runs.append(run)
+                log(run)
+    finally:
+        for _, system in running:
+            system.stop()
+    return runs

@@ -1,0 +1,74 @@
+import http.client
+import json
+import os
+import signal
+import time
+
+from harness.processes import free_ports
+from systems.tidemark import Tidemark
+
+WORKERS = 2
+CONCURRENCY = 16
+JOB_LIMIT_S = 300.0
+ENDS = ("succeeded", "poisoned", "cancelled")
+
+
+class Stack(Tidemark):
+    """The stores, the api and the workers; the workers are started and stopped by the workload."""
+    version = f"default settings, durability fsync; for jobs {WORKERS} workers with concurrency {CONCURRENCY}"
+
+    def start(self):
+        super().start()
+        (self.api,) = free_ports(1)
+        data = os.path.join(self.directory, "data")
+        process = self.launch("api", [os.path.join(self.binaries, "api"), "--data", data, "--port", str(self.api)])
+        self.await_port(process, self.api)
+        self.workers = []
+
+    def start_workers(self):
+        data = os.path.join(self.directory, "data")
+        self.workers = [self.launch(f"worker-{n}", [os.path.join(self.binaries, "worker"), "--data", data, "--name", f"w{n}",
+                                                    "--concurrency", str(CONCURRENCY)]) for n in range(WORKERS)]
+
+    def stop_workers(self):
+        for process in self.workers:
+            process.send_signal(signal.SIGTERM)
+        for process in self.workers:
+            if process.wait(60) != 0:
+                raise RuntimeError("a worker did not end well")
+            self.processes.remove(process)
+        self.workers = []
+
+
+class Jobs:
+    """One connection to the api."""
+
+    def __init__(self, stack):
+        self.http = http.client.HTTPConnection("127.0.0.1", stack.api, timeout=60)
+
+    def call(self, method, path, body=None):
+        self.http.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+        answer = self.http.getresponse()
+        content = answer.read()
+        if answer.status not in (200, 202):
+            raise RuntimeError(f"{method} {path} answered {answer.status}: {content[:300]!r}")
+        return json.loads(content)
+
+    def submit(self, **spec):
+        return self.call("POST", "/v1/jobs", spec)["id"]
+
+    def await_end(self, job):
+        """The record, when the job has ended."""
+        deadline = time.monotonic() + JOB_LIMIT_S
+        while time.monotonic() < deadline:
+            record = self.call("GET", f"/v1/jobs/{job}")
+            if record["state"] in ENDS:
+                return record
+            time.sleep(0.02)
+        raise RuntimeError(f"job {job} has not ended after {JOB_LIMIT_S:.0f} s")
+
+    def await_succeeded(self, job):
+        record = self.await_end(job)
+        if record["state"] != "succeeded":
+            raise RuntimeError(f"job {job} is {record['state']}: {record}")
+        return record

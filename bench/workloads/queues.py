@@ -1,0 +1,66 @@
+"""Puts and cycles of queue messages, and how soon a message reaches who waits for it."""
+from harness import azure
+from harness.queue_load import queue_load
+from harness.workload import Expectation, Subject, Workload
+from harness.wrk import wrk
+from systems.azurite import Azurite
+from systems.bare import Bare
+from systems.rabbitmq import RabbitMq
+from systems.redis import Redis
+from systems.tidemark import Tidemark
+
+
+class Put(Workload):
+    name, unit = "queue-put", "puts/s"
+    title = "put of a message of 400 bytes"
+    subjects = [Subject("tidemark", Tidemark), Subject("azurite", Azurite)]
+    expectations = [Expectation("tidemark", ">=", 20, "azurite")]
+
+    def measure(self, system, subject, repeat):
+        queue = f"put-{repeat}"  # each repeat begins with an empty one
+        azure.create_queue(system.queue, queue)
+        return wrk(system, system.queue, "put", f"/{azure.ACCOUNT}/{queue}", repeat, self.options)
+
+
+class Cycle(Workload):
+    name, unit = "queue-cycle", "cycles/s"
+    title = "put, get and delete of one message of 400 bytes; counted when the delete is acknowledged"
+    subjects = [Subject("tidemark", Tidemark), Subject("bare", Bare), Subject("azurite", Azurite)]
+    expectations = [Expectation("tidemark", ">=", 40, "azurite")]
+
+    def measure(self, system, subject, repeat):
+        queue = f"cycle-{repeat}"
+        if system.mode == "store":
+            azure.create_queue(system.queue, queue)
+        return wrk(system, system.queue, "cycle", f"/{azure.ACCOUNT}/{queue}", repeat, self.options)
+
+
+class Peers(Workload):
+    name, unit = "queue-peers", "cycles/s"
+    title = "put, get and delete by the same C++ client, beside other message queues that are as durable"
+    subjects = [Subject("tidemark", Tidemark), Subject("rabbitmq", RabbitMq), Subject("redis", Redis)]
+    expectations = [Expectation("tidemark", None, 0, "rabbitmq"), Expectation("tidemark", None, 0, "redis")]
+
+    def measure(self, system, subject, repeat):
+        queue = f"peers-{repeat}"
+        if subject.system is Tidemark:
+            azure.create_queue(system.queue, queue)
+        return queue_load(system, queue, "cycle", self.options.connections, self.options.seconds)
+
+
+class Arrival(Workload):
+    name, unit = "queue-arrival", "ms from put to receiver, median"
+    title = "one client waits for messages (long poll), another puts one every 10 ms: from just before the put until it is there"
+    subjects = [Subject("tidemark", Tidemark), Subject("rabbitmq", RabbitMq), Subject("redis", Redis)]
+    expectations = [Expectation("tidemark", "<", 3, unit="ms")]
+
+    def measure(self, system, subject, repeat):
+        queue = f"arrival-{repeat}"
+        if subject.system is Tidemark:
+            azure.create_queue(system.queue, queue)
+        done = queue_load(system, queue, "arrival", 1, self.options.seconds)
+        done.value = done.p50_ms
+        return done
+
+
+ALL = [Put, Cycle, Peers, Arrival]

@@ -1,0 +1,45 @@
+// The fence of an operation and what a store remembers of it. Every write of a worker carries (operation id, epoch);
+// the store checks them against the operation's ledger in the transaction of the effect, so that a worker whose lease
+// has passed to another changes nothing any more. Pure rules and bytes; each store keeps its ledgers under its own key.
+//   ledger   1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace tidemark {
+
+inline constexpr std::size_t kMaxOperationIdBytes = 1024;
+inline constexpr std::size_t kMaxOperationCounters = 64;
+
+/// Refused with kFenced if a higher epoch was seen or the operation is closed.
+struct Fence {
+  std::string operation_id;
+  std::uint64_t epoch = 0;
+  /// Added to the operation's counter of this name for each applied effect ("moved", "copied"); empty: none.
+  std::string count_applied_as;
+};
+
+/// Zero for an operation that nobody opened.
+struct OperationLedger {
+  std::uint64_t epoch = 0;
+  bool closed = false;
+  std::vector<std::pair<std::string, std::uint64_t>> counters;
+  [[nodiscard]] std::uint64_t counter(std::string_view name) const;
+};
+
+Result<void> check_operation_id(std::string_view operation_id);  // kInvalidInput
+/// kFenced for a lower epoch or a closed operation; else raises the ledger's epoch.
+Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch);
+/// Closing again with the same epoch succeeds: the reply to the first may have been lost.
+Result<void> close_ledger(OperationLedger& ledger, std::uint64_t epoch);
+Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount);
+
+std::string encode_ledger(const OperationLedger& ledger);
+Result<OperationLedger> decode_ledger(std::string_view bytes);  // kCorruption
+
+}  // namespace tidemark
