@@ -34,6 +34,15 @@ def descendants(pid):
     return found
 
 
+def state_of(pid):
+    """The letter that ps shows: T is stopped, Z and X have ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
 def await_true(condition, what, limit_s=START_LIMIT_S):
     deadline = time.monotonic() + limit_s
     while not condition():
@@ -89,6 +98,19 @@ class System:
                     except ProcessLookupError:
                         continue
 
+    def cpu_seconds(self):
+        """Used so far by all processes that still run."""
+        ticks = 0
+        for process in self.processes:
+            for pid in descendants(process.pid):
+                try:
+                    with open(f"/proc/{pid}/stat") as file:
+                        fields = file.read().rpartition(")")[2].split()
+                    ticks += sum(int(field) for field in fields[11:15])  # user, system, and those of ended children
+                except OSError:
+                    continue  # ended meanwhile
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def check_alive(self):
         dead = [process.args[0] for process in self.processes if process.poll() is not None]
         if dead:
@@ -96,6 +118,8 @@ class System:
 
     def pause(self):
         self.signal(signal.SIGSTOP)
+        pids = [pid for process in self.processes for pid in descendants(process.pid)]
+        await_true(lambda: all(state_of(pid) in "TZX" for pid in pids), f"{self.name} to stop")
 
     def resume(self):
         self.signal(signal.SIGCONT)

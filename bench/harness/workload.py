@@ -5,6 +5,7 @@ import dataclasses
 import operator
 import os
 import statistics
+import time
 import typing
 
 
@@ -101,11 +102,15 @@ def run_workload(workload, directory, binaries, log):
             for subject, system in running:
                 # Paused systems cost the measured one nothing, not even timers or a late compaction.
                 system.resume()
+                begin, used = time.monotonic(), system.cpu_seconds()
                 measurement = workload.measure(system, subject, repeat)
+                cores = (system.cpu_seconds() - used) / (time.monotonic() - begin)
+                # The system's own CPU time for one unit: it says more than the rate does on a machine that is not quiet.
+                cpu_us = round(cores / measurement.value * 1e6, 2) if workload.unit.endswith("/s") else None
                 system.check_alive()
                 system.pause()
                 run = {"workload": workload.name, "subject": subject.label, "repeat": repeat, "unit": workload.unit,
-                       **dataclasses.asdict(measurement)}
+                       "cpu_us": cpu_us, **dataclasses.asdict(measurement)}
                 runs.append(run)
                 log(run)
     finally:

@@ -30,7 +30,7 @@ class Single(Workload):
 
     def prepare(self, system, subject):
         # As many as take about as long as the other measurements.
-        self.jobs = self.options.seconds * 1_000
+        self.jobs = self.options.seconds * 500
         if subject.system is Graphile:
             for table in ("entities", "archive"):
                 system.sql(TABLE.format(table))

@@ -1,4 +1,6 @@
-"""Memory of the table store, whatever it holds."""
+"""Memory of the table store, whatever it holds. 10,000 entities do not fill its block cache (256 MiB by default) and
+write buffers; any large number does, and then memory does not grow with the table any more.
+"""
 from harness import azure, machine
 from harness.workload import Expectation, Measurement, Subject, Workload
 from harness.wrk import wrk
@@ -11,7 +13,7 @@ class Memory(Workload):
     name, unit, repeats = "table-memory", "MiB resident", 1
     title = "memory of the table store with 10,000 entities of 1 KiB, and with --entities (500,000), after reads all over it"
     subjects = [Subject("10,000", Tidemark), Subject("many", Tidemark)]
-    expectations = [Expectation("many", "<=", 1024, unit="MiB")]
+    expectations = [Expectation("many", "<=", 512, unit="MiB")]
 
     def measure(self, system, subject, repeat):
         count = 10_000 if subject.label == "10,000" else self.options.entities

@@ -156,11 +156,13 @@ Error error_of(const rocksdb::Status& status) {
   return error;
 }
 
-Result<Database> open_database(const RocksDbOptions& options) {
+Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env) {
   if (auto prepared = prepare_directory(options.path); !prepared) return fail(std::move(prepared.error()));
   if (auto whole = refuse_headless_database(options.path); !whole) return fail(std::move(whole.error()));
   rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(engine_options(options), options.path.string(), &db);
+  auto chosen = engine_options(options);
+  if (env != nullptr) chosen.env = env;
+  const auto status = rocksdb::DB::Open(chosen, options.path.string(), &db);
   if (!status.ok()) return fail(open_error(options.path, status));
   return Database(db);
 }

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import re
 import select
 import time
 import uuid
@@ -102,7 +103,8 @@ class TableClient(HttpClient):
 
     def _ask(self, method, path, query="", body=None, headers=None, **expected):
         date = email.utils.formatdate(usegmt=True)
-        resource = f"/{ACCOUNT}/{ACCOUNT}{path}"
+        comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
+        resource = f"/{ACCOUNT}/{ACCOUNT}{path}{comp}"
         signed = {
             "x-ms-date": date, "x-ms-version": "2019-02-02", "Accept": "application/json;odata=nometadata",
             "Authorization": f"SharedKeyLite {ACCOUNT}:" + _signature(f"{date}\n{resource}"),
@@ -155,6 +157,75 @@ class TableClient(HttpClient):
         if body.count(b"HTTP/1.1 204") != len(entities):
             raise HttpFailure(202, {}, body)
 
+    def change(self, method, table, partition_key, row_key, properties, etag):
+        """PUT, POST, MERGE or DELETE of one entity; guarded, if an etag is given. The new etag, None for DELETE."""
+        headers, path = self._guards(method, etag), self._path(table, partition_key, row_key)
+        body = None
+        if properties is not None:
+            body = json.dumps({"PartitionKey": partition_key, "RowKey": row_key, **properties})
+        if method == "POST":
+            path, headers["Prefer"] = f"/{table}", "return-no-content"
+        answered, _ = self._ask(method, path, body=body, headers=headers)
+        return answered.get("ETag")
+
+    def change_group(self, table, partition_key, changes):
+        """(method, row key, properties, etag) each, as one transaction; the new etags, None for DELETE."""
+        batch, change = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
+        lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={change}", ""]
+        for method, row_key, properties, etag in changes:
+            path = f"/{table}" if method == "POST" else self._path(table, partition_key, row_key)
+            headers = self._guards(method, etag)
+            headers["Accept"] = "application/json;odata=nometadata"
+            if method == "POST":
+                headers["Prefer"] = "return-no-content"
+            body = ""
+            if properties is not None:
+                headers["Content-Type"] = "application/json"
+                body = json.dumps({"PartitionKey": partition_key, "RowKey": row_key, **properties})
+            lines += [f"--{change}", "Content-Type: application/http", "Content-Transfer-Encoding: binary", "",
+                      f"{method} http://127.0.0.1:{self.port}/{ACCOUNT}{path} HTTP/1.1",
+                      *(f"{name}: {value}" for name, value in headers.items()), "", body]
+        lines += [f"--{change}--", f"--{batch}--", ""]
+        _, body = self._ask("POST", "/$batch", body="\r\n".join(lines),
+                            headers={"Content-Type": f"multipart/mixed; boundary={batch}"})
+        text = body.decode()
+        if text.count("HTTP/1.1 204") != len(changes):
+            raise HttpFailure(int(re.search(r"HTTP/1.1 (\d+)", text).group(1)), {}, body)
+        etags = iter(re.findall(r"(?im)^etag: (.*?)\r?$", text))
+        return [None if method == "DELETE" else next(etags) for method, _, _, _ in changes]
+
+    @staticmethod
+    def _guards(method, etag):
+        if method == "DELETE":
+            return {"If-Match": etag or "*"}
+        return {"If-Match": etag} if etag else {}
+
+    def read_partition(self, table, partition_key):
+        """{row key: (properties, etag)}."""
+        found, marker = {}, {}
+        while True:
+            query = urlencode({"$filter": f"PartitionKey eq '{partition_key}'", **marker})
+            headers, body = self._ask("GET", f"/{table}()", query,
+                                      headers={"Accept": "application/json;odata=fullmetadata"})
+            for entity in json.loads(body)["value"]:
+                properties = self._bare(entity)
+                del properties["PartitionKey"], properties["RowKey"]
+                found[entity["RowKey"]] = {k: v for k, v in properties.items() if "@" not in k}, entity["odata.etag"]
+            marker = {name: headers["x-ms-continuation-" + name] for name in ("NextPartitionKey", "NextRowKey")
+                      if headers.get("x-ms-continuation-" + name)}
+            if not marker:
+                return found
+
+    def delete_table(self, table):
+        self._ask("DELETE", f"/Tables('{table}')")
+
+    def set_acl(self, table):
+        self._ask("PUT", f"/{table}", "comp=acl", "<SignedIdentifiers/>", {"Content-Type": "application/xml"})
+
+    def set_service_properties(self):
+        self._ask("PUT", "/", "comp=properties&restype=service", "<StorageServiceProperties/>",
+                  {"Content-Type": "application/xml"})
+
     def scan(self, table):
         """Every entity: {(PartitionKey, RowKey): entity}; empty for a table that does not exist."""
         found, marker = {}, {}
@@ -185,9 +256,11 @@ class TableClient(HttpClient):
 
 
 class QueueClient(HttpClient):
+    """Messages are dicts of the elements that the service gives: MessageId, MessageText, PopReceipt and so on."""
+
     def _ask(self, method, path, query="", body=None):
         date = email.utils.formatdate(usegmt=True)
-        comp = f"?{query}" if query.startswith("comp=") else ""
+        comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
         content_type = "application/xml" if body is not None else ""
         text = (f"{method}\n\n{content_type}\n\nx-ms-date:{date}\nx-ms-version:2019-02-02\n"
                 f"/{ACCOUNT}/{ACCOUNT}{path}{comp}")
@@ -197,15 +270,58 @@ class QueueClient(HttpClient):
             headers["Content-Type"] = content_type
         return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), headers, body)
 
-    def put(self, queue, text):
-        """The message's id."""
+    @staticmethod
+    def _message(text):
         message = xml.etree.ElementTree.Element("QueueMessage")
         xml.etree.ElementTree.SubElement(message, "MessageText").text = text
-        _, body = self._ask("POST", f"/{queue}/messages", body=xml.etree.ElementTree.tostring(message))
-        return xml.etree.ElementTree.fromstring(body.decode("utf-8-sig")).findtext(".//MessageId")
+        return xml.etree.ElementTree.tostring(message)
+
+    @staticmethod
+    def _messages(body):
+        return [{element.tag: element.text or "" for element in message}
+                for message in xml.etree.ElementTree.fromstring(body.decode("utf-8-sig"))]
+
+    def put(self, queue, text, **parameters):
+        """The message's id. Parameters: visibilitytimeout, messagettl."""
+        _, body = self._ask("POST", f"/{queue}/messages", urlencode(parameters), self._message(text))
+        return self._messages(body)[0]["MessageId"]
+
+    def take(self, queue, count=1, visibility_s=30):
+        _, body = self._ask("GET", f"/{queue}/messages", f"numofmessages={count}&visibilitytimeout={visibility_s}")
+        return self._messages(body)
+
+    def peek(self, queue, count=32):
+        _, body = self._ask("GET", f"/{queue}/messages", f"peekonly=true&numofmessages={count}")
+        return self._messages(body)
+
+    def update(self, queue, message, visibility_s, text=None):
+        """The message with its new receipt."""
+        query = urlencode({"popreceipt": message["PopReceipt"], "visibilitytimeout": visibility_s})
+        body = None if text is None else self._message(text)
+        headers, _ = self._ask("PUT", f"/{queue}/messages/{message['MessageId']}", query, body)
+        return dict(message, PopReceipt=headers["x-ms-popreceipt"])
+
+    def delete(self, queue, message):
+        query = urlencode({"popreceipt": message["PopReceipt"]})
+        self._ask("DELETE", f"/{queue}/messages/{message['MessageId']}", query)
+
+    def clear(self, queue):
+        self._ask("DELETE", f"/{queue}/messages")
 
     def create(self, queue):
         self._ask("PUT", f"/{queue}")
+
+    def delete_queue(self, queue):
+        self._ask("DELETE", f"/{queue}")
+
+    def set_acl(self, queue):
+        self._ask("PUT", f"/{queue}", "comp=acl", b"<SignedIdentifiers/>")
+
+    def set_metadata(self, queue):
+        self._ask("PUT", f"/{queue}", "comp=metadata")
+
+    def set_service_properties(self):
+        self._ask("PUT", "/", "comp=properties&restype=service", b"<StorageServiceProperties/>")
 
     def length(self, queue):
         """All messages, also those that are leased or delayed."""
@@ -214,8 +330,7 @@ class QueueClient(HttpClient):
 
     def visible(self, queue):
         """How many messages wait to be taken, 32 at most."""
-        _, body = self._ask("GET", f"/{queue}/messages", "peekonly=true&numofmessages=32")
-        return len(xml.etree.ElementTree.fromstring(body.decode("utf-8-sig")).findall("QueueMessage"))
+        return len(self.peek(queue))
 
 
 class ApiClient(HttpClient):

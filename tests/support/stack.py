@@ -166,6 +166,12 @@ class Stack:
         self.children[name].kill()
         return self.start(name)
 
+    def restart_to_die(self, name, fail_point):
+        """Kills it and starts it again to die at this point: perhaps before it is ready, so nothing waits for that."""
+        self.children[name].kill()
+        return self.launch(name, name, "--port", str(self.ports[name]), *self._arguments[name],
+                           environment={"TIDEMARK_FAIL_POINT": fail_point})
+
     def show_logs(self):
         for name in sorted(self.children):
             print(f"---- {name}\n{self.children[name].log()}", file=sys.stderr)

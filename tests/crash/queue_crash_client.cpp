@@ -1,0 +1,184 @@
+// Puts, takes, completes, moves and redrives messages over the internal link while the service is being killed, and
+// tells on stdout what was answered: the crash test's oracle reads it. One line a call, fields separated by tabs:
+//   operation  begin_ns  end_ns  outcome  queue  message id  epoch  text
+// Times are of the machine's monotonic clock. The outcome is "ok", "refused" (it did not happen) or "unknown".
+//   queue_crash_client DATA NAME SEED      until SIGTERM
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <random>
+#include <thread>
+
+#include "common/process/process.h"
+#include "common/rpc/zmq_transport.h"
+#include "common/service/store_process.h"
+#include "queue_service/internal/queue_client.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kJobs = "jobs";
+constexpr const char* kPoison = "poison";
+constexpr Duration kLease = std::chrono::seconds(2);
+constexpr int kLoops = 4;
+
+std::atomic<bool> stopping{false};
+
+long long now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const char* outcome_of(const Error& error) {
+  const bool unknown = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kDeadlineExceeded;
+  return unknown ? "unknown" : "refused";
+}
+
+struct Line {
+  const char* operation;
+  std::string queue, id, text;
+  std::uint64_t epoch = 0;
+  long long begin = now_ns();
+
+  template <class R>
+  void tell(const R& result) const {
+    std::printf("%s\t%lld\t%lld\t%s\t%s\t%s\t%llu\t%s\n", operation, begin, now_ns(),
+                result ? "ok" : outcome_of(result.error()), queue.c_str(), id.c_str(),
+                static_cast<unsigned long long>(epoch), text.c_str());
+    std::fflush(stdout);
+  }
+};
+
+/// One loop of calls, one after another.
+class Loop {
+ public:
+  Loop(QueueClient& client, Clock& clock, std::string name, std::uint64_t seed)
+      : client_(client), clock_(clock), name_(std::move(name)), generator_(seed) {}
+
+  Task<void> run() {
+    while (!stopping.load()) {
+      auto step = chance(3) ? put() : take();
+      const bool reached = co_await std::move(step);
+      if (reached) continue;
+      auto nap = sleep_for(clock_, milliseconds(5));  // the service is away
+      co_await std::move(nap);
+    }
+  }
+
+ private:
+  bool chance(unsigned one_in) { return generator_() % one_in == 0; }
+
+  Task<bool> put() {
+    Line line{"put", kJobs, {}, name_ + "-" + std::to_string(++puts_)};
+    const Duration delay = chance(4) ? milliseconds(generator_() % 200) : milliseconds(0);
+    auto task = client_.put(kJobs, line.text, delay);
+    auto id = co_await std::move(task);
+    if (id) line.id = *id;
+    line.tell(id);
+    co_return id.has_value();
+  }
+
+  Task<bool> take() {
+    Line line{"take", kJobs, {}, {}};
+    auto task = client_.receive(kJobs, kLease, milliseconds(200));
+    auto got = co_await std::move(task);
+    if (!got) co_return false;
+    if (!*got) co_return true;
+    const Message message = std::move(**got);
+    line.id = message.id;
+    line.epoch = message.epoch;
+    line.text = message.text;
+    line.tell(got);
+    auto step = finish({kJobs, message.id, message.epoch});
+    co_await std::move(step);
+    co_return true;
+  }
+
+  /// What a worker may do with a message that it holds.
+  Task<void> finish(Lease lease) {
+    const auto what = generator_() % 20;
+    if (what == 0) co_return;  // forgets it: the lease runs out
+    if (what < 4) {
+      const Line renewal{"renew", lease.queue, lease.message_id, {}, lease.epoch};
+      auto task = client_.renew(lease, kLease, "checkpoint");
+      auto done = co_await std::move(task);
+      renewal.tell(done);
+    } else if (what < 8) {
+      const Line release{"release", lease.queue, lease.message_id, {}, lease.epoch};
+      auto task = client_.release(lease, milliseconds(generator_() % 100), "again", chance(2));
+      auto done = co_await std::move(task);
+      release.tell(done);
+      co_return;
+    } else if (what < 14) {
+      auto step = poison(lease);
+      co_await std::move(step);
+      co_return;
+    }
+    const Line line{"complete", lease.queue, lease.message_id, {}, lease.epoch};
+    auto task = client_.complete(lease);
+    auto done = co_await std::move(task);
+    line.tell(done);
+  }
+
+  Task<void> poison(Lease lease) {
+    const Line line{"move", kPoison, lease.message_id, {}, lease.epoch};
+    auto task = client_.move(lease, kPoison, "why");
+    auto moved = co_await std::move(task);
+    line.tell(moved);
+    if (!moved || chance(3)) co_return;
+    if (chance(4)) {
+      const Line removal{"remove", kPoison, lease.message_id, {}};
+      auto removing = client_.remove(kPoison, lease.message_id);
+      auto removed = co_await std::move(removing);
+      removal.tell(removed);
+      co_return;
+    }
+    const Line redrive{"redrive", kJobs, lease.message_id, {}};
+    auto redriving = client_.redrive(kPoison, lease.message_id, kJobs, std::nullopt, "");
+    auto redriven = co_await std::move(redriving);
+    redrive.tell(redriven);
+  }
+
+  QueueClient& client_;
+  Clock& clock_;
+  const std::string name_;
+  std::mt19937_64 generator_;
+  std::uint64_t puts_ = 0;
+};
+
+int run(const std::string& data, const std::string& name, std::uint64_t seed) {
+  process::block_signals();
+  auto clock = make_system_clock();
+  asio::io_context io;
+  auto link = rpc::connect(service::internal_endpoint(data, "queue"));
+  QueueClient client(*link, "devstoreaccount1");
+  std::vector<std::unique_ptr<Loop>> loops;
+  for (int i = 0; i < kLoops; ++i) {
+    loops.push_back(
+        std::make_unique<Loop>(client, *clock, name + "." + std::to_string(i), seed + static_cast<unsigned>(i)));
+    auto running = loops.back()->run();
+    spawn(io.get_executor(), std::move(running));
+  }
+  std::thread worker([&io] { io.run(); });
+  process::announce_ready(name);
+  process::wait_for_shutdown();
+  stopping.store(true);
+  worker.join();
+  return 0;
+}
+
+}  // namespace
+}  // namespace tidemark::queue_service
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: %s DATA NAME SEED\n", argv[0]);
+    return 2;
+  }
+  return tidemark::queue_service::run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10));
+}

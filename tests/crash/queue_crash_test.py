@@ -1,0 +1,315 @@
+"""Kills the queue service with SIGKILL, at every fail point and at random, under producers and consumers of both faces.
+
+The oracle is what the clients were told; it lives in this process. What must hold however the service dies: every
+acknowledged put is delivered or still there; what was acknowledged as deleted never comes back; a message is in one
+queue, once, and in the poison queue exactly if its last move says so; no delivery has the epoch of an earlier one. Run
+by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS, TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a
+longer run, --seed N to repeat a choice of kills, --points PREFIX for some of the fail points.
+"""
+import collections
+import http.client
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import HttpFailure, QueueClient, patiently  # noqa: E402
+from stack import Stack, program, wait_until  # noqa: E402
+
+OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
+           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
+JOBS, POISON, CHORES = "jobs", "poison", "chores"
+REACH_LIMIT_S = 40.0
+
+Event = collections.namedtuple("Event", "operation begin end outcome queue id epoch text")
+
+
+class Traffic:
+    """Clients that run until stopped, and everything they were told."""
+
+    def __init__(self, stack, seed):
+        self.port = stack.ports["queue_service"]
+        self.stopping = threading.Event()
+        self.errors = []
+        self._logs = []
+        self._threads = [threading.Thread(target=self._guarded, args=(role, f"h{n}", random.Random(seed + n)))
+                         for n, role in enumerate((self._produce, self._consume, self._consume, self._do_chores))]
+        self._log_path = os.path.join(stack.directory, "rpc-client.events")
+        self._rpc_log = open(self._log_path, "wb")
+        # Its lines go to a file: a pipe that is not read would stop it.
+        self._rpc = subprocess.Popen([program("queue_crash_client"), stack.data, "rpc", str(seed)],
+                                     stdin=subprocess.DEVNULL, stdout=self._rpc_log)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self):
+        """All events, once the last answer is in."""
+        self.stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._rpc.send_signal(signal.SIGTERM)
+        code = self._rpc.wait(30)
+        self._rpc_log.close()
+        if code != 0:
+            raise AssertionError(f"queue_crash_client ended with {code}")
+        if self.errors:
+            raise self.errors[0]
+        events = [event for log in self._logs for event in log]
+        with open(self._log_path, encoding="utf-8") as lines:
+            for line in lines:
+                fields = line.rstrip("\n").split("\t")
+                if len(fields) == 8:
+                    events.append(Event(fields[0], int(fields[1]), int(fields[2]), *fields[3:6], int(fields[6]),
+                                        fields[7]))
+        return events
+
+    def _guarded(self, role, name, choice):
+        try:
+            role(name, choice)
+        except Exception as error:  # pylint: disable=broad-except
+            self.errors.append(error)
+
+    def _logged(self, log, operation, queue, call, *arguments, id="", text="", **parameters):
+        """The answer, or None: refused, or nobody knows."""
+        begin = time.monotonic_ns()
+        answer, outcome = None, "ok"
+        try:
+            answer = call(*arguments, **parameters)
+        except HttpFailure as failure:
+            outcome = "refused" if failure.status < 500 else "unknown"
+        except (OSError, http.client.HTTPException):
+            outcome = "unknown"
+            self.stopping.wait(0.005)  # the service is away
+        known = id or (answer if operation == "put" and answer else "")
+        log.append(Event(operation, begin, time.monotonic_ns(), outcome, queue, known, 0, text))
+        return answer if outcome == "ok" else None
+
+    def _new_log(self):
+        log = []
+        self._logs.append(log)
+        return log
+
+    def _produce(self, name, choice):
+        client, log, number = QueueClient(self.port), self._new_log(), 0
+        while not self.stopping.is_set():
+            number += 1
+            parameters = {"visibilitytimeout": 1} if choice.random() < 0.1 else {}
+            text = f"{name}-{number}"
+            self._logged(log, "put", JOBS, client.put, JOBS, text, text=text, **parameters)
+
+    def _consume(self, _, choice):
+        client, log = QueueClient(self.port), self._new_log()
+        while not self.stopping.is_set():
+            begin = time.monotonic_ns()
+            messages = self._logged([], "take", JOBS, client.take, JOBS, choice.randint(1, 4), 1)
+            end = time.monotonic_ns()
+            for message in messages or ():
+                log.append(Event("take", begin, end, "ok", JOBS, message["MessageId"], 0,
+                                 message["MessageText"]))
+                if choice.random() < 0.3:  # extend, and change nothing
+                    message = self._logged(log, "update", JOBS, client.update, JOBS, message, 1,
+                                           id=message["MessageId"])
+                if message and choice.random() < 0.8:
+                    self._logged(log, "delete", JOBS, client.delete, JOBS, message, id=message["MessageId"])
+
+    def _do_chores(self, *_):
+        """Everything else the service writes, so that each of its fail points is reached; on queues of its own."""
+        client, unheard = QueueClient(self.port), []
+        while not self.stopping.is_set():
+            for call, *arguments in (
+                    (client.create, CHORES), (client.put, CHORES, "x"), (client.peek, CHORES), (client.clear, CHORES),
+                    (client.set_acl, CHORES), (client.set_metadata, CHORES), (client.set_service_properties,),
+                    (client.delete_queue, CHORES)):
+                self._logged(unheard, "chore", CHORES, call, *arguments)
+            unheard.clear()
+
+
+class Oracle:
+    """Judges what the clients were told, and what is there at the end: {queue: [message, ...]}."""
+
+    ENDS = ("complete", "delete", "remove")
+
+    def __init__(self, events, remaining):
+        self.events = events
+        self.remaining = remaining
+        self.by_id = collections.defaultdict(list)
+        for event in events:
+            if event.id and event.outcome != "refused":
+                self.by_id[event.id].append(event)
+
+    def violations(self):
+        yield from self.one_place()
+        yield from self.one_id_for_each_text()
+        places = {m["MessageId"]: queue for queue, messages in self.remaining.items() for m in messages}
+        for id, events in self.by_id.items():
+            # What a call did happened before its end, what it saw was so after its begin.
+            events.sort(key=lambda e: e.end if e.operation == "take" else e.begin)
+            yield from self.one_story(id, events, places.get(id))
+            yield from self.new_epochs(id, events)
+
+    def one_place(self):
+        seen = collections.Counter(m["MessageId"] for messages in self.remaining.values() for m in messages)
+        for id, times in seen.items():
+            if times > 1:
+                yield f"{id} is there {times} times"
+
+    def one_id_for_each_text(self):
+        """No client repeats a put, so a text under two ids was doubled by the service."""
+        ids = collections.defaultdict(set)
+        for event in self.events:
+            if event.operation in ("put", "take") and event.id:
+                ids[event.text].add(event.id)
+        for messages in self.remaining.values():
+            for message in messages:
+                ids[message["MessageText"]].add(message["MessageId"])
+        for text, those in ids.items():
+            if len(those) > 1:
+                yield f"{text!r} was put once and is {sorted(those)}"
+
+    def one_story(self, id, events, place):
+        """Where it may be, step by step; None stands for nowhere."""
+        possible, since, earlier = {None, JOBS}, 0, set()
+        for event in events:
+            if event.operation == "take":
+                # It was there at some moment of the call; perhaps the client was slow to note the answer.
+                overlaps = event.begin < since
+                if JOBS not in possible and not (overlaps and JOBS in earlier):
+                    yield f"{id} was delivered, but it could only be in {possible}; {events}"
+                if not overlaps:
+                    possible = {JOBS}
+                continue
+            if event.operation in ("put", "redrive"):
+                target = JOBS
+            elif event.operation == "move":
+                target = POISON
+            elif event.operation in self.ENDS:
+                target = None
+            else:
+                continue
+            earlier, since = possible, event.end
+            possible = {target} if event.outcome == "ok" else possible | {target}
+        if place not in possible:
+            yield f"{id} is in {place}, and it should be in {possible}; {events}"
+
+    @staticmethod
+    def new_epochs(id, events):
+        epochs = collections.Counter(e.epoch for e in events if e.operation == "take" and e.epoch > 0)
+        for epoch, times in epochs.items():
+            if times > 1:
+                yield f"{id} was delivered {times} times as epoch {epoch}"
+
+
+class CrashTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
+        print(f"repeat with --seed {cls.seed}", flush=True)
+
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.stack.start("queue_service")
+        self.client = QueueClient(self.stack.ports["queue_service"])
+        for queue in (JOBS, POISON):
+            self.client.create(queue)
+        self.choice = random.Random(self.seed)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            print(f"seed {self.seed}", file=sys.stderr)
+
+    def under_traffic(self, kill):
+        traffic = Traffic(self.stack, self.seed)
+        try:
+            kill()
+        finally:
+            # Whatever is armed is disarmed; the clients end with answers.
+            self.stack.restart("queue_service")
+            events = traffic.stop()
+        self.judge(events)
+
+    def judge(self, events):
+        self.stack.restart("queue_service")
+        lengths = {queue: patiently(self.client.length, queue) for queue in (JOBS, POISON)}
+        remaining = {queue: self.drain(queue, length) for queue, length in lengths.items()}
+        done = collections.Counter((e.operation, e.outcome) for e in events)
+        print({f"{o} {r}": n for (o, r), n in sorted(done.items())}, {q: len(m) for q, m in remaining.items()},
+              flush=True)
+        for needed in ("put", "take", "delete", "complete", "move", "redrive"):
+            self.assertGreater(done[needed, "ok"], 10, "hardly any traffic proves hardly anything")
+        self.assertEqual({queue: len(messages) for queue, messages in remaining.items()}, lengths)
+        violations = list(Oracle(events, remaining).violations())
+        self.assertEqual(violations[:5], [], f"{len(violations)} violations")
+
+    def drain(self, queue, length):
+        """Takes everything for good, waiting for leases to run out."""
+        taken = []
+
+        def all_taken():
+            messages = self.client.take(queue, 32, 3600)
+            taken.extend(messages)
+            return not messages and len(taken) >= length
+        wait_until(all_taken, f"all {length} messages of {queue}", interval_s=0.0)
+        return taken
+
+
+class FailPointTest(CrashTest):
+    """The service dies at each of its fail points, one after another, while the clients go on."""
+
+    def test_every_fail_point(self):
+        listed = subprocess.run([program("queue_service"), "--list-fail-points"], capture_output=True, check=True,
+                                text=True)
+        points = [p for p in listed.stdout.split() if p.startswith(OPTIONS["points"])]
+        self.assertGreater(len(points), 0 if OPTIONS["points"] else 40)
+        self.under_traffic(lambda: self.die_at_each(points))
+
+    def die_at_each(self, points):
+        for round_number in range(OPTIONS["rounds"]):
+            self.choice.shuffle(points)
+            for point in points:
+                begun = time.monotonic()
+                # Not always the first time: then the ones before it have left something behind.
+                armed = f"{point}:{self.choice.randint(1, 1 + 4 * round_number)}"
+                dying = self.stack.restart_to_die("queue_service", armed)
+                wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
+                self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
+                print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)
+
+
+class RandomKillTest(CrashTest):
+    def test_random_kills(self):
+        self.under_traffic(self.kill_again_and_again)
+
+    def kill_again_and_again(self):
+        end = time.monotonic() + OPTIONS["seconds"]
+        kills = 0
+        while time.monotonic() < end:
+            self.stack.restart("queue_service")
+            kills += 1
+            dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
+            wait_until(lambda: time.monotonic() >= dead_at, "the time to kill", interval_s=0.005)
+        print(f"{kills} kills", flush=True)
+
+
+def main():
+    arguments, rest = sys.argv[1:], [sys.argv[0]]
+    while arguments:
+        word = arguments.pop(0)
+        if word[2:] in OPTIONS:
+            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
+            OPTIONS[word[2:]] = kind(arguments.pop(0))
+        else:
+            rest.append(word)
+    unittest.main(argv=rest, verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

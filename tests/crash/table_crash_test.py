@@ -1,0 +1,300 @@
+"""Kills the table store with SIGKILL, at every fail point and at random, under clients that write one partition each.
+
+The oracle is what the clients were told; it lives in this process. What must hold however the store dies: everything
+acknowledged is there, byte for byte and under the ETag of its answer; a write that nobody answered happened as a whole
+or not at all, an entity group transaction too; versions only rise; small archive jobs, which write over the internal
+link, end with every entity moved. Run by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS,
+TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a longer run, --seed N to repeat a choice of kills, --points PREFIX
+for some of the fail points.
+"""
+import http.client
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from urllib.parse import unquote
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
+from stack import Stack, program, wait_until  # noqa: E402
+
+OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
+           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
+TABLE = "Kept"
+WRITERS = 4
+WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
+REACH_LIMIT_S = 40.0
+UNANSWERED = (OSError, http.client.HTTPException)
+
+
+def version_of(etag):
+    """The time in it, which sorts as text."""
+    return unquote(re.fullmatch(r"W/\"datetime'(.*)'\"", etag).group(1))
+
+
+class Writer:
+    """The only client that writes its partition, so it knows what must be there: {row: (properties, etag)}."""
+
+    def __init__(self, port, number, seed):
+        self.client = TableClient(port)
+        self.partition = f"p{number}"
+        self.choice = random.Random(seed * 100 + number)
+        self.known = {}
+        self.last = ""
+        self.done = {"acknowledged": 0, "unanswered": 0, "happened": 0}
+        self._stamp = 0
+
+    def step(self):
+        changes = self._plan()
+        try:
+            if len(changes) == 1:
+                etags = [self._send_one(*changes[0])]
+            else:
+                etags = self.client.change_group(TABLE, self.partition, changes)
+        except HttpFailure as failure:
+            if failure.status < 500:
+                raise AssertionError(f"{self.partition}: {changes} was refused: {failure}"[:2000]) from failure
+            self._learn(changes)
+        except UNANSWERED:
+            self._learn(changes)
+        else:
+            self.done["acknowledged"] += 1
+            self._believe(changes, etags)
+            if self.choice.random() < 0.05:
+                self.check(self.read())
+
+    def _plan(self):
+        """[(method, row, properties or None, etag or None)], one or a group; rows are not repeated."""
+        self._stamp += 1
+        rows = self.choice.sample([f"r{n:02}" for n in range(40)], self.choice.choice((1, 1, 1, 2, 5, 20)))
+        return [self._plan_one(row) for row in rows]
+
+    def _plan_one(self, row):
+        properties = {"Stamp": self._stamp, "Text": "x" * self.choice.choice((0, 10, 200))}
+        if row not in self.known:
+            return self.choice.choice(("PUT", "POST")), row, properties, None
+        method = self.choice.choice(("PUT", "MERGE", "DELETE", "PUT"))
+        guard = self.known[row][1] if self.choice.random() < 0.5 or method == "DELETE" else None
+        if method == "MERGE":
+            del properties["Text"]
+        return method, row, None if method == "DELETE" else properties, guard
+
+    def _send_one(self, method, row, properties, etag):
+        return self.client.change(method, TABLE, self.partition, row, properties, etag)
+
+    def _applied(self, changes, etags):
+        """What is there once the changes happened."""
+        after = dict(self.known)
+        for (method, row, properties, _), etag in zip(changes, etags):
+            if method == "DELETE":
+                del after[row]
+            else:
+                old = after[row][0] if method == "MERGE" else {}
+                after[row] = ({**old, **properties}, etag)
+        return after
+
+    def _believe(self, changes, etags):
+        versions = {version_of(etag) for etag in etags if etag}
+        if versions and min(versions) <= self.last:
+            raise AssertionError(f"{self.partition}: version {min(versions)} after {self.last}")
+        self.last = max(versions, default=self.last)
+        self.known = self._applied(changes, etags)
+
+    def _learn(self, changes):
+        """Nobody answered: all of it happened, or nothing."""
+        self.done["unanswered"] += 1
+        found = self.read()
+        if found == self.known:
+            return
+        self.done["happened"] += 1
+        self._believe(changes, [found[row][1] if method != "DELETE" and row in found else None
+                                for method, row, _, _ in changes])
+        self.check(found)
+
+    def read(self):
+        return patiently(self.client.read_partition, TABLE, self.partition)
+
+    def check(self, found):
+        if found == self.known:
+            return
+        for row in sorted(set(found) | set(self.known)):
+            if found.get(row) != self.known.get(row):
+                raise AssertionError(f"{self.partition}/{row} is {found.get(row)}, not {self.known.get(row)}")
+
+
+class Traffic:
+    """Writers, chores and archive jobs until stopped."""
+
+    def __init__(self, stack, seed):
+        self.stack = stack
+        self.port = stack.ports["table_store"]
+        self.stopping = threading.Event()
+        self.errors = []
+        self.writers = [Writer(self.port, n, seed) for n in range(WRITERS)]
+        self.jobs = []
+        targets = [lambda w=w: self._write(w) for w in self.writers] + [self._do_chores, self._archive]
+        self._threads = [threading.Thread(target=self._guarded, args=(t,)) for t in targets]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self._threads:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+
+    def _guarded(self, target):
+        try:
+            target()
+        except Exception as error:  # pylint: disable=broad-except
+            self.errors.append(error)
+
+    def _write(self, writer):
+        while not self.stopping.is_set():
+            writer.step()
+
+    def _do_chores(self):
+        """What else the store writes, so that each of its fail points is reached; on a table of its own."""
+        client = TableClient(self.port)
+        while not self.stopping.is_set():
+            for call, *arguments in ((client.create_table, "Chores"), (client.set_acl, "Chores"),
+                                     (client.put, "Chores", {"PartitionKey": "p", "RowKey": "r"}),
+                                     (client.set_service_properties,), (client.delete_table, "Chores")):
+                try:
+                    call(*arguments)
+                except (HttpFailure, *UNANSWERED):
+                    self.stopping.wait(0.005)
+
+    def _archive(self):
+        tables = TableClient(self.port)
+        api = ApiClient(self.stack.ports["api"])
+        number = 0
+        while not self.stopping.is_set():
+            number += 1
+            partition = f"job{number}"
+            for row in range(3):
+                patiently(tables.put, "Source", {"PartitionKey": partition, "RowKey": str(row), "Value": number})
+            self.jobs.append(patiently(api.submit, {
+                "kind": "archive", "source": "Source", "destination": "Archive", "maxAttempts": 100,
+                "filter": f"PartitionKey eq '{partition}'", "idempotencyKey": partition}))
+            self._await(lambda: ended(patiently(api.job, self.jobs[-1])))
+
+    def _await(self, condition):
+        while not self.stopping.is_set() and not condition():
+            self.stopping.wait(0.02)
+
+
+class CrashTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
+        print(f"repeat with --seed {cls.seed}", flush=True)
+
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.stack.up(workers=1, worker_arguments=WORKER)
+        self.client = TableClient(self.stack.ports["table_store"])
+        for table in (TABLE, "Source"):
+            self.client.create_table(table)
+        self.choice = random.Random(self.seed)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            print(f"seed {self.seed}", file=sys.stderr)
+
+    def under_traffic(self, kill):
+        traffic = Traffic(self.stack, self.seed)
+        try:
+            kill()
+        finally:
+            # Whatever is armed is disarmed; the clients end with answers.
+            self.stack.restart("table_store")
+            traffic.stop()
+        self.judge(traffic)
+
+    def judge(self, traffic):
+        self.stack.restart("table_store")
+        totals = {}
+        for writer in traffic.writers:
+            writer.check(writer.read())
+            for name, count in writer.done.items():
+                totals[name] = totals.get(name, 0) + count
+        print(totals, f"{len(traffic.jobs)} jobs", flush=True)
+        self.assertGreater(totals["acknowledged"], 100, "hardly any traffic proves hardly anything")
+        self.judge_jobs(traffic.jobs)
+
+    def judge_jobs(self, jobs):
+        api = ApiClient(self.stack.ports["api"])
+        self.assertGreater(len(jobs), 0)
+        for job_id in jobs:
+            job = wait_until(lambda: (lambda j: j if ended(j) else None)(patiently(api.job, job_id)),
+                             f"the end of job {job_id}", 60)
+            self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 3), job)
+        archived = self.client.scan("Archive")
+        self.assertEqual(len(archived), 3 * len(jobs))
+        left = {key for key in self.client.scan("Source") if key in archived}
+        self.assertEqual(left, set(), "in both tables")
+
+
+class FailPointTest(CrashTest):
+    """The store dies at each of its fail points, one after another, while the clients go on."""
+
+    def test_every_fail_point(self):
+        listed = subprocess.run([program("table_store"), "--list-fail-points"], capture_output=True, check=True,
+                                text=True)
+        points = [p for p in listed.stdout.split() if p.startswith(OPTIONS["points"])]
+        self.assertGreater(len(points), 0 if OPTIONS["points"] else 20)
+        self.under_traffic(lambda: self.die_at_each(points))
+
+    def die_at_each(self, points):
+        for round_number in range(OPTIONS["rounds"]):
+            self.choice.shuffle(points)
+            for point in points:
+                begun = time.monotonic()
+                # Not always the first time: then the ones before it have left something behind.
+                armed = f"{point}:{self.choice.randint(1, 1 + 4 * round_number)}"
+                dying = self.stack.restart_to_die("table_store", armed)
+                wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
+                self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
+                print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)
+
+
+class RandomKillTest(CrashTest):
+    def test_random_kills(self):
+        self.under_traffic(self.kill_again_and_again)
+
+    def kill_again_and_again(self):
+        end = time.monotonic() + OPTIONS["seconds"]
+        kills = 0
+        while time.monotonic() < end:
+            self.stack.restart("table_store")
+            kills += 1
+            dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
+            wait_until(lambda: time.monotonic() >= dead_at, "the time to kill", interval_s=0.005)
+        print(f"{kills} kills", flush=True)
+
+
+def main():
+    arguments, rest = sys.argv[1:], [sys.argv[0]]
+    while arguments:
+        word = arguments.pop(0)
+        if word[2:] in OPTIONS:
+            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
+            OPTIONS[word[2:]] = kind(arguments.pop(0))
+        else:
+            rest.append(word)
+    unittest.main(argv=rest, verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
