@@ -31,11 +31,18 @@ function(tidemark_library name)
   endif()
 endfunction()
 
+# A quarter of a small request's time is the allocator's with glibc's. Sanitizers bring their own.
+find_library(MIMALLOC mimalloc)
+set(TIDEMARK_ALLOCATOR)
+if(MIMALLOC AND NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  set(TIDEMARK_ALLOCATOR -Wl,--push-state,--no-as-needed ${MIMALLOC} -Wl,--pop-state)
+endif()
+
 # tidemark_program(name SOURCES ... LINK ...): one executable, wiring only.
 function(tidemark_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} ${TIDEMARK_ALLOCATOR})
   target_precompile_headers(${name} REUSE_FROM tidemark_base)
 endfunction()
 

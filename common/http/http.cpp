@@ -35,7 +35,7 @@ std::optional<std::string_view> HeaderLines::find(std::string_view name) const {
 HeaderLines::Iterator HeaderLines::begin() const { return Iterator(text_); }
 HeaderLines::Iterator HeaderLines::end() const { return Iterator({}); }
 
-std::pair<std::string_view, std::string_view> HeaderLines::Iterator::operator*() const {
+HeaderLines::value_type HeaderLines::Iterator::operator*() const {
   const auto line = rest_.substr(0, rest_.find('\r'));
   const auto colon = line.find(": ");
   return {line.substr(0, colon), line.substr(colon + 2)};

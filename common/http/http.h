@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,12 +52,17 @@ class BodySource {
 class HeaderLines {
  public:
   class Iterator;
+  using value_type = std::pair<std::string_view, std::string_view>;  // name and value
+  using iterator = Iterator;
+  using const_iterator = Iterator;
+
   /// A line break in the value would start a header of somebody else's choice; it becomes a space.
   void add(std::string_view name, std::string_view value);
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   /// "Name: value\r\n" for each.
   [[nodiscard]] std::string_view text() const { return text_; }
-  [[nodiscard]] Iterator begin() const;  // pairs of name and value
+  [[nodiscard]] bool empty() const { return text_.empty(); }
+  [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
 
  private:
@@ -65,9 +71,20 @@ class HeaderLines {
 
 class HeaderLines::Iterator {
  public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = HeaderLines::value_type;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = value_type;
+
   explicit Iterator(std::string_view rest) : rest_(rest) {}
-  std::pair<std::string_view, std::string_view> operator*() const;
+  value_type operator*() const;
   Iterator& operator++();
+  Iterator operator++(int) {
+    const auto before = *this;
+    ++*this;
+    return before;
+  }
   bool operator==(const Iterator& other) const { return rest_.size() == other.rest_.size(); }
 
  private:

@@ -15,6 +15,7 @@ namespace {
 const FailStep kMutateStep("table.mutate");
 
 struct MutationJob {
+  std::shared_ptr<TableDirectory> directory;
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
@@ -125,7 +126,9 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std:
   using enum MutationKind;
   const auto& mutation = job.mutations[index];
   const auto key = entity_key(generation, job.partition_key, mutation.row_key);
-  auto existing = txn.get(key);
+  // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look.
+  const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version;
+  auto existing = blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key);
   if (!existing) return fail(std::move(existing.error()));
   Result<Verdict> verdict = Verdict{};
   if (*existing) {
@@ -160,6 +163,17 @@ Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, Operatio
   return {};
 }
 
+/// What the directory says on the writer is what the transaction would read: a drop ahead of it is still in progress
+/// or has left the directory.
+Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job) {
+  const auto name = table_key(job.account, job.table);
+  if (const auto known = job.directory->find(name)) return *known;
+  const auto ticket = job.directory->ticket();
+  auto generation = find_generation(txn, job.account, job.table);
+  if (generation) job.directory->remember(name, *generation, ticket);
+  return generation;
+}
+
 Result<void> run(kv::Transaction& txn, MutationJob& job) {
   job.outcomes.clear();
   OperationLedger ledger;
@@ -169,7 +183,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     ledger = std::move(*loaded);
     if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
   }
-  auto generation = find_generation(txn, job.account, job.table);
+  auto generation = generation_of(txn, job);
   if (!generation) return fail_at(0, std::move(generation.error()));
   auto last = read_counter(txn, kLastVersionKey);
   if (!last) return fail(std::move(last.error()));
@@ -193,6 +207,7 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
                                                               std::optional<Fence> fence) {
   // Shared with the body: at shutdown the engine may run it after this coroutine's frame is gone.
   auto job = std::make_shared<MutationJob>();
+  job->directory = impl_->directory;
   job->account = std::move(account);
   job->table = std::move(table);
   job->partition_key = std::move(partition_key);

@@ -16,7 +16,7 @@ struct TableService::Impl {
   Clock& clock;
   Random& random;
   ScanTurns turns;
-  TableDirectory directory;
+  std::shared_ptr<TableDirectory> directory = std::make_shared<TableDirectory>();  // also of bodies that wait
 
   /// The stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,

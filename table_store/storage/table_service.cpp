@@ -65,7 +65,7 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  const TableDirectory::Drop drop(impl_->directory, table_key(account, table));
+  const TableDirectory::Drop drop(*impl_->directory, table_key(account, table));
   kv::TransactionBody body = [account = std::move(account),
                               table = std::move(table)](kv::Transaction& txn) -> Result<void> {
     auto generation = find_generation(txn, account, table);
