@@ -305,7 +305,7 @@ class RocksEngine final : public Engine {
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
-    [[nodiscard]] bool full() const {
+    [[nodiscard]] bool full() {
       return members.size() >= kMaxGroupTransactions || batch.GetWriteBatch()->GetDataSize() >= kMaxGroupBytes;
     }
   };
