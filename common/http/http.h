@@ -36,6 +36,8 @@ struct Request {
   std::string remote_address;                                          // "127.0.0.1"
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
+  /// True once the peer has closed its side: the answer would find nobody. One system call; for work that takes long.
+  std::function<bool()> peer_gone;
   /// First header with this name, whatever the case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };

@@ -1,6 +1,7 @@
 #include "common/http/session.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <charconv>
 
@@ -84,6 +85,13 @@ void Session::close() {
   socket_.close(ignored);
 }
 
+bool Session::peer_gone() {
+  if (!input_.empty()) return false;
+  char next = 0;
+  const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 Task<bool> Session::receive_more() {
   auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
   auto [error, received] = co_await std::move(receiving);
@@ -142,6 +150,7 @@ Task<bool> Session::serve_one() {
   const auto expect = request.header("expect");
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));
   request.body = &body;
+  request.peer_gone = [this] { return peer_gone(); };
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();

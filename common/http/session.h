@@ -45,6 +45,8 @@ class Session {
   bool send_now(std::string_view& first, std::string_view& second);
   /// Adds what the peer sent to input_; false at the end of the stream or on error.
   Task<bool> receive_more();
+  /// A closed stream reads as empty; anything else, a next request for one, is a peer that is there.
+  bool peer_gone();
   void set_deadline(Duration from_now) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(from_now);
   }

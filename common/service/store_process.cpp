@@ -37,7 +37,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
                "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
   settings.add_choice("durability", s.durability, {"fsync", "os"},
                       "fsync: nothing acknowledged is lost to a power cut; os: survives a crash of the process only");
-  settings.add("threads", s.threads, 1, 64, "I/O threads");
+  settings.add("threads", s.threads, 1, 64,
+               "I/O threads; half of them, at least one, may be busy with scans of tables");
   settings.add("max_connections", s.max_connections, 1, 100000, "open connections; beyond it 503 ServerBusy");
   settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
   settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
@@ -161,6 +162,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
 
   StoreContext context{
       **engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(), (*builder)->executor()};
+  context.io_threads = http_options.threads;
   context.auth_policy.check_clock_skew = settings.check_clock_skew;
   const auto store = build(context);
   std::unique_ptr<rpc::Server> internal;

@@ -24,6 +24,7 @@ struct StoreContext {
   auth::Policy auth_policy;
   std::string data_directory;  // the store's own: DATA/table, DATA/queue, DATA/blob
   Executor background;         // for coroutines that are not a request
+  std::size_t io_threads = 1;
 };
 
 /// What a store is, once built. Destroyed after the servers stopped and before the engine closes.

@@ -79,6 +79,7 @@ Task<Result<http::Response>> query_entities(Call& call) {
   if (!query) co_return fail(std::move(query.error()));
   auto select = parse_select(call.parameter("$select"));
   if (!select) co_return fail(std::move(select.error()));
+  query->abandoned = call.http.peer_gone;
   auto scope = call.scope();
   scope.select = &*select;
   http::Response response;

@@ -6,10 +6,17 @@
 namespace tidemark::table_store {
 namespace {
 
+/// The rest of the threads stays free for short requests, however many scan.
+ScanLimits scan_limits(const service::StoreContext& context) {
+  ScanLimits limits;
+  limits.running = std::max<std::size_t>(1, context.io_threads / 2);
+  return limits;
+}
+
 class TableStore final : public service::Store {
  public:
   explicit TableStore(service::StoreContext& context)
-      : service_(context.engine, context.clock, context.random),
+      : service_(context.engine, context.clock, context.random, scan_limits(context)),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
     spawn(context.background, service_.collect_garbage());
   }

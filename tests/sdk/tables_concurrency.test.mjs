@@ -59,6 +59,19 @@ describe("of many that do the same", () => {
   });
 });
 
+describe("a table that is deleted while it is written", () => {
+  test("every insert is done or refused, and the new table of that name has none of the old", async () => {
+    const table = await freshTable();
+    const inserts = settle(24, (i) => table.createEntity({ partitionKey: "p", rowKey: `${i}` }));
+    await table.deleteTable();
+    const results = statuses(await inserts);
+    assert.ok(results.every((status) => status === 200 || status === 404), `${results}`);
+    await assert.rejects(table.getEntity("p", "0"), failsWith(404, "TableNotFound"));
+    await table.createTable();
+    assert.deepEqual(await rows(table, ""), []);
+  });
+});
+
 describe("optimistic loops", () => {
   async function change(rowKey, alter) {
     for (;;) {

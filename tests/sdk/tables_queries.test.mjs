@@ -261,6 +261,31 @@ describe("paging", () => {
     const answer = await raw("GET", `/${client.tableName}()?NextPartitionKey=%00%01&NextRowKey=x`);
     assert.deepEqual([answer.status, codeOf(answer)], [400, "InvalidInput"]);
   });
+  test("pages that are cut by their size are the whole too", async () => {
+    const table = await freshTable();
+    const text = "x".repeat(32_000);
+    const keys = Array.from({ length: 120 }, (_, i) => String(i).padStart(3, "0"));
+    for (let at = 0; at < keys.length; at += 40) {
+      await table.submitTransaction(keys.slice(at, at + 40).map((rowKey) => ["create", { partitionKey: "p", rowKey, text }]));
+    }
+    const found = await all(table.listEntities());
+    assert.deepEqual(found.map((e) => e.rowKey), keys);
+    assert.ok(found.every((e) => e.text === text));
+  });
+  test("a table that is deleted meanwhile ends the pages with 404", async () => {
+    const table = await freshTable();
+    for (const rowKey of ["1", "2"]) await table.createEntity({ partitionKey: "p", rowKey });
+    const pages = table.listEntities().byPage({ maxPageSize: 1 });
+    await pages.next();
+    await table.deleteTable();
+    await assert.rejects(pages.next(), failsWith(404, "TableNotFound"));
+  });
+  test("$select and a filter hold on every page", async () => {
+    const options = { queryOptions: { filter: "PartitionKey eq 'a' and even eq true", select: ["i"] } };
+    const pages = await all(client.listEntities(options).byPage({ maxPageSize: 4 }));
+    assert.deepEqual(pages.flat().map((e) => e.i), Array.from({ length: 25 }, (_, i) => 2 * i));
+    assert.ok(pages.flat().every((e) => e.even === undefined));
+  });
   test("a partition without a row goes on at its beginning", async () => {
     const first = await raw("GET", `/${client.tableName}()?$top=50&$filter=PartitionKey%20ge%20'a'`);
     const token = encodeURIComponent(first.headers["x-ms-continuation-nextpartitionkey"]);

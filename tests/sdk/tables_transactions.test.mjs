@@ -206,6 +206,19 @@ describe("on the wire", () => {
     assert.match(answer.text, /HTTP\/1\.1 201 Created\r\n/);
     assert.match(answer.text, /"RowKey":"1"/);
   });
+  test("Content-ID and inner lengths, as the Python client sends them", async () => {
+    const pk = partition();
+    const body = `{"PartitionKey":"${pk}","RowKey":"1"}`;
+    const answer = await post(changeset(`Content-ID: 0\r\n${part(`POST ${endpoint}/${client.tableName} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nPrefer: return-no-content`, body)}`));
+    assert.match(answer.text, /HTTP\/1\.1 204/);
+    assert.deepEqual(await rowsOf(pk), ["1"]);
+  });
+  test("a list in a batch", async () => {
+    const pk = partition();
+    await client.submitTransaction(creates(pk, ["1", "2"]));
+    const answer = await post(part(`GET ${endpoint}/${client.tableName}()?$filter=PartitionKey%20eq%20'${pk}'&$select=RowKey HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n`));
+    assert.deepEqual(JSON.parse(/\{.*\}/.exec(answer.text)[0]).value, [{ RowKey: "1" }, { RowKey: "2" }]);
+  });
   test("a relative URI is taken", { azurite: "table-batch-relative" }, async () => {
     const pk = partition();
     const answer = await post(changeset(part(`PUT /devstoreaccount1/${client.tableName}(PartitionKey='${pk}',RowKey='1') HTTP/1.1\r\nContent-Type: application/json`, '{"n":1}')));

@@ -173,6 +173,19 @@ describe("what an entity may contain", () => {
   test("an unknown type", { azurite: "table-lenient-values" }, refused('"v@odata.type":"Edm.Decimal","v":"1"'));
   test("an array", refused('"v":[1]'));
   test("an object", refused('"v":{"a":1}'));
+  test("a byte order mark before the JSON", { azurite: "table-json-bom" }, async () => {
+    const answer = await raw("POST", `/${client.tableName}`, { body: '\ufeff{"PartitionKey":"p","RowKey":"bom"}' });
+    assert.equal(answer.status, 201);
+  });
+  test("keys that are numbers", { azurite: "table-key-types" }, async () => {
+    const answer = await raw("POST", `/${client.tableName}`, { body: { PartitionKey: 1, RowKey: "r" } });
+    assert.equal(answer.status, 400);
+  });
+  test("annotated keys", async () => {
+    const body = { "PartitionKey": "keys", "PartitionKey@odata.type": "Edm.String", "RowKey": "1", "RowKey@odata.type": "Edm.String" };
+    assert.equal((await raw("POST", `/${client.tableName}`, { body })).status, 201);
+    assert.equal((await client.getEntity("keys", "1")).rowKey, "1");
+  });
   test("broken JSON", { azurite: "table-empty-errors" }, refused('"v":'));
   test("text behind the JSON", { azurite: "table-empty-errors" }, async () => {
     const answer = await raw("POST", `/${client.tableName}`, { body: '{"PartitionKey":"p","RowKey":"x"} more' });

@@ -1,6 +1,8 @@
 // The HTTP server over real sockets: framing, limits, keep-alive, streaming, shutdown.
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
@@ -26,12 +28,23 @@ class Pieces final : public BodySource {
   int left_ = 1000;
 };
 
+std::promise<void> left_alone;
+
 Task<Response> echo(Request& request) {
   Response response;
   if (request.path == "/throw") throw std::runtime_error("on purpose");
   if (request.path == "/stream") {
     response.source = std::make_unique<Pieces>();
     if (request.query == "sized") response.source_length = 3000;
+    co_return response;
+  }
+  if (request.path == "/wait-until-alone") {
+    const auto executor = co_await asio::this_coro::executor;
+    while (!request.peer_gone()) {
+      auto turn = asio::post(executor, asio::use_awaitable);
+      co_await std::move(turn);
+    }
+    left_alone.set_value();
     co_return response;
   }
   if (request.path == "/ignore") {
@@ -100,6 +113,17 @@ TEST_F(HttpServer, AnswersSeveralRequestsOnOneConnectionInOrder) {
   EXPECT_NE(first, std::string::npos);
   EXPECT_NE(second, std::string::npos);
   EXPECT_LT(first, second);
+}
+
+TEST_F(HttpServer, AHandlerLearnsThatThePeerIsGone) {
+  auto gone = left_alone.get_future();
+  {
+    auto socket = connect();
+    asio::write(socket, asio::buffer(std::string("GET /wait-until-alone HTTP/1.1\r\nHost: h\r\n\r\n")));
+    EXPECT_NE(exchange("GET /a HTTP/1.1\r\nHost: h\r\n\r\n").find("GET /a"), std::string::npos);
+    EXPECT_EQ(gone.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  }
+  EXPECT_EQ(gone.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
 TEST_F(HttpServer, ReadsChunkedBodies) {

@@ -42,6 +42,13 @@ TEST_F(QueueTest, ReceiptIsDeadAfterTheMessageWentAwayAndCameBack) {
   EXPECT_TRUE(run(service_.erase("acc", "q-1", put->id, put->receipt)).failed_with(ErrorCode::kMessageNotFound));
 }
 
+TEST_F(QueueTest, TextsAreMeasuredInBytesOfUtf8) {
+  std::string text;
+  for (int i = 0; i < 32768; ++i) text += "\u00e9";
+  EXPECT_TRUE(check_text(text));
+  EXPECT_TRUE(check_text(text + "x").failed_with(ErrorCode::kRequestBodyTooLarge));
+}
+
 TEST_F(QueueTest, CreateComparesMetadata) {
   EXPECT_EQ(run(service_.create_queue("acc", "q-1", {{"Owner", "me"}})).value(), CreateOutcome::kCreated);
   EXPECT_EQ(run(service_.create_queue("acc", "q-1", {{"owner", "me"}})).value(), CreateOutcome::kExistedAlready);

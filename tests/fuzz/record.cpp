@@ -1,0 +1,29 @@
+// Stored bytes, as a damaged disk would hand them back: no reading past the end, and what reads is written the same.
+#include "common/base/operation_ledger.h"
+#include "table_store/storage/table_records.h"
+#include "tests/fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace tidemark;
+  using namespace tidemark::table_store;
+  const auto record = fuzz::text_of(bytes, size);
+  (void)decode_table(record);
+  (void)tidemark::decode_ledger(record);
+  Entity entity;
+  const bool whole = decode_entity(record, entity).has_value();
+  const auto view = view_entity(record);
+  fuzz::require(!whole || (view && is_property_block(view->block)), "both readings agree");
+  if (view) {
+    auto reader = view->properties();
+    while (reader.next()) (void)reader.value();
+  }
+  if (!whole) return 0;
+  const auto copy = view->to_entity();
+  fuzz::require(copy.properties.size() == entity.properties.size(), "a view copies to the same entity");
+  const auto written = encode_entity(entity.version, entity.source_version, entity.properties);
+  Entity again;
+  fuzz::require(decode_entity(written, again).has_value(), "what was read can be written");
+  fuzz::require(encode_entity(again.version, again.source_version, again.properties) == written,
+                "nothing changes on the way");
+  return 0;
+}
