@@ -49,7 +49,7 @@ def npm(*packages):
     if not missing:
         return
     if not shutil.which("npm"):
-        raise RuntimeError("npm is missing; run scripts/setup")
+        raise RuntimeError("npm is missing; run scripts/setup --tests")
     print(f"bench: installing {', '.join(missing)} into bench/node_modules", file=sys.stderr)
     os.makedirs(os.path.join(BENCH, "node_modules"), exist_ok=True)
     # --no-save forgets what it installed before unless it is named again.

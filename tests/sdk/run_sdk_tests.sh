@@ -9,6 +9,9 @@ bin=$(cd "$1" && pwd)
 shift
 cd "$here"
 mkdir -p node_modules
+# The SDKs ask for Node.js 20. Where there is only an older one (Debian 12 has 18), a newer one joins the modules.
+node=node
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || node=$here/node_modules/node/bin/node
 (
   # Several ctest jobs may come here at once: one installs, the others wait for it.
   flock 9
@@ -16,5 +19,8 @@ mkdir -p node_modules
     npm install --package-lock=false --no-audit --no-fund --loglevel=error
     cp package.json node_modules/.installed-package.json
   fi
+  if [ "$node" != node ] && [ ! -x "$node" ]; then
+    npm install --no-save --package-lock=false --no-audit --no-fund --loglevel=error node@22
+  fi
 ) 9>node_modules/.install-lock
-exec node harness.mjs "$bin" "$@"
+exec "$node" harness.mjs "$bin" "$@"

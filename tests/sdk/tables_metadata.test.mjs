@@ -120,6 +120,9 @@ describe("choosing the level", () => {
       assert.deepEqual([answer.status, levelOf(answer)], [200, "minimal"]);
     });
   }
+  test("Atom is not spoken any more", async () => {
+    assert.equal((await raw("GET", entityPath(), { headers: { Accept: "application/atom+xml" } })).status, 415);
+  });
   test("$format overrides Accept", async () => {
     const answer = await raw("GET", `${entityPath()}?$format=application%2Fjson%3Bodata%3Dnometadata`, { level: "fullmetadata" });
     assert.equal(levelOf(answer), "no");

@@ -129,6 +129,7 @@ describe("grammar", () => {
   finds(things, "((((s eq 'apple'))))", ["1"]);
   finds(things, "(s eq 'apple')or(s eq 'Apple')", ["1", "2"]);
   finds(things, "  s   eq  'apple'  ", ["1"]);
+  finds(things, "s EQ 'apple' OR (b eq FALSE AND NOT (s eq 'x'))", ["1", "2"]);
   test("empty is no filter", async () => {
     assert.equal((await raw("GET", `/${client.tableName}()?$filter=`)).json().value.length, 114);
   });
@@ -285,6 +286,12 @@ describe("paging", () => {
     const pages = await all(client.listEntities(options).byPage({ maxPageSize: 4 }));
     assert.deepEqual(pages.flat().map((e) => e.i), Array.from({ length: 25 }, (_, i) => 2 * i));
     assert.ok(pages.flat().every((e) => e.even === undefined));
+  });
+  test("a partition with an empty row goes on at its beginning", async () => {
+    const first = await raw("GET", `/${client.tableName}()?$top=50&$filter=PartitionKey%20ge%20'a'`);
+    const token = encodeURIComponent(first.headers["x-ms-continuation-nextpartitionkey"]);
+    const next = await raw("GET", `/${client.tableName}()?$top=1&NextPartitionKey=${token}&NextRowKey=`);
+    assert.deepEqual([next.status, next.json().value[0].RowKey], [200, "000"]);
   });
   test("a partition without a row goes on at its beginning", async () => {
     const first = await raw("GET", `/${client.tableName}()?$top=50&$filter=PartitionKey%20ge%20'a'`);

@@ -358,6 +358,14 @@ describe("account keys", () => {
     const answer = await raw("GET", `/${client.tableName}()`, { headers: { Authorization: "SharedKeyLite nonsense" } });
     assert.deepEqual([answer.status, codeOf(answer)], [400, "InvalidAuthenticationInfo"]);
   });
+  test("a bearer token is not taken over HTTP", async () => {
+    const answer = await raw("GET", `/${client.tableName}()`, { headers: { Authorization: "Bearer e30.e30.e30" } });
+    assert.equal(answer.status, 403);
+  });
+  test("a user delegation signature", async () => {
+    const sas = new URLSearchParams({ sv: "2025-07-05", sp: "r", se: "2099-01-01T00:00:00Z", tn: client.tableName, skoid: "o", sktid: "t", skt: "2024-01-01", ske: "2099-01-01", sks: "t", skv: "2025-07-05", sig: sign("x") });
+    assert.equal((await get(sas)).status, 403);
+  });
   test("nobody at all", async () => {
     const answer = await raw("GET", `/${client.tableName}()`, { headers: { Authorization: undefined } });
     assert.ok(answer.status === 401 || answer.status === 403, `${answer.status}`);

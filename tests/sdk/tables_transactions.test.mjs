@@ -112,6 +112,9 @@ describe("limits", () => {
     await assert.rejects(client.submitTransaction(creates(pk, numbers(101))), failsWith(400, "InvalidInput"));
     assert.deepEqual(await rowsOf(pk), []);
   });
+  test("the refusal of a hundred and one names the last that would fit", { azurite: "table-batch-count" }, async () => {
+    await assert.rejects(client.submitTransaction(creates(partition(), numbers(101))), failsWith(400, "InvalidInput", /^99:/));
+  });
   test("above 4 MiB", async () => {
     const pk = partition();
     const big = Object.fromEntries(numbers(14).map((n) => [`s${n}`, "x".repeat(32768)]));
@@ -213,10 +216,11 @@ describe("on the wire", () => {
     assert.match(answer.text, /HTTP\/1\.1 204/);
     assert.deepEqual(await rowsOf(pk), ["1"]);
   });
-  test("a list in a batch", async () => {
+  test("a list in a batch", { azurite: "table-batch-list" }, async () => {
     const pk = partition();
     await client.submitTransaction(creates(pk, ["1", "2"]));
     const answer = await post(part(`GET ${endpoint}/${client.tableName}()?$filter=PartitionKey%20eq%20'${pk}'&$select=RowKey HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n`));
+    assert.match(answer.text, /HTTP\/1\.1 200 OK/);
     assert.deepEqual(JSON.parse(/\{.*\}/.exec(answer.text)[0]).value, [{ RowKey: "1" }, { RowKey: "2" }]);
   });
   test("a relative URI is taken", { azurite: "table-batch-relative" }, async () => {
@@ -259,6 +263,12 @@ describe("on the wire", () => {
   refused("two tables", (pk) => [changeset(insert(pk, "1"), insert(pk, "2").replace(client.tableName, freshName()))], "InvalidInput", "table-batch-tables");
   refused("a query among the changes", (pk) => [changeset(insert(pk, "1"), part(`GET ${endpoint}/${client.tableName}(PartitionKey='${pk}',RowKey='1') HTTP/1.1\r\n`))], "InvalidInput", "table-batch-query");
   refused("a slash in a key of the URL", (pk) => [changeset(part(`PUT ${endpoint}/${client.tableName}(PartitionKey='${pk}',RowKey='a/b') HTTP/1.1\r\nContent-Type: application/json`, "{}"))], "InvalidInput", "table-batch-slash");
+  test("two change sets", { azurite: "table-batch-change-sets" }, async () => {
+    const pk = partition();
+    const answer = await post(changeset(insert(pk, "1")), changeset(insert(pk, "2")).replaceAll("changeset_x", "changeset_y"));
+    assert.equal(answer.status, 400);
+    assert.deepEqual(await rowsOf(pk), []);
+  });
   test("no multipart at all", { azurite: "table-empty-errors" }, async () => {
     const answer = await raw("POST", "/$batch", { body: "hello", headers: { "Content-Type": "text/plain" } });
     assert.deepEqual([answer.status, codeOf(answer)], [400, "InvalidInput"]);

@@ -57,7 +57,7 @@ class Tidy(unittest.TestCase):
                     wrong.append(f"{path} includes {included}")
         self.assertEqual(wrong, [])
 
-    @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is missing: scripts/setup installs it")
+    @unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is missing: scripts/setup --tests installs it")
     def test_sources_are_formatted(self):
         sources = [str(path) for folder in [*SOURCES, "tests", "bench"] for path in (TOP / folder).rglob("*")
                    if path.suffix in (".h", ".cpp") and "node_modules" not in path.parts]
