@@ -57,10 +57,11 @@ http::Response insert_response(const Call& call, const EntityView& inserted) {
   auto location = call.base + "/";
   append_entity_path(location, call.url.table, inserted.partition_key, inserted.row_key);
   response.set("ETag", etag_of(inserted.version));
-  response.set("Location", location);
+  const bool with_location = location.size() <= kMaxLocation;
+  if (with_location) response.set("Location", location);
   if (prefer == Prefer::kNoContent) {
     response.status = 204;
-    response.set("DataServiceId", location);
+    if (with_location) response.set("DataServiceId", location);
     response.set("Preference-Applied", "return-no-content");
     return response;
   }
