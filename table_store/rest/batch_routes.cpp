@@ -24,7 +24,6 @@ struct Operation {
   // What the answer needs, the write itself being gone by then.
   std::string row_key;
   MutationKind kind = MutationKind::kInsert;
-  std::vector<Property> answered;
 };
 
 /// A failure of one operation: the batch is well-formed, so it is told inside a 202.
@@ -87,7 +86,7 @@ Result<TableUrl> part_url(const Call& call, const BatchPart& part, std::string_v
 }
 
 Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& parameters) {
-  return metadata_level(find_parameter(parameters, "$format"), part.header("accept"));
+  return metadata_level(parameters.find("$format"), part.header("accept"));
 }
 
 /// The verb that an old client tunnels through POST.
@@ -102,7 +101,7 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
   out.url = std::move(*url);
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));
@@ -115,8 +114,6 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   out.write = std::move(*write);
   out.row_key = out.write.mutation.row_key;
   out.kind = out.write.mutation.kind;
-  bool with_body = out.kind == MutationKind::kInsert && out.prefer != Prefer::kNoContent;
-  if (with_body) out.answered = out.write.mutation.properties;
   return out;
 }
 
@@ -132,8 +129,7 @@ Result<void> check_group(const Operation& first, const Operation& next, std::set
   return {};
 }
 
-void append_success(std::string& out, const Call& call, Operation& op, const std::string& partition_key,
-                    Version version) {
+void append_success(std::string& out, const Call& call, const Operation& op, const EntityView& written) {
   bool insert = op.kind == MutationKind::kInsert;
   bool content = insert && op.prefer != Prefer::kNoContent;
   append_status(out, content ? 201 : 204);
@@ -144,15 +140,14 @@ void append_success(std::string& out, const Call& call, Operation& op, const std
   if (content) append_header(out, "Content-Type", json_content_type(op.level));
   if (insert) {
     std::string location = call.base + "/";
-    append_entity_path(location, op.url.table, partition_key, op.row_key);
+    append_entity_path(location, op.url.table, written.partition_key, op.row_key);
     append_header(out, "Location", location);
     if (!content) append_header(out, "DataServiceId", location);
   }
-  if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(version));
+  if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(written.version));
   out += "\r\n";
   if (content) {
-    Entity entity{partition_key, op.row_key, version, {}, std::move(op.answered)};
-    append_entity_answer(out, {call.base, call.account(), op.url.table, op.level, nullptr}, entity);
+    append_entity_answer(out, {call.base, call.account(), op.url.table, op.level, nullptr}, written);
   }
   out += "\r\n";
 }
@@ -251,7 +246,9 @@ Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
   }
   std::vector<std::string> parts(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    append_success(parts[i], call, operations[i], partition_key, done->outcomes.at(i).version);
+    const auto& op = operations[i];
+    append_success(parts[i], call, op,
+                   {partition_key, op.row_key, done->outcomes.at(i).version, {}, done->blocks.at(i)});
   }
   co_return change_set_response(call, parts);
 }
@@ -277,7 +274,7 @@ Result<void> prepare_query(Call& call, const BatchPart& part) {
   std::string_view query;
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));

@@ -88,7 +88,7 @@ Task<Result<http::Response>> query_entities(Call& call) {
   std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
     if (!first) response.body += ',';
     first = false;
-    append_list_element(response.body, scope, entity.to_entity());
+    append_list_element(response.body, scope, entity);
     return response.body.size() < kFullPage;
   };
   auto task = call.service.query(call.account(), std::move(*query), std::move(each));

@@ -21,14 +21,13 @@ inline constexpr std::size_t kMaxBody = 4UL << 20;
 /// A list stops growing here; one more entity of at most 1 MiB still fits the 4 MiB that clients accept.
 inline constexpr std::size_t kFullPage = 3UL << 20;
 
-using QueryParameters = std::vector<std::pair<std::string, std::string>>;
-
 struct Call {
   http::Request& http;
   TableService& service;
   Clock& clock;
   Random& random;
   protocol::CorsPolicies& cors;
+  std::string_view host = {};
   auth::Resource resource = {};
   auth::Identity identity = {};
   bool authenticated = false;
@@ -47,8 +46,6 @@ struct Call {
   /// The key range of a table SAS; unbounded for everyone else.
   [[nodiscard]] KeyBounds bounds() const;
 };
-
-std::optional<std::string_view> find_parameter(const QueryParameters& parameters, std::string_view name);
 
 /// $format wins over Accept; nothing and "*/*" mean minimal metadata. kMediaTypeNotSupported for Atom and verbose.
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept);

@@ -34,13 +34,22 @@ bool read_head(ByteReader& in, EntityVersions& into) {
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
                           const std::vector<Property>& properties) {
+  std::string block;
+  ByteWriter out(block);
+  write_properties(out, properties);
+  return encode_entity(version, source_version, block);
+}
+
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block) {
+  constexpr std::size_t kLargestHead = 18;
   std::string bytes;
+  bytes.reserve(kLargestHead + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
   out.u8(source_version ? kHasSourceVersion : 0);
   out.i64(version);
   if (source_version) out.i64(*source_version);
-  write_properties(out, properties);
+  out.raw(block);
   return bytes;
 }
 

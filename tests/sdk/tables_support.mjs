@@ -55,6 +55,12 @@ export function raw(method, target, { headers = {}, body = "", level = "minimalm
 /// The code of an error answer to raw().
 export const codeOf = (answer) => codeIn(answer.text);
 
+/// An ETag as text that sorts by time: its fraction has all seven digits, which the service trims.
+export function versionOf(etag) {
+  const [, seconds, fraction = ""] = /^W\/"datetime'([^.Z]+)(?:\.(\d+))?Z'"$/.exec(decodeURIComponent(etag));
+  return `${seconds}.${fraction.padEnd(7, "0")}`;
+}
+
 export const entityUrl = (table, partition, row) => {
   const quoted = (text) => `'${encodeURIComponent(text.replaceAll("'", "''"))}'`;
   return `/${table}(PartitionKey=${quoted(partition)},RowKey=${quoted(row)})`;

@@ -112,6 +112,9 @@ describe("limits", () => {
     await assert.rejects(client.submitTransaction(creates(pk, numbers(101))), failsWith(400, "InvalidInput"));
     assert.deepEqual(await rowsOf(pk), []);
   });
+  test("the refusal of a hundred and one names the last that would fit", { azurite: "table-batch-count" }, async () => {
+    await assert.rejects(client.submitTransaction(creates(partition(), numbers(101))), failsWith(400, "InvalidInput", /^99:/));
+  });
   test("above 4 MiB", async () => {
     const pk = partition();
     const big = Object.fromEntries(numbers(14).map((n) => [`s${n}`, "x".repeat(32768)]));
