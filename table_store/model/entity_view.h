@@ -12,7 +12,7 @@ struct EntityView {
   std::string_view partition_key, row_key;
   Version version = 0;
   std::optional<Version> source_version;
-  std::string_view block;      // of the properties (property_block.h)
+  std::string_view block;           // of the properties (property_block.h)
   std::string_view operation = {};  // as in Entity
 
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
