@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/auth/query.h"
 #include "common/auth/sas.h"
 #include "common/auth/shared_key.h"
 #include "common/auth/signature.h"
@@ -40,6 +39,14 @@ bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
                               const std::vector<Account>& accounts, Time now, const Policy& policy,
                               const PolicyLookup& find_policy) {
+  if (request.parameters == nullptr) {
+    // Whether or not a token is there, a query that cannot be decoded cannot be served.
+    const auto decoded = QueryParameters::parse(request.query);
+    if (!decoded) return fail(authentication_failed("The query of the URL has a broken percent escape."));
+    auto complete = request;
+    complete.parameters = &*decoded;
+    return authenticate(service, complete, resource, accounts, now, policy, find_policy);
+  }
   const auto account = std::find_if(accounts.begin(), accounts.end(),
                                     [&](const Account& candidate) { return candidate.name == resource.account; });
   if (account == accounts.end()) return fail(authentication_failed("The account of the URL does not exist."));
@@ -55,10 +62,7 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
     }
     return fail(ErrorCode::kInvalidAuthenticationInfo);
   }
-  // Whether or not a token is there, a query that cannot be decoded cannot be served.
-  auto query = decode_query(request.query);
-  if (!query) return fail(authentication_failed("The query of the URL has a broken percent escape."));
-  auto fields = parse_sas(*query);
+  auto fields = parse_sas(*request.parameters);
   if (!fields) return fail(std::move(fields.error()));
   if (!fields->sig.empty()) {
     const bool https = request.headers != nullptr && arrived_by_https(*request.headers, policy);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/query.h"
 #include "common/base/time.h"
 
 namespace tidemark::auth {
@@ -28,7 +29,8 @@ struct SignedRequest {
   std::string_view query;  // raw
   const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;
   std::string_view remote_address;
-  std::string_view host;  // the Host header
+  std::string_view host;                        // the Host header
+  const QueryParameters* parameters = nullptr;  // the query decoded; null: not done yet
 };
 
 struct Policy {                  // settings of the process

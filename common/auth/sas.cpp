@@ -10,7 +10,7 @@
 namespace tidemark::auth {
 namespace {
 
-using Field = std::pair<std::string_view, std::string SasFields::*>;
+using Field = std::pair<std::string_view, std::string_view SasFields::*>;
 constexpr std::array<Field, 23> kFields{{
     {"sv", &SasFields::sv},     {"ss", &SasFields::ss},     {"srt", &SasFields::srt},     {"sp", &SasFields::sp},
     {"st", &SasFields::st},     {"se", &SasFields::se},     {"sip", &SasFields::sip},     {"spr", &SasFields::spr},
@@ -80,9 +80,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
                                     const SasFields& f, Time now, bool https) {
   std::string text;
   text.reserve(256);
-  for (const std::string_view field : {std::string_view(account.name), std::string_view(f.sp), std::string_view(f.ss),
-                                       std::string_view(f.srt), std::string_view(f.st), std::string_view(f.se),
-                                       std::string_view(f.sip), std::string_view(f.spr), std::string_view(f.sv)}) {
+  for (const auto field : {std::string_view(account.name), f.sp, f.ss, f.srt, f.st, f.se, f.sip, f.spr, f.sv}) {
     text.append(field);
     text.push_back('\n');
   }
@@ -96,7 +94,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   }
   auto conditions = check_conditions(f.st, f.se, f, request.remote_address, https, now);
   if (!conditions) return fail(std::move(conditions.error()));
-  if (f.ss.find(letter_of(service)) == std::string::npos) return fail(ErrorCode::kAuthorizationServiceMismatch);
+  if (f.ss.find(letter_of(service)) == f.ss.npos) return fail(ErrorCode::kAuthorizationServiceMismatch);
   Identity identity;
   identity.scheme = Scheme::kAccountSas;
   identity.account = account.name;
@@ -187,7 +185,7 @@ bool take_from_policy(std::string& term, const std::optional<std::string>& from_
 
 Result<Terms> terms_of(const SasFields& f, const Account& account, const Coverage& covered,
                        const PolicyLookup& find_policy) {
-  Terms terms{f.st, f.se, f.sp};
+  Terms terms{std::string(f.st), std::string(f.se), std::string(f.sp)};
   if (!f.si.empty()) {
     if (!find_policy) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
     auto found = find_policy(account.name, covered.holder, f.si);
@@ -204,19 +202,19 @@ Result<Terms> terms_of(const SasFields& f, const Account& account, const Coverag
   return terms;
 }
 
-std::optional<std::string> bound(const std::string& value) {
+std::optional<std::string> bound(std::string_view value) {
   if (value.empty()) return std::nullopt;
-  return value;
+  return std::string(value);
 }
 
 void set_overrides(Identity& identity, const SasFields& f) {
-  const std::array<std::pair<const char*, const std::string*>, 5> overrides{{{"Cache-Control", &f.rscc},
-                                                                             {"Content-Disposition", &f.rscd},
-                                                                             {"Content-Encoding", &f.rsce},
-                                                                             {"Content-Language", &f.rscl},
-                                                                             {"Content-Type", &f.rsct}}};
+  const std::array<std::pair<const char*, std::string_view>, 5> overrides{{{"Cache-Control", f.rscc},
+                                                                           {"Content-Disposition", f.rscd},
+                                                                           {"Content-Encoding", f.rsce},
+                                                                           {"Content-Language", f.rscl},
+                                                                           {"Content-Type", f.rsct}}};
   for (const auto& [name, value] : overrides) {
-    if (!value->empty()) identity.response_overrides.emplace_back(name, *value);
+    if (!value.empty()) identity.response_overrides.emplace_back(name, value);
   }
 }
 
@@ -252,16 +250,17 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
 
 }  // namespace
 
-Result<SasFields> parse_sas(const std::vector<QueryParameter>& parameters) {
+Result<SasFields> parse_sas(const QueryParameters& parameters) {
   SasFields fields;
   std::uint32_t seen = 0;
-  for (const auto& parameter : parameters) {
+  for (const auto& [name, value] : parameters) {
     for (std::size_t i = 0; i < kFields.size(); ++i) {
-      if (parameter.name != kFields[i].first) continue;
+      if (name != kFields[i].first) continue;
       if ((seen >> i & 1U) != 0) return fail(authentication_failed("A field of the SAS is given twice."));
-      if (has_control(parameter.value)) return fail(authentication_failed("A field of the SAS is malformed."));
+      if (has_control(value)) return fail(authentication_failed("A field of the SAS is malformed."));
       seen |= 1U << i;
-      fields.*kFields[i].second = parameter.value;
+      fields.*kFields[i].second = value;
+      break;
     }
   }
   return fields;

@@ -2,24 +2,22 @@
 // service SAS of the versions since 2012-02-12; nothing in a token is believed before its signature matched. Pure
 // apart from the lookup of stored policies. Refusals are kAuthenticationFailed and kAuthorization*Mismatch.
 #pragma once
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/auth/authenticator.h"
-#include "common/auth/query.h"
 
 namespace tidemark::auth {
 
-/// The parameters of a SAS, decoded; empty where absent (the signature does not tell them apart either).
+/// The parameters of a SAS, decoded; empty where absent (the signature does not tell them apart either). Views into the
+/// query.
 struct SasFields {
-  std::string sv, ss, srt, sp, st, se, sip, spr, ses, si, sig, sr, skoid;
-  std::string tn, spk, srk, epk, erk;
-  std::string rscc, rscd, rsce, rscl, rsct;
+  std::string_view sv, ss, srt, sp, st, se, sip, spr, ses, si, sig, sr, skoid;
+  std::string_view tn, spk, srk, epk, erk;
+  std::string_view rscc, rscd, rsce, rscl, rsct;
 };
 
 /// Refuses parameters given twice and control characters, which could move the borders of the signed fields.
-Result<SasFields> parse_sas(const std::vector<QueryParameter>& parameters);
+Result<SasFields> parse_sas(const QueryParameters& parameters);
 
 Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,
                             const Account& account, const SasFields& fields, Time now, bool https,

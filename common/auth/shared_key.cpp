@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "common/auth/query.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
 
@@ -118,32 +117,31 @@ void append_extension_headers(std::string& out, const std::vector<Line>& sorted)
 }
 
 // Every parameter in lower-case order of names, several values of one name joined.
-std::string all_parameters(std::vector<QueryParameter> parameters) {
-  for (auto& parameter : parameters) parameter.name = to_lower_ascii(parameter.name);
-  std::sort(parameters.begin(), parameters.end(), [](const QueryParameter& a, const QueryParameter& b) {
-    return a.name != b.name ? a.name < b.name : a.value < b.value;
-  });
+std::string all_parameters(const QueryParameters& query) {
+  std::vector<std::pair<std::string, std::string_view>> parameters;
+  for (const auto& [name, value] : query) parameters.emplace_back(to_lower_ascii(name), value);
+  std::sort(parameters.begin(), parameters.end());
   std::string out;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (i > 0 && parameters[i].name == parameters[i - 1].name) {
+    if (i > 0 && parameters[i].first == parameters[i - 1].first) {
       out.push_back(',');
     } else {
       out.push_back('\n');
-      out.append(parameters[i].name);
+      out.append(parameters[i].first);
       out.push_back(':');
     }
-    out.append(parameters[i].value);
+    out.append(parameters[i].second);
   }
   return out;
 }
 
 // Only comp. Two of them could be read differently by whoever serves the request: nothing is returned.
-std::optional<std::string> comp_parameter(const std::vector<QueryParameter>& parameters) {
+std::optional<std::string> comp_parameter(const QueryParameters& parameters) {
   std::string out;
-  for (const auto& parameter : parameters) {
-    if (!iequals_ascii(parameter.name, "comp")) continue;
+  for (const auto& [name, value] : parameters) {
+    if (!iequals_ascii(name, "comp")) continue;
     if (!out.empty()) return std::nullopt;
-    out = "?comp=" + parameter.value;
+    out.append("?comp=").append(value);
   }
   return out;
 }
@@ -299,14 +297,12 @@ Result<Identity> verify_shared_key(Service service, const SignedRequest& request
   Parts parts{service, lite, request, resource, collect(request), {}};
   auto dated = check_date(parts.headers, now, policy);
   if (!dated) return fail(std::move(dated.error()));
-  auto query = decode_query(request.query);
-  if (!query) return fail(authentication_failed("The query of the URL has a broken percent escape."));
   if (lite || service == Service::kTable) {
-    auto comp = comp_parameter(*query);
+    auto comp = comp_parameter(*request.parameters);
     if (!comp) return fail(authentication_failed("The query of the URL has more than one comp parameter."));
     parts.query_part = std::move(*comp);
   } else {
-    parts.query_part = all_parameters(std::move(*query));
+    parts.query_part = all_parameters(*request.parameters);
   }
   if (!verify_spellings(parts, account, signature)) {
     return fail(authentication_failed(

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace tidemark {
 namespace {
@@ -32,6 +33,16 @@ std::string digest(const EVP_MD* kind, std::string_view bytes) {
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
          c == '_' || c == '~';
+}
+
+// Length of the part at the front that is plain ASCII, at least in whole words.
+std::size_t ascii_prefix(std::string_view text) {
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & 0x8080808080808080) != 0) break;
+  }
+  return at;
 }
 
 // Length of the well-formed UTF-8 sequence at the front, 0 if there is none.
@@ -107,20 +118,26 @@ std::optional<std::string> hex_decode(std::string_view text) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space) {
-  std::string out;
-  out.reserve(text.size());
+  std::optional<std::string> out(std::in_place, text.size(), '\0');
+  const auto end = percent_decode_to(text, plus_is_space, out->data());
+  if (end == nullptr) return std::nullopt;
+  out->resize(static_cast<std::size_t>(end - out->data()));
+  return out;
+}
+
+char* percent_decode_to(std::string_view text, bool plus_is_space, char* out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plus_is_space) {
-      out.push_back(' ');
-    } else if (text[i] == '%') {
-      if (i + 2 >= text.size()) return std::nullopt;
+    char c = text[i];
+    if (c == '+' && plus_is_space) {
+      c = ' ';
+    } else if (c == '%') {
+      if (i + 2 >= text.size()) return nullptr;
       const int high = hex_value(text[i + 1]), low = hex_value(text[i + 2]);
-      if (high < 0 || low < 0) return std::nullopt;
-      out.push_back(static_cast<char>(high * 16 + low));
+      if (high < 0 || low < 0) return nullptr;
+      c = static_cast<char>(high * 16 + low);
       i += 2;
-    } else {
-      out.push_back(text[i]);
     }
+    *out++ = c;
   }
   return out;
 }
@@ -156,7 +173,9 @@ bool constant_time_equal(std::string_view a, std::string_view b) {
 }
 
 bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
+  while (true) {
+    text.remove_prefix(ascii_prefix(text));
+    if (text.empty()) break;
     const auto length = utf8_sequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);
@@ -165,7 +184,8 @@ bool is_valid_utf8(std::string_view text) {
 }
 
 std::size_t utf16_length(std::string_view utf8) {
-  std::size_t units = 0;
+  std::size_t units = ascii_prefix(utf8);
+  utf8.remove_prefix(units);
   for (const char c : utf8) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte & 0xC0) != 0x80) units += byte >= 0xF0 ? 2 : 1;

@@ -13,6 +13,8 @@ std::string hex_encode(std::string_view bytes);  // lower case
 std::optional<std::string> hex_decode(std::string_view text);
 /// Percent-decoding; `plus_is_space` for query values. Nothing for a broken escape.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
+/// The same into memory of the caller, who has room for text.size() bytes. The end of what was written, or null.
+char* percent_decode_to(std::string_view text, bool plus_is_space, char* out);
 /// RFC 3986 unreserved characters stay; the rest becomes %XX.
 std::string percent_encode(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);

@@ -49,11 +49,11 @@ std::string Random::guid() {
   std::uint64_t words[2] = {next(), next()};
   words[0] = (words[0] & ~0xF000ULL) | 0x4000ULL;
   words[1] = (words[1] & ~(3ULL << 62)) | (2ULL << 62);
-  std::string out;
-  out.reserve(36);
+  std::string out(36, '-');
+  char* at = out.data();
   for (int i = 0; i < 32; ++i) {
-    if (i == 8 || i == 12 || i == 16 || i == 20) out.push_back('-');
-    out.push_back(kDigits[(words[i / 16] >> (60 - 4 * (i % 16))) & 0xF]);
+    if (i == 8 || i == 12 || i == 16 || i == 20) ++at;
+    *at++ = kDigits[(words[i / 16] >> (60 - 4 * (i % 16))) & 0xF];
   }
   return out;
 }

@@ -38,30 +38,32 @@ std::optional<Time> from_civil(const Civil& c) {
   return Time(std::chrono::sys_days{date}) + std::chrono::seconds(seconds) + Ticks(c.fraction);
 }
 
-void append_padded(std::string& out, unsigned value, int width) {
-  std::array<char, 10> digits{};
+char* put_padded(char* at, unsigned value, int width) {
   for (int i = width - 1; i >= 0; --i) {
-    digits[static_cast<std::size_t>(i)] = static_cast<char>('0' + value % 10);
+    at[i] = static_cast<char>('0' + value % 10);
     value /= 10;
   }
-  out.append(digits.data(), static_cast<std::size_t>(width));
+  return at + width;
 }
 
-std::string iso_without_fraction(const Civil& c) {
-  std::string out;
-  out.reserve(28);
-  append_padded(out, static_cast<unsigned>(c.year), 4);
-  out.push_back('-');
-  append_padded(out, c.month, 2);
-  out.push_back('-');
-  append_padded(out, c.day, 2);
-  out.push_back('T');
-  append_padded(out, c.hour, 2);
-  out.push_back(':');
-  append_padded(out, c.minute, 2);
-  out.push_back(':');
-  append_padded(out, c.second, 2);
-  return out;
+void append_padded(std::string& out, unsigned value, int width) {
+  std::array<char, 10> digits{};
+  out.append(digits.data(), put_padded(digits.data(), value, width));
+}
+
+// "2021-09-21T01:04:37.9678478"
+std::string iso_with_fraction(const Civil& c) {
+  std::array<char, 27> text{};
+  char* at = put_padded(text.data(), static_cast<unsigned>(c.year), 4);
+  const std::array<std::pair<char, unsigned>, 5> parts{
+      {{'-', c.month}, {'-', c.day}, {'T', c.hour}, {':', c.minute}, {':', c.second}}};
+  for (const auto& [separator, value] : parts) {
+    *at++ = separator;
+    at = put_padded(at, value, 2);
+  }
+  *at++ = '.';
+  put_padded(at, c.fraction, 7);
+  return {text.data(), text.size()};
 }
 
 // Takes exactly `width` digits off the front.
@@ -115,25 +117,14 @@ constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "
 }  // namespace
 
 std::string to_iso8601(Time time) {
-  const auto c = to_civil(time);
-  auto out = iso_without_fraction(c);
-  if (c.fraction != 0) {
-    out.push_back('.');
-    append_padded(out, c.fraction, 7);
-    while (out.back() == '0') out.pop_back();
-  }
+  auto out = iso_with_fraction(to_civil(time));
+  while (out.back() == '0') out.pop_back();
+  if (out.back() == '.') out.pop_back();
   out.push_back('Z');
   return out;
 }
 
-std::string to_iso8601_7digits(Time time) {
-  const auto c = to_civil(time);
-  auto out = iso_without_fraction(c);
-  out.push_back('.');
-  append_padded(out, c.fraction, 7);
-  out.push_back('Z');
-  return out;
-}
+std::string to_iso8601_7digits(Time time) { return iso_with_fraction(to_civil(time)) + 'Z'; }
 
 std::string to_rfc1123(Time time) {
   const auto c = to_civil(time);

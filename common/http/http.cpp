@@ -1,6 +1,7 @@
 #include "common/http/http.h"
 
 #include "common/base/encoding.h"
+#include "common/base/query.h"
 
 namespace tidemark::http {
 
@@ -11,23 +12,46 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
   return std::nullopt;
 }
 
-void Response::set(std::string_view name, std::string_view value) { headers.emplace_back(name, value); }
+void HeaderLines::add(std::string_view name, std::string_view value) {
+  constexpr std::size_t kUsualHead = 448;
+  if (text_.empty()) text_.reserve(kUsualHead);
+  text_.append(name).append(": ");
+  const auto begin = text_.size();
+  text_.append(value);
+  for (auto at = begin; at < text_.size(); ++at) {
+    const char c = text_[at];
+    if (c == '\r' || c == '\n' || c == '\0') text_[at] = ' ';
+  }
+  text_.append("\r\n");
+}
+
+std::optional<std::string_view> HeaderLines::find(std::string_view name) const {
+  for (const auto [key, value] : *this) {
+    if (iequals_ascii(key, name)) return value;
+  }
+  return std::nullopt;
+}
+
+HeaderLines::Iterator HeaderLines::begin() const { return Iterator(text_); }
+HeaderLines::Iterator HeaderLines::end() const { return Iterator({}); }
+
+HeaderLines::value_type HeaderLines::Iterator::operator*() const {
+  const auto line = rest_.substr(0, rest_.find('\r'));
+  const auto colon = line.find(": ");
+  return {line.substr(0, colon), line.substr(colon + 2)};
+}
+
+HeaderLines::Iterator& HeaderLines::Iterator::operator++() {
+  rest_.remove_prefix(rest_.find('\n') + 1);
+  return *this;
+}
+
+void Response::set(std::string_view name, std::string_view value) { headers.add(name, value); }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  while (!raw_query.empty()) {
-    const auto end = raw_query.find('&');
-    auto item = raw_query.substr(0, end);
-    raw_query.remove_prefix(end == std::string_view::npos ? raw_query.size() : end + 1);
-    if (item.empty()) continue;
-    const auto equals = item.find('=');
-    auto name = percent_decode(item.substr(0, equals), true);
-    auto value = equals == std::string_view::npos ? std::optional<std::string>("")
-                                                  : percent_decode(item.substr(equals + 1), true);
-    if (!name || !value) return std::nullopt;
-    parameters.emplace_back(std::move(*name), std::move(*value));
-  }
-  return parameters;
+  const auto parsed = QueryParameters::parse(raw_query);
+  if (!parsed) return std::nullopt;
+  return std::vector<std::pair<std::string, std::string>>(parsed->begin(), parsed->end());
 }
 
 }  // namespace tidemark::http

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,9 +50,52 @@ class BodySource {
   virtual Task<Result<std::string>> next() = 0;
 };
 
+/// The header lines of a response as they will be sent: one string instead of two for each of them.
+class HeaderLines {
+ public:
+  class Iterator;
+  using value_type = std::pair<std::string_view, std::string_view>;  // name and value
+  using iterator = Iterator;
+  using const_iterator = Iterator;
+
+  /// A line break in the value would start a header of somebody else's choice; it becomes a space.
+  void add(std::string_view name, std::string_view value);
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  /// "Name: value\r\n" for each.
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[nodiscard]] bool empty() const { return text_.empty(); }
+  [[nodiscard]] Iterator begin() const;
+  [[nodiscard]] Iterator end() const;
+
+ private:
+  std::string text_;
+};
+
+class HeaderLines::Iterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = HeaderLines::value_type;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = value_type;
+
+  explicit Iterator(std::string_view rest) : rest_(rest) {}
+  value_type operator*() const;
+  Iterator& operator++();
+  Iterator operator++(int) {
+    const auto before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const Iterator& other) const { return rest_.size() == other.rest_.size(); }
+
+ private:
+  std::string_view rest_;
+};
+
 struct Response {
   unsigned status = 200;
-  std::vector<std::pair<std::string, std::string>> headers;  // not Content-Length, Date, Connection: the server adds
+  HeaderLines headers;  // not Content-Length, Date, Connection: the server adds
   std::string body;
   std::unique_ptr<BodySource> source;                // instead of body; then source_length is the Content-Length
   std::optional<std::uint64_t> source_length;        // absent with a source: chunked
@@ -64,7 +108,7 @@ struct Response {
 /// Called on an I/O thread for each request. An exception becomes 500 and is logged.
 using Handler = std::function<Task<Response>(Request&)>;
 
-/// Decoded query parameters, in order; names keep their case. Nothing for a broken percent escape.
+/// QueryParameters as strings of their own.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query);
 
 }  // namespace tidemark::http

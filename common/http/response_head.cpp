@@ -25,13 +25,6 @@ void append_number(std::string& out, std::uint64_t value) {
   out.append(digits, end);
 }
 
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ");
-  // A line break in a value would start a header of the attacker's choice.
-  for (const char c : value) out.push_back(c == '\r' || c == '\n' || c == '\0' ? ' ' : c);
-  out.append("\r\n");
-}
-
 void append_framing(std::string& out, const Request* request, const Response& response) {
   const bool bodyless = response.status == 204 || response.status == 304;
   if (bodyless) return;
@@ -59,19 +52,15 @@ std::string_view reason_phrase(unsigned status) {
 std::string render_head(const Request* request, const Response& response, bool keep_alive,
                         const std::string& server_name) {
   std::string out;
-  out.reserve(512);
+  out.reserve(192 + response.headers.text().size());
   out.append("HTTP/1.1 ");
   append_number(out, response.status);
   out.push_back(' ');
   out.append(reason_phrase(response.status)).append("\r\n");
-  bool has_server = false;
-  for (const auto& [name, value] : response.headers) {
-    has_server = has_server || iequals_ascii(name, "server");
-    append_header(out, name, value);
-  }
+  out.append(response.headers.text());
   append_framing(out, request, response);
   out.append("Date: ").append(date_now()).append("\r\n");
-  if (!has_server) append_header(out, "Server", server_name);
+  out.append("Server: ").append(server_name).append("\r\n");
   if (!keep_alive) out.append("Connection: close\r\n");
   out.append("\r\n");
   return out;

@@ -18,7 +18,6 @@ namespace {
 const FailPoint kRequestRead("http.request", "after");  // its head
 const FailStep kReplyStep("http.reply");
 
-constexpr std::size_t kReadSize = 8192;
 constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not want
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -39,16 +38,19 @@ Error parse_failure(const boost::system::error_code& error) {
   return make_error(ErrorCode::kMalformedRequest, "The request is not valid HTTP: " + error.message() + ".");
 }
 
-Task<Response> call_handler(ServerContext& context, Request& request) {
-  try {
-    auto serving = context.handler(request);
-    auto response = co_await std::move(serving);
-    co_return response;
-  } catch (const std::exception& e) {
-    spdlog::error("handler failed request_id={} method={} path={} what=\"{}\"", request.request_id, request.method,
-                  request.path, e.what());
-  }
-  co_return context.render_error(make_error(ErrorCode::kInternalError), request.request_id);
+// True when the head is complete or malformed, false when more must come.
+bool parse_head(Parser& parser, InputBuffer& input, boost::system::error_code& malformed) {
+  if (input.empty()) return false;
+  const auto bytes = input.unread();
+  input.consume(parser.put(asio::buffer(bytes.data(), bytes.size()), malformed));
+  if (malformed == boost::beast::http::error::need_more) malformed = {};
+  return malformed || parser.is_header_done();
+}
+
+Response after_exception(const ServerContext& context, const Request& request, const std::exception& thrown) {
+  spdlog::error("handler failed request_id={} method={} path={} what=\"{}\"", request.request_id, request.method,
+                request.path, thrown.what());
+  return context.render_error(make_error(ErrorCode::kInternalError), request.request_id);
 }
 
 // What the handler left unread would be taken for the next request. False: too much, close instead.
@@ -67,6 +69,7 @@ Task<bool> drain(SessionBody& body) {
 Task<void> Session::run() {
   boost::system::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.non_blocking(true, ignored);
   const auto endpoint = socket_.remote_endpoint(ignored);
   if (!ignored) remote_ = endpoint.address().to_string();
   for (bool more = true; more && !context_.stopping.load(std::memory_order_relaxed);) {
@@ -83,27 +86,29 @@ void Session::close() {
 }
 
 bool Session::peer_gone() {
-  if (used_ < input_.size()) return false;
+  if (!input_.empty()) return false;
   char next = 0;
   const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 Task<bool> Session::receive_more() {
-  if (used_ == input_.size()) {
-    input_.clear();
-    used_ = 0;
-  } else if (used_ > kReadSize) {
-    input_.erase(0, used_);
-    used_ = 0;
-  }
-  const auto filled = input_.size();
-  input_.resize(filled + kReadSize);
-  auto receiving =
-      socket_.async_read_some(asio::buffer(input_.data() + filled, kReadSize), asio::as_tuple(asio::use_awaitable));
+  auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
   auto [error, received] = co_await std::move(receiving);
-  input_.resize(filled + received);
+  input_.received(received);
   co_return !error && received > 0;
+}
+
+bool Session::send_now(std::string_view& first, std::string_view& second) {
+  const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
+                                                  asio::buffer(second.data(), second.size())};
+  boost::system::error_code error;
+  auto sent = socket_.write_some(buffers, error);
+  if (error && error != asio::error::would_block) return false;
+  const auto of_first = std::min(sent, first.size());
+  first.remove_prefix(of_first);
+  second.remove_prefix(sent - of_first);
+  return true;
 }
 
 Task<bool> Session::write(std::string_view first, std::string_view second) {
@@ -120,29 +125,24 @@ Task<bool> Session::serve_one() {
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(boost::none);
   parser.eager(false);
-  idle_ = used_ == input_.size();
+  idle_ = input_.empty();
   set_deadline(idle_ ? context_.options.idle_timeout : context_.options.header_timeout);
-  while (!parser.is_header_done()) {
-    if (used_ < input_.size()) {
-      boost::system::error_code error;
-      used_ += parser.put(asio::buffer(input_.data() + used_, input_.size() - used_), error);
-      if (error && error != boost::beast::http::error::need_more) {
-        auto refusal = context_.render_error(parse_failure(error), context_.random->guid());
-        auto responding = respond(Request{}, std::move(refusal), false);
-        co_await std::move(responding);
-        co_return false;
-      }
-      if (parser.is_header_done()) break;
-    }
-    auto receiving = receive_more();
-    const bool received = co_await std::move(receiving);
-    if (!received) co_return false;
+  boost::system::error_code malformed;
+  while (!parse_head(parser, input_, malformed)) {
+    auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+    auto [error, received] = co_await std::move(receiving);
+    if (error || received == 0) co_return false;
+    input_.received(received);
     if (idle_) {
       idle_ = false;
       set_deadline(context_.options.header_timeout);
     }
   }
   idle_ = false;
+  if (malformed) {
+    auto refusing = refuse(malformed);
+    co_return co_await std::move(refusing);
+  }
   Request request;
   fill_request(request, parser);
   request.remote_address = remote_;
@@ -155,29 +155,48 @@ Task<bool> Session::serve_one() {
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
   kRequestRead.reach();
-  auto calling = call_handler(context_, request);
-  auto response = co_await std::move(calling);
+  Response response;
+  try {
+    auto handling = context_.handler(request);
+    response = co_await std::move(handling);
+  } catch (const std::exception& thrown) {
+    response = after_exception(context_, request, thrown);
+  }
   // Answer first: a client that is refused early learns it even while it still sends.
   const bool keep_alive = parser.keep_alive() && !response.close && !body.unwanted() && !context_.stopping.load();
-  auto responding = respond(request, std::move(response), keep_alive);
-  const bool sent = co_await std::move(responding);
-  if (!sent) co_return false;
-  auto draining = drain(body);
-  const bool drained = co_await std::move(draining);
-  co_return drained&& keep_alive;
+  const auto head = render_head(&request, response, keep_alive, context_.options.server_name);
+  if (request.method == "HEAD" || response.status == 204 || response.status == 304) {
+    response.body.clear();
+    response.source.reset();
+  }
+  kReplyStep.before.reach();
+  std::string_view head_left = head, body_left = response.body;
+  if (!send_now(head_left, body_left)) co_return false;
+  if (!head_left.empty() || !body_left.empty()) {
+    auto writing = write(head_left, body_left);
+    const bool written = co_await std::move(writing);
+    if (!written) co_return false;
+  }
+  kReplyStep.after.reach();
+  if (response.source) {
+    auto streaming = stream_body(*response.source, response.source_length);
+    const bool streamed = co_await std::move(streaming);
+    if (!streamed) co_return false;
+  }
+  if (!body.finished()) {
+    auto draining = drain(body);
+    const bool drained = co_await std::move(draining);
+    if (!drained) co_return false;
+  }
+  co_return keep_alive;
 }
 
-Task<bool> Session::respond(const Request& request, Response response, bool keep_alive) {
-  const auto head = render_head(&request, response, keep_alive, context_.options.server_name);
-  const bool bodyless = request.method == "HEAD" || response.status == 204 || response.status == 304;
-  if (bodyless) response.body.clear();
-  kReplyStep.before.reach();
-  auto writing = write(head, response.source ? std::string_view() : std::string_view(response.body));
-  const bool written = co_await std::move(writing);
-  kReplyStep.after.reach();
-  if (!written || bodyless || !response.source) co_return written;
-  auto streaming = stream_body(*response.source, response.source_length);
-  co_return co_await std::move(streaming);
+Task<bool> Session::refuse(boost::system::error_code malformed) {
+  const auto response = context_.render_error(parse_failure(malformed), context_.random->guid());
+  const auto head = render_head(nullptr, response, false, context_.options.server_name);
+  auto writing = write(head, response.body);
+  co_await std::move(writing);
+  co_return false;
 }
 
 Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t> length) {

@@ -6,6 +6,7 @@
 #include <list>
 
 #include "common/base/random.h"
+#include "common/http/input_buffer.h"
 #include "common/http/server.h"
 
 namespace tidemark::http {
@@ -35,10 +36,14 @@ class Session {
  private:
   friend class SessionBody;
   Task<bool> serve_one();
-  Task<bool> respond(const Request& request, Response response, bool keep_alive);
+  /// Answers what is not HTTP, or too much of it; always false.
+  Task<bool> refuse(boost::system::error_code malformed);
   Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
   Task<bool> write(std::string_view first, std::string_view second);
-  /// Appends what the peer sent to input_; false at the end of the stream or on error.
+  /// Sends what the socket takes at once and shortens the views by that; false if the connection is gone. Most answers
+  /// fit the socket's buffer, and then nothing has to wait.
+  bool send_now(std::string_view& first, std::string_view& second);
+  /// Adds what the peer sent to input_; false at the end of the stream or on error.
   Task<bool> receive_more();
   /// A closed stream reads as empty; anything else, a next request for one, is a peer that is there.
   bool peer_gone();
@@ -48,8 +53,7 @@ class Session {
 
   Socket socket_;
   ServerContext& context_;
-  std::string input_;     // bytes received and not yet consumed
-  std::size_t used_ = 0;  // of input_
+  InputBuffer input_;
   SteadyTime deadline_ = SteadyTime::max();
   bool idle_ = true;
   std::string remote_;

@@ -60,9 +60,10 @@ Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
 
 Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, remaining_));
-  const auto buffered = std::min(wanted, session_.input_.size() - session_.used_);
-  std::string piece(session_.input_, session_.used_, buffered);
-  session_.used_ += buffered;
+  const auto unread = session_.input_.unread();
+  const auto buffered = std::min(wanted, unread.size());
+  std::string piece(unread.substr(0, buffered));
+  session_.input_.consume(buffered);
   remaining_ -= buffered;
   if (buffered == wanted) co_return piece;
   // The rest goes straight into the piece; bounded, so that a caller that asks for much gets what has come so far.
@@ -88,9 +89,9 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
   body.more = true;
   while (!parser_.is_done()) {
     boost::system::error_code error;
-    const auto consumed = parser_.put(
-        asio::buffer(session_.input_.data() + session_.used_, session_.input_.size() - session_.used_), error);
-    session_.used_ += consumed;
+    const auto unread = session_.input_.unread();
+    const auto consumed = parser_.put(asio::buffer(unread.data(), unread.size()), error);
+    session_.input_.consume(consumed);
     const bool full = error == boost::beast::http::error::need_buffer || body.size == 0;
     if (full) break;
     if (error && error != boost::beast::http::error::need_more) {

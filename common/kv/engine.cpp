@@ -9,6 +9,8 @@
 
 namespace tidemark::kv {
 
+Result<std::optional<std::string>> Engine::get(std::string_view key) const { return snapshot()->get(key); }
+
 Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) {
   if (step != nullptr) step->before.reach();
   auto initiate = [this](auto handler, TransactionBody transaction) {

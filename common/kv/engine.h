@@ -67,6 +67,9 @@ class Engine {
   /// A consistent view of everything committed so far.
   [[nodiscard]] virtual std::shared_ptr<const Reader> snapshot() const = 0;
 
+  /// The latest committed value of one key: what snapshot()->get(key) gives, for less.
+  [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const;
+
   /// Runs the body atomically and serializably; `done` is called once, on the engine's thread, when the outcome is
   /// durable. Fails with kServerBusy when too many transactions wait, with kStorageFailure once the disk failed
   /// (then every later transaction fails too: reopen the database).

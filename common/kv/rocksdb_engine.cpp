@@ -2,6 +2,7 @@
 
 #include <rocksdb/utilities/write_batch_with_index.h>
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -22,6 +23,8 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+// While a group is being written, so many that wait are worth waking the runner: a wakeup costs as much as a body.
+constexpr std::size_t kWorthWaking = 16;
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
 const FailStep kWriteStep("kv.write");               // a group, with its fsync
@@ -102,6 +105,17 @@ class RocksCursor final : public Cursor {
   bool valid_ = false;
 };
 
+Result<std::optional<std::string>> read(rocksdb::DB& db, const rocksdb::ReadOptions& options, std::string_view key) {
+  Result<std::optional<std::string>> value(std::in_place, std::in_place);
+  const auto status = db.Get(options, slice(key), &**value);
+  if (status.IsNotFound()) {
+    value->reset();
+  } else if (!status.ok()) {
+    value = fail(error_of(status));
+  }
+  return value;
+}
+
 class RocksSnapshot final : public Reader {
  public:
   explicit RocksSnapshot(Database db) : db_(std::move(db)), snapshot_(db_->GetSnapshot()) {}
@@ -112,11 +126,7 @@ class RocksSnapshot final : public Reader {
   Result<std::optional<std::string>> get(std::string_view key) const override {
     rocksdb::ReadOptions options;
     options.snapshot = snapshot_;
-    std::string value;
-    const auto status = db_->Get(options, slice(key), &value);
-    if (status.IsNotFound()) return std::optional<std::string>();
-    if (!status.ok()) return fail(error_of(status));
-    return std::optional<std::string>(std::move(value));
+    return read(*db_, options, key);
   }
 
   /// The iterator pins what it reads, so the cursor may outlive the snapshot.
@@ -139,25 +149,43 @@ class RocksSnapshot final : public Reader {
   const rocksdb::Snapshot* snapshot_;
 };
 
-/// One body's view of the group's batch over the database.
+using Batch = rocksdb::WriteBatchWithIndex;
+
+/// What a batch says about a key: nothing; or its value, or that it is erased.
+std::optional<std::optional<std::string>> find_in(Batch& batch, std::string_view key) {
+  const std::unique_ptr<rocksdb::WBWIIterator> it(batch.NewIterator());
+  it->Seek(slice(key));
+  if (!it->Valid()) return std::nullopt;
+  const auto entry = it->Entry();
+  if (view(entry.key) != key) return std::nullopt;
+  std::optional<std::string> value;
+  if (entry.type == rocksdb::kPutRecord) value = entry.value.ToString();
+  return value;
+}
+
+/// One body's view: its group's batch, over the batch of the group that is being written, over the database. Whether
+/// the database has that one already makes no difference.
 class RocksTransaction final : public Transaction {
  public:
-  RocksTransaction(const Database& db, rocksdb::WriteBatchWithIndex& batch) : db_(db), batch_(batch) {}
+  RocksTransaction(const Database& db, Batch& batch, Batch* ahead) : db_(db), batch_(batch), ahead_(ahead) {}
 
   Result<std::optional<std::string>> get(std::string_view key) const override {
-    std::string value;
-    const auto status = batch_.GetFromBatchAndDB(db_.get(), rocksdb::ReadOptions(), slice(key), &value);
-    if (status.IsNotFound()) return std::optional<std::string>();
-    if (status.ok()) return std::optional<std::string>(std::move(value));
-    failure_ = error_of(status);
-    return fail(*failure_);
+    if (auto written = find_in(batch_, key)) return std::move(*written);
+    if (ahead_ != nullptr) {
+      if (auto written = find_in(*ahead_, key)) return std::move(*written);
+    }
+    auto value = read(*db_, rocksdb::ReadOptions(), key);
+    if (!value) failure_ = value.error();
+    return value;
   }
 
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
     auto bounds = std::make_unique<Bounds>(range, nullptr);
-    auto* base = db_->NewIterator(bounds->options);
-    std::unique_ptr<rocksdb::Iterator> it(batch_.NewIteratorWithBase(db_->DefaultColumnFamily(), base));
-    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, &failure_);
+    auto* const family = db_->DefaultColumnFamily();
+    auto* it = db_->NewIterator(bounds->options);
+    if (ahead_ != nullptr) it = ahead_->NewIteratorWithBase(family, it);
+    std::unique_ptr<rocksdb::Iterator> all(batch_.NewIteratorWithBase(family, it));
+    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(all), direction, &failure_);
   }
 
   void put(std::string_view key, std::string_view value) override {
@@ -191,7 +219,8 @@ class RocksTransaction final : public Transaction {
   }
 
   const Database& db_;
-  rocksdb::WriteBatchWithIndex& batch_;
+  Batch& batch_;
+  Batch* ahead_;
   bool wrote_ = false;
   mutable std::optional<Error> failure_;
 };
@@ -201,7 +230,8 @@ class RocksEngine final : public Engine {
   RocksEngine(Database db, const RocksDbOptions& options)
       : db_(std::move(db)), max_queued_(options.max_queued_transactions) {
     write_options_.sync = options.durability == Durability::kFsync;
-    writer_ = std::thread([this] { write_until_stopped(); });
+    runner_ = std::thread([this] { run_bodies(); });
+    writer_ = std::thread([this] { write_groups(); });
   }
   RocksEngine(const RocksEngine&) = delete;
   RocksEngine& operator=(const RocksEngine&) = delete;
@@ -210,19 +240,25 @@ class RocksEngine final : public Engine {
       std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    wake_writer_.notify_one();
+    wake_runner_.notify_one();
+    runner_.join();
     writer_.join();
   }
 
   std::shared_ptr<const Reader> snapshot() const override { return std::make_shared<RocksSnapshot>(db_); }
+
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    return read(*db_, rocksdb::ReadOptions(), key);
+  }
 
   void submit(TransactionBody body, Completion done) override {
     {
       std::unique_lock lock(mutex_);
       if (queue_.size() < max_queued_) {
         queue_.push_back({std::move(body), std::move(done)});
+        const bool wake = writing_ == nullptr || queue_.size() == kWorthWaking;
         lock.unlock();
-        wake_writer_.notify_one();
+        if (wake) wake_runner_.notify_one();
         return;
       }
     }
@@ -263,57 +299,94 @@ class RocksEngine final : public Engine {
     Completion done;
   };
 
-  void write_until_stopped() {
-    rocksdb::WriteBatchWithIndex batch(rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true);
-    for (;;) {
-      auto taken = take_waiting();
-      if (taken.empty()) return;
-      std::span<Waiting> rest(taken);
-      while (!rest.empty()) rest = rest.subspan(commit_group(batch, rest));
-    }
-  }
-
-  /// Nothing once the engine stops and the queue is empty.
-  std::vector<Waiting> take_waiting() {
-    std::unique_lock lock(mutex_);
-    wake_writer_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    const auto count = std::min(queue_.size(), kMaxGroupTransactions);
-    std::vector<Waiting> taken;
-    taken.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      taken.push_back(std::move(queue_.front()));
-      queue_.pop_front();
-    }
-    return taken;
-  }
-
-  /// Runs bodies until the group is full, writes it once, completes them; returns how many it took.
-  std::size_t commit_group(rocksdb::WriteBatchWithIndex& batch, std::span<Waiting> waiting) {
+  /// Transactions that go to the log in one write.
+  struct Group {
+    Batch batch{rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true};
+    std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
+
+    [[nodiscard]] bool full() {
+      return members.size() >= kMaxGroupTransactions || batch.GetWriteBatch()->GetDataSize() >= kMaxGroupBytes;
+    }
+  };
+
+  // The runner. One body at a time, in order: that is what makes the transactions serializable. While a group is being
+  // written it fills the next one, whose bodies see both; so the disk and the bodies do not wait for each other.
+  void run_bodies() {
+    std::array<Group, 2> groups;
+    Group* filling = &groups[0];
+    Group* ahead = nullptr;  // what `filling` was built on: being written, or written since
+    std::deque<Waiting> taken;
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      auto can_run = [&] {
+        const bool worth = !queue_.empty() && (writing_ == nullptr || queue_.size() >= kWorthWaking);
+        return !filling->full() && (!taken.empty() || worth);
+      };
+      wake_runner_.wait(lock,
+                        [&] { return can_run() || (writing_ == nullptr && (!filling->members.empty() || stopping_)); });
+      if (writing_ == nullptr && ahead != nullptr) std::exchange(ahead, nullptr)->batch.Clear();
+      if (can_run()) {
+        if (taken.empty()) taken.swap(queue_);
+        const bool failed = failure_.has_value();
+        lock.unlock();
+        for (; !taken.empty() && !filling->full(); taken.pop_front()) {
+          filling->outcomes.push_back(failed ? Result<void>() : run(*filling, ahead, taken.front().body));
+          filling->members.push_back(std::move(taken.front()));
+        }
+      } else if (!filling->members.empty()) {
+        writing_ = ahead = filling;
+        filling = filling == &groups[0] ? &groups[1] : &groups[0];
+        wake_writer_.notify_one();
+      } else {
+        runner_ended_ = true;
+        wake_writer_.notify_one();
+        return;
+      }
+    }
+  }
+
+  // The writer: one group at a time into the log, then its members are told.
+  void write_groups() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      wake_writer_.wait(lock, [this] { return writing_ != nullptr || runner_ended_; });
+      if (writing_ == nullptr) return;
+      lock.unlock();
+      const auto failure = write(writing_->batch);
+      auto members = std::exchange(writing_->members, {});
+      auto outcomes = std::exchange(writing_->outcomes, {});
+      lock.lock();
+      writing_ = nullptr;
+      lock.unlock();
+      wake_runner_.notify_one();
+      // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
+      if (failure) outcomes.assign(members.size(), fail(*failure));
+      tell(std::move(members), std::move(outcomes));
+    }
+  }
+
+  std::optional<Error> write(Batch& batch) {
     auto failure = failure_now();
-    while (!failure && outcomes.size() < waiting.size() && batch.GetDataSize() < kMaxGroupBytes) {
-      outcomes.push_back(run(batch, waiting[outcomes.size()].body));
-    }
-    if (!failure && batch.GetWriteBatch()->Count() > 0) {
-      kWriteStep.before.reach();
-      const auto status = db_->Write(write_options_, batch.GetWriteBatch());
-      kWriteStep.after.reach();
-      if (!status.ok()) failure = remember_failure(error_of(status));
-    }
-    batch.Clear();
-    // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
-    if (failure) outcomes.assign(waiting.size(), fail(*failure));
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      auto item = std::move(waiting[i]);
+    if (failure || batch.GetWriteBatch()->Count() == 0) return failure;
+    kWriteStep.before.reach();
+    const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+    kWriteStep.after.reach();
+    if (!status.ok()) failure = remember_failure(error_of(status));
+    return failure;
+  }
+
+  static void tell(std::vector<Waiting> members, std::vector<Result<void>> outcomes) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto item = std::move(members[i]);
       item.body = nullptr;  // let go of what it captured before its owner hears of the end
       item.done(std::move(outcomes[i]));
       kFirstTold.reach();
     }
-    return outcomes.size();
   }
 
-  Result<void> run(rocksdb::WriteBatchWithIndex& batch, const TransactionBody& body) {
-    RocksTransaction txn(db_, batch);
+  Result<void> run(Group& group, Group* ahead, const TransactionBody& body) {
+    RocksTransaction txn(db_, group.batch, ahead == nullptr ? nullptr : &ahead->batch);
     Result<void> outcome;
     try {
       outcome = body(txn);
@@ -343,10 +416,14 @@ class RocksEngine final : public Engine {
   rocksdb::WriteOptions write_options_;
   const std::size_t max_queued_;
   mutable std::mutex mutex_;
+  std::condition_variable wake_runner_;
   std::condition_variable wake_writer_;
   std::deque<Waiting> queue_;
   std::optional<Error> failure_;
+  Group* writing_ = nullptr;  // the writer's until it is null again, but for reading its batch
   bool stopping_ = false;
+  bool runner_ended_ = false;
+  std::thread runner_;
   std::thread writer_;
 };
 

@@ -1,4 +1,5 @@
-// The embedded engine: one writer thread folds the waiting transactions into one write with one fsync (group commit).
+// The embedded engine: a runner thread folds the waiting transactions into groups, a writer thread puts each group into
+// the log with one write and one fsync (group commit). While one group is on its way to the disk the next is filled.
 #pragma once
 #include <filesystem>
 #include <memory>

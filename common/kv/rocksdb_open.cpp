@@ -51,6 +51,9 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
 
   out.write_buffer_size = options.write_buffer_bytes;
   out.max_write_buffer_number = 3;
+  // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
+  out.memtable_prefix_bloom_size_ratio = 0.05;
+  out.memtable_whole_key_filtering = true;
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;

@@ -158,10 +158,16 @@ class ZmqServer final : public Server {
       stopping = box_->stopping;
     }
     for (auto& reply : replies) {
-      in_flight_.erase({reply.identity, reply.id});
+      auto call = in_flight_.extract({reply.identity, reply.id});
+      std::string kept;
+      const bool wanted = !call.empty() && call.mapped() && reply.result;
+      if (wanted) kept = *reply.result;
       kReplyStep.before.reach();
-      send(reply.identity, reply.id, std::move(reply.result));
+      const bool sent = send(reply.identity, reply.id, std::move(reply.result));
       kReplyStep.after.reach();
+      if (sent || !wanted) continue;
+      auto task = options_.undelivered.run(std::move(*call.mapped()), std::move(kept));
+      spawn(executor_, std::move(task));
     }
     return stopping;
   }

@@ -101,8 +101,10 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto host = http.header("host").value_or("");
   auto resource = auth::parse_resource(host, http.path, accounts_);
   if (!resource) return fail(std::move(resource.error()));
-  const auth::SignedRequest signed_request{http.method,   http.path,           http.query,
-                                           &http.headers, http.remote_address, host};
+  const auto parameters = QueryParameters::parse(http.query);
+  if (!parameters) return fail(ErrorCode::kInvalidUri);
+  const auth::SignedRequest signed_request{http.method,         http.path, http.query,  &http.headers,
+                                           http.remote_address, host,      &*parameters};
   const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view queue,
                                                 std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
     auto acl = service_.get_acl(account, queue);
@@ -120,9 +122,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   request.account = resource->account;
   request.secondary = resource->secondary;
   request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
-  auto parameters = http::parse_query(http.query);
-  if (!parameters) return fail(ErrorCode::kInvalidUri);
-  request.parameters = std::move(*parameters);
+  request.parameters.assign(parameters->begin(), parameters->end());
   return split_resource(resource->rest, request);
 }
 

@@ -26,7 +26,6 @@ struct Operation {
   std::string row_key;
   MutationKind kind = MutationKind::kInsert;
   bool tell_outcome = false;
-  std::vector<Property> answered;
 };
 
 /// A failure of one operation: the batch is well-formed, so it is told inside a 202.
@@ -89,7 +88,7 @@ Result<TableUrl> part_url(const Call& call, const BatchPart& part, std::string_v
 }
 
 Result<MetadataLevel> part_level(const BatchPart& part, const QueryParameters& parameters) {
-  return metadata_level(find_parameter(parameters, "$format"), part.header("accept"));
+  return metadata_level(parameters.find("$format"), part.header("accept"));
 }
 
 /// Of a part: its source version alone, for the fence is the whole transaction's.
@@ -116,7 +115,7 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
   out.url = std::move(*url);
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));
@@ -138,8 +137,6 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   out.tell_outcome = fencing->asked();
   out.row_key = out.write.mutation.row_key;
   out.kind = out.write.mutation.kind;
-  bool with_body = out.kind == MutationKind::kInsert && out.prefer != Prefer::kNoContent;
-  if (with_body) out.answered = out.write.mutation.properties;
   return out;
 }
 
@@ -155,9 +152,8 @@ Result<void> check_group(const Operation& first, const Operation& next, std::set
   return {};
 }
 
-void append_success(std::string& out, const Call& call, Operation& op, const std::string& partition_key,
+void append_success(std::string& out, const Call& call, const Operation& op, const EntityView& written,
                     const MutationOutcome& outcome) {
-  const auto version = outcome.version;
   bool insert = op.kind == MutationKind::kInsert;
   bool content = insert && op.prefer != Prefer::kNoContent;
   append_status(out, content ? 201 : 204);
@@ -168,18 +164,17 @@ void append_success(std::string& out, const Call& call, Operation& op, const std
   if (content) append_header(out, "Content-Type", json_content_type(op.level));
   if (insert) {
     std::string location = call.base + "/";
-    append_entity_path(location, op.url.table, partition_key, op.row_key);
+    append_entity_path(location, op.url.table, written.partition_key, op.row_key);
     append_header(out, "Location", location);
     if (!content) append_header(out, "DataServiceId", location);
   }
-  if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(version));
+  if (op.kind != MutationKind::kErase) append_header(out, "ETag", etag_of(written.version));
   if (op.tell_outcome) {
     for (const auto& [name, value] : outcome_headers(outcome)) append_header(out, name, value);
   }
   out += "\r\n";
   if (content) {
-    Entity entity{partition_key, op.row_key, version, {}, std::move(op.answered)};
-    append_entity_answer(out, {call.base, call.account(), op.url.table, op.level, nullptr}, entity);
+    append_entity_answer(out, {call.base, call.account(), op.url.table, op.level, nullptr}, written);
   }
   out += "\r\n";
 }
@@ -283,7 +278,9 @@ Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
   }
   std::vector<std::string> parts(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    append_success(parts[i], call, operations[i], partition_key, done->outcomes.at(i));
+    const auto& op = operations[i];
+    const auto& outcome = done->outcomes.at(i);
+    append_success(parts[i], call, op, {partition_key, op.row_key, outcome.version, {}, done->blocks.at(i)}, outcome);
   }
   co_return change_set_response(call, parts);
 }
@@ -309,7 +306,7 @@ Result<void> prepare_query(Call& call, const BatchPart& part) {
   std::string_view query;
   auto url = part_url(call, part, query);
   if (!url) return fail(std::move(url.error()));
-  auto parameters = http::parse_query(query);
+  auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   auto level = part_level(part, *parameters);
   if (!level) return fail(std::move(level.error()));

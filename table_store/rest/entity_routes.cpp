@@ -52,17 +52,12 @@ Result<EntityWrite> read_update(const WriteRequest& request) {
   return write;
 }
 
-std::string location_of(const Call& call, const EntityWrite& write) {
-  std::string out = call.base + "/";
-  append_entity_path(out, call.url.table, write.partition_key, write.mutation.row_key);
-  return out;
-}
-
-http::Response insert_response(const Call& call, EntityWrite write, Version version) {
+http::Response insert_response(const Call& call, const EntityView& inserted) {
   http::Response response;
   auto prefer = parse_prefer(call.http.header("prefer"));
-  auto location = location_of(call, write);
-  response.set("ETag", etag_of(version));
+  auto location = call.base + "/";
+  append_entity_path(location, call.url.table, inserted.partition_key, inserted.row_key);
+  response.set("ETag", etag_of(inserted.version));
   const bool with_location = location.size() <= kMaxLocation;
   if (with_location) response.set("Location", location);
   if (prefer == Prefer::kNoContent) {
@@ -73,21 +68,12 @@ http::Response insert_response(const Call& call, EntityWrite write, Version vers
   }
   response.status = 201;
   if (prefer == Prefer::kContent) response.set("Preference-Applied", "return-content");
-  response.set("Content-Type", std::string(json_content_type(call.level)));
-  append_entity_answer(response.body, call.scope(), inserted_entity(std::move(write), version));
+  response.set("Content-Type", json_content_type(call.level));
+  append_entity_answer(response.body, call.scope(), inserted);
   return response;
 }
 
 }  // namespace
-
-Entity inserted_entity(EntityWrite write, Version version) {
-  Entity entity;
-  entity.partition_key = std::move(write.partition_key);
-  entity.row_key = std::move(write.mutation.row_key);
-  entity.version = version;
-  entity.properties = std::move(write.mutation.properties);
-  return entity;
-}
 
 Result<EntityWrite> read_write(const WriteRequest& request) {
   bool insert = request.method == "POST";
@@ -156,17 +142,19 @@ Result<http::Response> get_entity(const Call& call) {
   if (call.identity.scheme == auth::Scheme::kServiceSas && !call.bounds().contains(url.partition_key, url.row_key)) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
-  auto entity = call.service.get(call.account(), url.table, url.partition_key, url.row_key);
-  if (!entity) return fail(std::move(entity.error()));
-  if (!*entity) return fail(ErrorCode::kResourceNotFound);
   auto select = parse_select(call.parameter("$select"));
   if (!select) return fail(std::move(select.error()));
   auto scope = call.scope();
   scope.select = &*select;
   http::Response response;
-  response.set("Content-Type", std::string(json_content_type(call.level)));
-  response.set("ETag", etag_of((*entity)->version));
-  append_entity_answer(response.body, scope, **entity);
+  auto answer = [&](const EntityView& entity) {
+    response.set("Content-Type", json_content_type(call.level));
+    response.set("ETag", etag_of(entity.version));
+    append_entity_answer(response.body, scope, entity);
+  };
+  auto found = call.service.view(call.account(), url.table, url.partition_key, url.row_key, std::ref(answer));
+  if (!found) return fail(std::move(found.error()));
+  if (!*found) return fail(ErrorCode::kResourceNotFound);
   return response;
 }
 
@@ -190,11 +178,9 @@ Task<Result<http::Response>> write_entity(Call& call) {
   const bool tell_outcome = fencing->asked();
   bool insert = write->mutation.kind == MutationKind::kInsert;
   bool erase = write->mutation.kind == MutationKind::kErase;
-  bool with_body = insert && parse_prefer(call.http.header("prefer")) != Prefer::kNoContent;
-  EntityWrite kept;  // what the answer needs once the mutation is gone
-  kept.partition_key = write->partition_key;
-  kept.mutation.row_key = write->mutation.row_key;
-  if (with_body) kept.mutation.properties = write->mutation.properties;
+  // What the answer needs once the mutation is gone.
+  const auto partition_key = write->partition_key;
+  const auto row_key = write->mutation.row_key;
   std::vector<Mutation> mutations;
   mutations.push_back(std::move(write->mutation));
   auto mutate = call.service.mutate(call.account(), call.url.table, std::move(write->partition_key),
@@ -204,7 +190,8 @@ Task<Result<http::Response>> write_entity(Call& call) {
   const auto& outcome = done->outcomes.at(0);
   http::Response response;
   if (insert) {
-    response = insert_response(call, std::move(kept), outcome.version);
+    const EntityView inserted{partition_key, row_key, outcome.version, {}, done->blocks.at(0)};
+    response = insert_response(call, inserted);
   } else {
     response.status = 204;
     if (!erase) response.set("ETag", etag_of(outcome.version));

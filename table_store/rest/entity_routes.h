@@ -30,7 +30,4 @@ Result<EntityWrite> read_write(const WriteRequest& request);
 /// Letters and key range; kAuthorization*.
 Result<void> allow_write(const Call& call, const EntityWrite& write);
 
-/// The entity as an insert left it, for the answer's body.
-Entity inserted_entity(EntityWrite write, Version version);
-
 }  // namespace tidemark::table_store

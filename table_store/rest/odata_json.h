@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "table_store/model/entity.h"
+#include "table_store/model/entity_view.h"
 
 namespace tidemark::table_store {
 
@@ -35,9 +35,9 @@ struct JsonScope {
 };
 
 /// One entity as an answer of its own: with odata.metadata.
-void append_entity_answer(std::string& out, const JsonScope& scope, const Entity& entity);
+void append_entity_answer(std::string& out, const JsonScope& scope, const EntityView& entity);
 /// One entity of a list.
-void append_list_element(std::string& out, const JsonScope& scope, const Entity& entity);
+void append_list_element(std::string& out, const JsonScope& scope, const EntityView& entity);
 /// Everything before the first element; the caller appends elements, commas and "]}".
 void append_list_head(std::string& out, const JsonScope& scope);
 

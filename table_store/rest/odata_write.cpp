@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "common/base/encoding.h"
 #include "table_store/rest/etag.h"
@@ -19,6 +20,20 @@ constexpr std::array<bool, 256> kNeedsEscape = [] {
   out['"'] = out['\\'] = true;
   return out;
 }();
+
+/// Length of a part at the front that holds nothing to escape, in whole words: most texts are that part.
+std::size_t clean_prefix(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  // Has a high bit for each byte that is zero; for bytes above one it may have more.
+  auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const auto controls = (word - 0x20 * kOnes) & ~word & kHighs;
+    if ((controls | zeros(word ^ '"' * kOnes) | zeros(word ^ '\\' * kOnes)) != 0) break;
+  }
+  return at;
+}
 
 void append_escaped(std::string& out, char c) {
   switch (c) {
@@ -55,14 +70,14 @@ void append_plain(std::string& out, std::string_view text) {
 
 /// The annotation that minimal and full metadata need, or empty.
 struct TypeName {
-  std::string_view operator()(const std::string&) const { return {}; }
+  std::string_view operator()(std::string_view) const { return {}; }
   std::string_view operator()(std::int32_t) const { return {}; }
   std::string_view operator()(std::int64_t) const { return "Edm.Int64"; }
   std::string_view operator()(double v) const { return std::isfinite(v) ? std::string_view{} : "Edm.Double"; }
   std::string_view operator()(bool) const { return {}; }
   std::string_view operator()(const Time&) const { return "Edm.DateTime"; }
   std::string_view operator()(const Guid&) const { return "Edm.Guid"; }
-  std::string_view operator()(const Binary&) const { return "Edm.Binary"; }
+  std::string_view operator()(BinaryView) const { return "Edm.Binary"; }
 };
 
 template <class Int>
@@ -74,7 +89,7 @@ void append_integer(std::string& out, Int value) {
 
 struct ValueWriter {
   std::string& out;
-  void operator()(const std::string& v) const { append_json_string(out, v); }
+  void operator()(std::string_view v) const { append_json_string(out, v); }
   void operator()(std::int32_t v) const { append_integer(out, v); }
   void operator()(std::int64_t v) const {
     out += '"';
@@ -93,7 +108,7 @@ struct ValueWriter {
   void operator()(bool v) const { out += v ? "true" : "false"; }
   void operator()(const Time& v) const { append_plain(out, to_iso8601(v)); }
   void operator()(const Guid& v) const { append_plain(out, guid_text(v)); }
-  void operator()(const Binary& v) const { append_plain(out, base64_encode(v.bytes)); }
+  void operator()(BinaryView v) const { append_plain(out, base64_encode(v.bytes)); }
 };
 
 bool selected(const JsonScope& scope, std::string_view name) {
@@ -121,24 +136,22 @@ void append_annotation(std::string& out, bool& first, std::string_view name, std
   append_plain(out, type);
 }
 
-void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, const Entity& entity,
-                          const std::string& link) {
-  (void)entity;
+void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, const std::string& link) {
   append_name(out, first, "odata.type");
   append_json_string(out, std::string(scope.account) + "." + std::string(scope.table));
   append_name(out, first, "odata.id");
   append_json_string(out, std::string(scope.base) + "/" + link);
 }
 
-void append_members(std::string& out, bool first, const JsonScope& scope, const Entity& entity) {
-  bool annotate = scope.level != MetadataLevel::kNone;
+/// All but the properties.
+void append_system_members(std::string& out, bool& first, const JsonScope& scope, const EntityView& entity) {
   bool full = scope.level == MetadataLevel::kFull;
   std::string link;
   if (full) {
     append_entity_path(link, scope.table, entity.partition_key, entity.row_key);
-    append_full_metadata(out, first, scope, entity, link);
+    append_full_metadata(out, first, scope, link);
   }
-  if (annotate) {
+  if (scope.level != MetadataLevel::kNone) {
     append_name(out, first, "odata.etag");
     append_json_string(out, etag_of(entity.version));
   }
@@ -159,12 +172,18 @@ void append_members(std::string& out, bool first, const JsonScope& scope, const 
     append_name(out, first, "Timestamp");
     append_plain(out, to_iso8601(time_of(entity.version)));
   }
-  for (const auto& property : entity.properties) {
-    if (!selected(scope, property.name)) continue;
-    auto type = annotate ? std::visit(TypeName{}, property.value) : std::string_view{};
-    if (!type.empty()) append_annotation(out, first, property.name, type);
-    append_name(out, first, property.name);
-    std::visit(ValueWriter{out}, property.value);
+}
+
+void append_members(std::string& out, bool first, const JsonScope& scope, const EntityView& entity) {
+  append_system_members(out, first, scope, entity);
+  auto properties = entity.properties();
+  while (properties.next()) {
+    if (!selected(scope, properties.name())) continue;
+    const auto value = properties.value();
+    auto type = scope.level == MetadataLevel::kNone ? std::string_view{} : std::visit(TypeName{}, value);
+    if (!type.empty()) append_annotation(out, first, properties.name(), type);
+    append_name(out, first, properties.name());
+    std::visit(ValueWriter{out}, value);
   }
   out += '}';
 }
@@ -196,7 +215,7 @@ void append_table_members(std::string& out, bool first, const JsonScope& scope, 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = clean_prefix(text); i < text.size(); ++i) {
     if (!kNeedsEscape[static_cast<unsigned char>(text[i])]) continue;
     out.append(text, begin, i - begin);
     append_escaped(out, text[i]);
@@ -215,14 +234,15 @@ void append_json_double(std::string& out, double value) {
   if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
-void append_entity_answer(std::string& out, const JsonScope& scope, const Entity& entity) {
+void append_entity_answer(std::string& out, const JsonScope& scope, const EntityView& entity) {
+  out.reserve(out.size() + 512 + entity.block.size());
   out += '{';
   bool metadata = scope.level != MetadataLevel::kNone;
   if (metadata) append_metadata_url(out, scope, scope.table, "/@Element");
   append_members(out, !metadata, scope, entity);
 }
 
-void append_list_element(std::string& out, const JsonScope& scope, const Entity& entity) {
+void append_list_element(std::string& out, const JsonScope& scope, const EntityView& entity) {
   out += '{';
   append_members(out, true, scope, entity);
 }

@@ -90,11 +90,10 @@ Task<Result<http::Response>> query_entities(Call& call) {
   std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
     const auto length = response.body.size();
     if (!first) response.body += ',';
-    const auto whole = entity.to_entity();
-    append_list_element(response.body, scope, whole);
+    append_list_element(response.body, scope, entity);
     if (!first && response.body.size() > kMaxPage - kListEnd.size()) {
       response.body.resize(length);
-      overflow = Continuation{whole.partition_key, whole.row_key};
+      overflow = Continuation{std::string(entity.partition_key), std::string(entity.row_key)};
       return false;
     }
     first = false;

@@ -4,16 +4,7 @@
 
 namespace tidemark::table_store {
 
-std::optional<std::string_view> find_parameter(const QueryParameters& parameters, std::string_view name) {
-  for (const auto& [key, value] : parameters) {
-    if (key == name) return std::string_view(value);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string_view> Call::parameter(std::string_view name) const {
-  return find_parameter(parameters, name);
-}
+std::optional<std::string_view> Call::parameter(std::string_view name) const { return parameters.find(name); }
 
 Result<void> Call::allow(const auth::Need& need) const {
   return auth::authorize(identity, need, to_lower_ascii(url.table));
@@ -25,7 +16,9 @@ KeyBounds Call::bounds() const {
 }
 
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept) {
-  const auto text = to_lower_ascii(format && !format->empty() ? *format : accept.value_or(""));
+  const auto wanted = format && !format->empty() ? *format : accept.value_or("");
+  if (wanted == "application/json;odata=nometadata") return MetadataLevel::kNone;  // what the SDKs send
+  const auto text = to_lower_ascii(wanted);
   const auto names = [&](std::string_view part) { return text.find(part) != std::string::npos; };
   if (names("odata=nometadata")) return MetadataLevel::kNone;
   if (names("odata=fullmetadata")) return MetadataLevel::kFull;

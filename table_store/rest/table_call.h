@@ -21,14 +21,13 @@ inline constexpr std::size_t kMaxBody = 4UL << 20;
 /// The longest list; the entity that would make it longer begins the next page.
 inline constexpr std::size_t kMaxPage = 4UL << 20;
 
-using QueryParameters = std::vector<std::pair<std::string, std::string>>;
-
 struct Call {
   http::Request& http;
   TableService& service;
   Clock& clock;
   Random& random;
   protocol::CorsPolicies& cors;
+  std::string_view host = {};
   auth::Resource resource = {};
   auth::Identity identity = {};
   bool authenticated = false;
@@ -56,8 +55,6 @@ Result<std::string_view> effective_method(std::string_view method, const HeaderL
 
 /// Entities and tables come as JSON; nothing said is taken for it. kAtomFormatNotSupported, kMediaTypeNotSupported.
 Result<void> check_body_type(std::optional<std::string_view> content_type);
-
-std::optional<std::string_view> find_parameter(const QueryParameters& parameters, std::string_view name);
 
 /// $format wins over Accept; nothing and "*/*" mean minimal metadata. kAtomFormatNotSupported, kJsonFormatNotSupported
 /// (verbose), kMediaTypeNotSupported.

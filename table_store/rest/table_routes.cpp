@@ -37,10 +37,10 @@ void add_common_headers(const http::Request& request, bool authenticated, bool x
   response.set("Cache-Control", "no-cache");
   if (!xml) response.set("X-Content-Type-Options", "nosniff");
   if (!authenticated) return;
-  if (auto version = request.header("x-ms-version")) response.set("x-ms-version", std::string(*version));
+  if (auto version = request.header("x-ms-version")) response.set("x-ms-version", *version);
   auto client_id = request.header("x-ms-client-request-id");
   if (client_id && client_id->size() <= kMaxClientRequestId) {
-    response.set("x-ms-client-request-id", std::string(*client_id));
+    response.set("x-ms-client-request-id", *client_id);
   }
 }
 
@@ -105,75 +105,62 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
   }
 }
 
-Task<Result<void>> TableRoutes::authenticate(Call& call) {
-  // A SAS may name a stored policy. The lookup is synchronous, so the table's policies are fetched before.
-  std::vector<SignedIdentifier> policies;
+Result<void> TableRoutes::authenticate(Call& call) const {
   auto table = call.parameter("tn");
-  if (table && call.parameter("si")) {
-    auto task = service_.get_acl(call.account(), std::string(*table));
-    auto found = co_await std::move(task);
-    if (found) policies = std::move(*found);
-  }
-  auth::PolicyLookup lookup = [&](std::string_view, std::string_view resource,
+  auth::PolicyLookup lookup = [&](std::string_view account, std::string_view resource,
                                   std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
-    for (const auto& policy : policies) {
-      if (policy.id != id || !table || !iequals_ascii(resource, *table)) continue;
-      return std::optional<auth::StoredPolicy>{{policy.id, policy.start, policy.expiry, policy.permission}};
+    std::optional<auth::StoredPolicy> found;
+    if (!table || !iequals_ascii(resource, *table)) return found;
+    auto policies = service_.get_acl(account, *table);
+    if (!policies) return found;
+    for (const auto& policy : *policies) {
+      if (policy.id == id) found = {policy.id, policy.start, policy.expiry, policy.permission};
     }
-    return std::optional<auth::StoredPolicy>{};
+    return found;
   };
   const auto& request = call.http;
-  auth::SignedRequest signed_request{request.method,   request.path,           request.query,
-                                     &request.headers, request.remote_address, request.header("host").value_or("")};
+  auth::SignedRequest signed_request{request.method,         request.path, request.query,   &request.headers,
+                                     request.remote_address, call.host,    &call.parameters};
   auto identity = auth::authenticate(auth::Service::kTable, signed_request, call.resource, accounts_, clock_.now(),
                                      policy_, lookup);
-  if (!identity) co_return fail(std::move(identity.error()));
+  if (!identity) return fail(std::move(identity.error()));
   call.identity = std::move(*identity);
-  co_return Result<void>{};
-}
-
-Task<Result<http::Response>> TableRoutes::answer(Call& call) {
-  if (auto read = read_request(call); !read) co_return fail(std::move(read.error()));
-  if (call.url.kind == UrlKind::kEntity && call.method == "GET") co_return get_entity(call);
-  auto route = find_route(call);
-  if (route == nullptr) co_return fail(ErrorCode::kMethodNotAllowed);
-  auto task = route(call);
-  auto response = co_await std::move(task);
-  co_return std::move(response);
-}
-
-Task<Result<http::Response>> TableRoutes::admit(Call& call) {
-  const auto& request = call.http;
-  auto host = request.header("host").value_or("");
-  auto resource = auth::parse_resource(host, request.path, accounts_);
-  if (!resource) co_return fail(std::move(resource.error()));
-  call.resource = std::move(*resource);
-  auto parameters = http::parse_query(request.query);
-  if (!parameters) co_return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
-  call.parameters = std::move(*parameters);
-  call.base = base_url(request, host, call.resource, auth::arrived_by_https(request.headers, policy_));
-  // Before anybody is authenticated: browsers send no credentials with it.
-  if (request.method == "OPTIONS") co_return cors_.preflight(call.account(), request);
-  auto check = authenticate(call);
-  auto checked = co_await std::move(check);
-  if (!checked) co_return fail(std::move(checked.error()));
   call.authenticated = true;
-  auto task = answer(call);
-  auto response = co_await std::move(task);
-  co_return std::move(response);
+  return {};
 }
 
-http::Response TableRoutes::refuse(const Call& call, Error error) const {
-  strip_index(error);
-  auto form = speaks_xml(call.http) ? ErrorForm::kXml : ErrorForm::kJson;
-  return error_response(error, form, call.http.request_id, clock_.now());
+Result<void> TableRoutes::admit(Call& call) const {
+  const auto& request = call.http;
+  call.host = request.header("host").value_or("");
+  auto resource = auth::parse_resource(call.host, request.path, accounts_);
+  if (!resource) return fail(std::move(resource.error()));
+  call.resource = std::move(*resource);
+  auto parameters = QueryParameters::parse(request.query);
+  if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
+  call.parameters = std::move(*parameters);
+  call.base = base_url(request, call.host, call.resource, auth::arrived_by_https(request.headers, policy_));
+  // A preflight is answered before anybody is authenticated: browsers send no credentials with it.
+  if (request.method == "OPTIONS") return {};
+  if (auto known = authenticate(call); !known) return known;
+  return read_request(call);
 }
 
 Task<http::Response> TableRoutes::serve(http::Request& request) {
   Call call{request, service_, clock_, random_, cors_};
   call.method = request.method;
-  auto task = admit(call);
-  auto result = co_await std::move(task);
+  Result<http::Response> result;
+  if (auto admitted = admit(call); !admitted) {
+    result = fail(std::move(admitted.error()));
+  } else if (request.method == "OPTIONS") {
+    result = cors_.preflight(call.account(), request);
+  } else if (call.url.kind == UrlKind::kEntity && call.method == "GET") {
+    result = get_entity(call);
+  } else if (auto route = find_route(call); route != nullptr) {
+    auto task = route(call);
+    result = co_await std::move(task);
+  } else {
+    result = fail(ErrorCode::kMethodNotAllowed);
+  }
   const bool xml = result ? speaks_xml_only(call) : speaks_xml(request);
   http::Response response = result ? std::move(*result) : refuse(call, std::move(result.error()));
   add_common_headers(request, call.authenticated, xml, response);
@@ -184,6 +171,12 @@ Task<http::Response> TableRoutes::serve(http::Request& request) {
   // Refusals too tell a browser that it may look at them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
   co_return std::move(response);
+}
+
+http::Response TableRoutes::refuse(const Call& call, Error error) const {
+  strip_index(error);
+  auto form = speaks_xml(call.http) ? ErrorForm::kXml : ErrorForm::kJson;
+  return error_response(error, form, call.http.request_id, clock_.now());
 }
 
 http::Response TableRoutes::render_error(const Error& error, const std::string& request_id) const {

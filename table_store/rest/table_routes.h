@@ -16,11 +16,10 @@ class TableRoutes {
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
 
  private:
-  /// Everything up to a failure or the answer.
-  Task<Result<http::Response>> admit(Call& call);
-  Task<Result<http::Response>> answer(Call& call);
+  /// Who asks for what; nothing here waits.
+  Result<void> admit(Call& call) const;
+  Result<void> authenticate(Call& call) const;
   [[nodiscard]] http::Response refuse(const Call& call, Error error) const;
-  Task<Result<void>> authenticate(Call& call);
 
   TableService& service_;
   Clock& clock_;

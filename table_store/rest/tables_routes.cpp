@@ -108,8 +108,7 @@ Task<Result<http::Response>> serve_acl(Call& call) {
   if (auto allowed = call.allow(need); !allowed) co_return fail(std::move(allowed.error()));
   http::Response response;
   if (call.method == "GET" || call.method == "HEAD") {
-    auto task = call.service.get_acl(call.account(), call.url.table);
-    auto identifiers = co_await std::move(task);
+    auto identifiers = call.service.get_acl(call.account(), call.url.table);
     if (!identifiers) co_return fail(std::move(identifiers.error()));
     response.set("Content-Type", "application/xml");
     response.body = acl_xml(*identifiers);

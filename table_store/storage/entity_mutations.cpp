@@ -15,12 +15,21 @@ namespace {
 const FailStep kMutateStep("table.mutate");
 
 struct MutationJob {
+  std::shared_ptr<TableDirectory> directory;
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
   Version now = 0;
+  std::vector<std::string> blocks;  // the mutations' properties as they will be stored, made before the writer's turn
   std::vector<MutationOutcome> outcomes;
 };
+
+std::string block_of(const Mutation& mutation) {
+  std::string block;
+  ByteWriter out(block);
+  if (mutation.kind != MutationKind::kErase) write_properties(out, mutation.properties);
+  return block;
+}
 
 std::unexpected<Error> fail_at(std::size_t index, Error error) {
   error.fields.emplace_back("index", std::to_string(index));
@@ -114,11 +123,14 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
   return out;
 }
 
-Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, const Mutation& mutation,
-                              std::uint64_t generation, Version version) {
+Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std::size_t index, std::uint64_t generation,
+                              Version version) {
   using enum MutationKind;
+  const auto& mutation = job.mutations[index];
   const auto key = entity_key(generation, job.partition_key, mutation.row_key);
-  auto existing = txn.get(key);
+  // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look.
+  const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version;
+  auto existing = blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key);
   if (!existing) return fail(std::move(existing.error()));
   Result<Verdict> verdict = Verdict{};
   if (*existing) {
@@ -141,7 +153,7 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, cons
   } else {
     std::string_view operation;
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
-    txn.put(key, encode_entity(version, mutation.source_version, mutation.properties, operation));
+    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation));
   }
   return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }
@@ -155,6 +167,17 @@ Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, Operatio
   return {};
 }
 
+/// What the directory says on the writer is what the transaction would read: a drop ahead of it is still in progress
+/// or has left the directory.
+Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job) {
+  const auto name = table_key(job.account, job.table);
+  if (const auto known = job.directory->find(name)) return *known;
+  const auto ticket = job.directory->ticket();
+  auto generation = find_generation(txn, job.account, job.table);
+  if (generation) job.directory->remember(name, *generation, ticket);
+  return generation;
+}
+
 Result<void> run(kv::Transaction& txn, MutationJob& job) {
   job.outcomes.clear();
   OperationLedger ledger;
@@ -164,14 +187,14 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     ledger = std::move(*loaded);
     if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
   }
-  auto generation = find_generation(txn, job.account, job.table);
+  auto generation = generation_of(txn, job);
   if (!generation) return fail_at(0, std::move(generation.error()));
   auto last = read_counter(txn, kLastVersionKey);
   if (!last) return fail(std::move(last.error()));
   const auto version = std::max(job.now, static_cast<Version>(*last) + 1);
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
-    auto outcome = apply(txn, job, job.mutations[i], *generation, version);
+    auto outcome = apply(txn, job, i, *generation, version);
     if (!outcome) return fail_at(i, std::move(outcome.error()));
     if (outcome->kind == OutcomeKind::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
@@ -188,6 +211,7 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
                                                               std::optional<Fence> fence) {
   // Shared with the body: at shutdown the engine may run it after this coroutine's frame is gone.
   auto job = std::make_shared<MutationJob>();
+  job->directory = impl_->directory;
   job->account = std::move(account);
   job->table = std::move(table);
   job->partition_key = std::move(partition_key);
@@ -195,12 +219,14 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
   job->fence = std::move(fence);
   job->now = impl_->clock.now().time_since_epoch().count();
   if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
+  for (const auto& mutation : job->mutations) job->blocks.push_back(block_of(mutation));
   kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
   auto task = impl_->engine.transact(std::move(body), &kMutateStep);
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   MutateResult result;
   result.outcomes = std::move(job->outcomes);
+  result.blocks = std::move(job->blocks);
   co_return result;
 }
 

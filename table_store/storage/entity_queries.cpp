@@ -190,21 +190,45 @@ bool KeyBounds::contains(std::string_view pk, std::string_view rk) const {
   return end_order != 0 || !end_rk || compare_ordinal(rk, *end_rk) <= 0;
 }
 
-Result<std::optional<Entity>> TableService::get(std::string_view account, std::string_view table,
-                                                std::string_view partition_key, std::string_view row_key) {
-  if (auto ok = check_key(partition_key); !ok) return fail(std::move(ok.error()));
-  if (auto ok = check_key(row_key); !ok) return fail(std::move(ok.error()));
-  const auto snapshot = impl_->engine.snapshot();
+Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_view account, std::string_view table,
+                                                                   std::string_view partition_key,
+                                                                   std::string_view row_key) {
+  const auto table_row = table_key(account, table);
+  if (const auto known = directory->find(table_row)) {
+    auto bytes = engine.get(entity_key(*known, partition_key, row_key));
+    if (!bytes || *bytes) return bytes;
+    // The table may have gone since: only a view of both rows tells which of the two is missing.
+  }
+  const auto ticket = directory->ticket();
+  const auto snapshot = engine.snapshot();
   const auto generation = find_generation(*snapshot, account, table);
   if (!generation) return fail(generation.error());
-  auto bytes = snapshot->get(entity_key(*generation, partition_key, row_key));
-  if (!bytes) return fail(std::move(bytes.error()));
+  directory->remember(table_row, *generation, ticket);
+  return snapshot->get(entity_key(*generation, partition_key, row_key));
+}
+
+Result<bool> TableService::view(std::string_view account, std::string_view table, std::string_view partition_key,
+                                std::string_view row_key, const std::function<void(const EntityView&)>& see) {
+  if (auto ok = check_key(partition_key); !ok) return fail(std::move(ok.error()));
+  if (auto ok = check_key(row_key); !ok) return fail(std::move(ok.error()));
+  const auto bytes = impl_->read_entity(account, table, partition_key, row_key);
+  if (!bytes) return fail(bytes.error());
+  if (!*bytes) return false;
+  auto entity = view_entity(**bytes);
+  if (!entity) return fail(std::move(entity.error()));
+  if (!is_property_block(entity->block)) return fail(ErrorCode::kCorruption);
+  entity->partition_key = partition_key;
+  entity->row_key = row_key;
+  see(*entity);
+  return true;
+}
+
+Result<std::optional<Entity>> TableService::get(std::string_view account, std::string_view table,
+                                                std::string_view partition_key, std::string_view row_key) {
   std::optional<Entity> found;
-  if (!*bytes) return found;
-  found.emplace();
-  found->partition_key = partition_key;
-  found->row_key = row_key;
-  if (auto ok = decode_entity(**bytes, *found); !ok) return fail(std::move(ok.error()));
+  const auto seen =
+      view(account, table, partition_key, row_key, [&found](const EntityView& entity) { found = entity.to_entity(); });
+  if (!seen) return fail(seen.error());
   return found;
 }
 

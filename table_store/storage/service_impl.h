@@ -2,17 +2,26 @@
 // over a snapshot. Private to storage/. Steps are pure functions of the reader they are given.
 #pragma once
 #include "table_store/storage/scan_turns.h"
+#include "table_store/storage/table_directory.h"
 #include "table_store/storage/table_records.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 
 struct TableService::Impl {
+  Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
+      : engine(engine_), clock(clock_), random(random_), turns(scans) {}
+
   kv::Engine& engine;
   Clock& clock;
   Random& random;
   ScanTurns turns;
+  std::shared_ptr<TableDirectory> directory = std::make_shared<TableDirectory>();  // also of bodies that wait
 
+  /// The stored bytes of an entity, if there is one; kTableNotFound.
+  Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
+                                                 std::string_view partition_key, std::string_view row_key);
+  /// With the fence's check and count, if there is one.
   Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
 };
 

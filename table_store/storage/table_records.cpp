@@ -37,14 +37,24 @@ bool read_head(ByteReader& in, EntityVersions& into) {
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
                           const std::vector<Property>& properties, std::string_view operation) {
+  std::string block;
+  ByteWriter out(block);
+  write_properties(out, properties);
+  return encode_entity(version, source_version, std::string_view(block), operation);
+}
+
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
+                          std::string_view operation) {
+  constexpr std::size_t kLargestHead = 20;
   std::string bytes;
+  bytes.reserve(kLargestHead + operation.size() + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
   out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation)));
   out.i64(version);
   if (source_version) out.i64(*source_version);
   if (!operation.empty()) out.string(operation);
-  write_properties(out, properties);
+  out.raw(block);
   return bytes;
 }
 

@@ -26,6 +26,9 @@ struct TableRecord {
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
                           const std::vector<Property>& properties, std::string_view operation = {});
+/// The same around a block that is encoded already.
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
+                          std::string_view operation = {});
 /// Fills all but the keys.
 Result<void> decode_entity(std::string_view bytes, Entity& into);
 

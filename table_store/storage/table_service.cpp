@@ -21,7 +21,7 @@ const FailStep kCollectStep("table.collect");
 }  // namespace
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
-    : impl_(std::make_unique<Impl>(Impl{engine, clock, random, ScanTurns(scans)})) {}
+    : impl_(std::make_unique<Impl>(engine, clock, random, scans)) {}
 TableService::~TableService() = default;
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
@@ -93,6 +93,7 @@ Task<Result<void>> TableService::delete_table_fenced(std::string account, std::s
 
 /// Fence, table and ledger change together.
 Task<Result<void>> TableService::Impl::drop(std::string account, std::string table, std::optional<Fence> fence) {
+  const TableDirectory::Drop drop_now(*directory, table_key(account, table));
   kv::TransactionBody body = [account = std::move(account), table = std::move(table),
                               fence = std::move(fence)](kv::Transaction& txn) -> Result<void> {
     OperationLedger ledger;
@@ -150,11 +151,11 @@ Task<Result<std::string>> TableService::find_table(std::string account, std::str
   co_return std::move(record->name);
 }
 
-Task<Result<std::vector<SignedIdentifier>>> TableService::get_acl(std::string account, std::string table) {
+Result<std::vector<SignedIdentifier>> TableService::get_acl(std::string_view account, std::string_view table) {
   const auto snapshot = impl_->engine.snapshot();
   auto record = read_table(*snapshot, account, table);
-  if (!record) co_return fail(std::move(record.error()));
-  co_return std::move(record->acl);
+  if (!record) return fail(std::move(record.error()));
+  return std::move(record->acl);
 }
 
 Task<Result<void>> TableService::set_acl(std::string account, std::string table,

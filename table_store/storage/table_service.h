@@ -67,14 +67,17 @@ class TableService {
   /// The table's name in its own case; kTableNotFound.
   Task<Result<std::string>> find_table(std::string account, std::string table);
 
-  Task<Result<std::vector<SignedIdentifier>>> get_acl(std::string account, std::string table);
+  Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view table);
   Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
   Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
   /// Replaces the document by what `change` makes of the stored one.
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);
 
-  /// Nothing if there is no such entity; kTableNotFound. Synchronous: one read of a snapshot.
+  /// Shows the entity to `see`, in place; false if there is none. kTableNotFound. Synchronous: mostly one read.
+  Result<bool> view(std::string_view account, std::string_view table, std::string_view partition_key,
+                    std::string_view row_key, const std::function<void(const EntityView&)>& see);
+  /// A copy of it, or nothing.
   Result<std::optional<Entity>> get(std::string_view account, std::string_view table, std::string_view partition_key,
                                     std::string_view row_key);
   /// Calls `each` for every match, in key order, until `top`, the end, or 5 s; `each` returns false to stop after the
@@ -84,6 +87,7 @@ class TableService {
 
   struct MutateResult {
     std::vector<MutationOutcome> outcomes;
+    std::vector<std::string> blocks;  // the properties of each mutation (property_block.h): what an insert stored
   };
   /// 1..100 mutations of distinct rows. On failure the error's field "index" is the position of the failing one.
   /// Checks all limits of keys, properties and sizes.

@@ -62,8 +62,9 @@ class StartupTest(unittest.TestCase):
                 self.refuse(name, "--colour", "red", says=["--colour", "--help"])
                 self.refuse(name, "--log-level", "loud", says=["log_level", "loud", "debug"])
         self.refuse("worker", "--lease-s", "0", says=["lease_s", "0"])
-        self.refuse("worker", says=["no.such.point", "--list-fail-points"],
-                    environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
+        for name in (*STORES, "worker", "api"):
+            self.refuse(name, says=["no.such.point", "--list-fail-points"],
+                        environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
 
     def test_every_setting_is_known_to_the_others(self):
         """One file may serve all programs: each must know the names of the others' settings."""
@@ -153,6 +154,15 @@ class StartupTest(unittest.TestCase):
     def test_api_without_stores(self):
         error = self.refuse("api", "--startup-timeout-s", "1", says=["stores do not answer", self.stack.data], code=1)
         self.assertIn("table_store", error)
+
+    def test_fail_points_are_listed(self):
+        owned = {"table_store": "table.mutate.after", "queue_service": "queue.put.after", "blob_store": "blob.put_blob.after",
+                 "worker": "claim.after", "api": "http.reply.before"}
+        for name, point in owned.items():
+            listed = subprocess.run([program(name), "--list-fail-points"], capture_output=True, check=True, text=True,
+                                    env=clean_environment()).stdout.split()
+            self.assertIn(point, listed, name)
+            self.assertEqual(listed, sorted(set(listed)), name)
 
     def test_help_mentions_every_setting(self):
         for name in SERVERS + ("worker",):

@@ -3,6 +3,7 @@
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
 #include "common/base/error.h"
+#include "common/base/query.h"
 #include "common/base/random.h"
 
 namespace tidemark {
@@ -108,6 +109,42 @@ TEST(Random, GuidsHaveTheirForm) {
     ASSERT_EQ(guid.size(), 36U);
     EXPECT_EQ(guid[14], '4');
     EXPECT_NE(std::string("89ab").find(guid[19]), std::string::npos);
+  }
+}
+
+TEST(QueryParameters, DecodesWhatIsEscapedAndPointsAtTheRest) {
+  const std::string raw = "a=1%20b&c&d=x+y&&e=&sig=a+b%2Bc&%41+=%2f";
+  auto parsed = QueryParameters::parse(raw);
+  ASSERT_TRUE(parsed);
+  const auto moved = std::move(*parsed);  // views stay what they are
+  const std::vector<QueryParameters::Parameter> expected{{"a", "1 b"}, {"c", ""},        {"d", "x y"},
+                                                         {"e", ""},    {"sig", "a+b+c"}, {"A ", "/"}};
+  EXPECT_TRUE(std::equal(moved.begin(), moved.end(), expected.begin(), expected.end()));
+  EXPECT_EQ(moved.find("d"), "x y");
+  EXPECT_FALSE(moved.find("D"));
+}
+
+TEST(QueryParameters, RefusesBrokenEscapesAndTooMany) {
+  EXPECT_FALSE(QueryParameters::parse("a=%zz"));
+  EXPECT_FALSE(QueryParameters::parse("a=%2"));
+  EXPECT_FALSE(QueryParameters::parse("%=1"));
+  std::string many = "a";
+  for (int i = 1; i < 100; ++i) many += "&a";
+  EXPECT_TRUE(QueryParameters::parse(many));
+  EXPECT_FALSE(QueryParameters::parse(many + "&a"));
+  EXPECT_TRUE(QueryParameters::parse(""));
+}
+
+TEST(Encoding, Utf8AndItsLengthDoNotDependOnWhereAWordEnds) {
+  for (std::size_t before = 0; before < 20; ++before) {
+    const std::string ascii(before, 'a');
+    EXPECT_TRUE(is_valid_utf8(ascii));
+    EXPECT_EQ(utf16_length(ascii), before);
+    const auto mixed = ascii + "\xC3\xA9\xF0\x9F\x98\x80" + ascii;
+    EXPECT_TRUE(is_valid_utf8(mixed));
+    EXPECT_EQ(utf16_length(mixed), 2 * before + 3);
+    EXPECT_FALSE(is_valid_utf8(ascii + "\xC3" + ascii));
+    EXPECT_FALSE(is_valid_utf8(ascii + "\xFF"));
   }
 }
 

@@ -51,6 +51,10 @@ Task<Response> echo(Request& request) {
     response.body = "ignored";
     co_return response;
   }
+  if (request.path == "/large") {
+    for (int i = 0; i < 1'000'000; ++i) response.body += std::to_string(i) + " ";
+    co_return response;
+  }
   auto reading = request.body->read_all(100'000);
   auto body = co_await std::move(reading);
   if (!body) {
@@ -143,6 +147,47 @@ TEST_F(HttpServer, LargeHeadersGet431) {
   EXPECT_NE(all.find("HTTP/1.1 431"), std::string::npos) << all.substr(0, 200);
 }
 
+// The socket takes a part of the answer at once, and the rest when the client reads.
+TEST_F(HttpServer, AnAnswerLargerThanTheSocketBufferArrivesWhole) {
+  auto socket = connect();
+  asio::write(socket,
+              asio::buffer(std::string("GET /large HTTP/1.1\r\nHost: h\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n")));
+  std::string all;
+  boost::system::error_code ignored;
+  asio::read_until(socket, asio::dynamic_buffer(all), "GET /next ", ignored);
+  std::string expected;
+  for (int i = 0; i < 1'000'000; ++i) expected += std::to_string(i) + " ";
+  const auto begin = all.find("\r\n\r\n") + 4;
+  EXPECT_TRUE(std::string_view(all).substr(begin).starts_with(expected));
+  EXPECT_NE(all.find("Content-Length: " + std::to_string(expected.size())), std::string::npos);
+}
+
+TEST_F(HttpServer, RequestsThatArriveByteByByteAreServed) {
+  auto socket = connect();
+  const std::string requests =
+      "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\noneGET /b HTTP/1.1\r\nHost: h\r\n\r\n";
+  socket.set_option(tcp::no_delay(true));
+  for (const char c : requests) asio::write(socket, asio::buffer(&c, 1));
+  std::string all;
+  asio::read_until(socket, asio::dynamic_buffer(all), "GET /b ");
+  EXPECT_NE(all.find("POST /a one"), std::string::npos);
+}
+
+TEST_F(HttpServer, ManyPipelinedRequestsAreAnsweredInOrder) {
+  std::string requests;
+  for (int i = 0; i < 2000; ++i) requests += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  auto socket = connect();
+  std::thread sender([&] { asio::write(socket, asio::buffer(requests)); });
+  std::string all;
+  asio::read_until(socket, asio::dynamic_buffer(all), "GET /1999 ");
+  sender.join();
+  std::size_t at = 0;
+  for (int i = 0; i < 2000; ++i) {
+    at = all.find("GET /" + std::to_string(i) + " ", at);
+    ASSERT_NE(at, std::string::npos) << i;
+  }
+}
+
 TEST_F(HttpServer, ABodyOverItsLimitIsRefusedAndTheConnectionStaysUsable) {
   const std::string large(100'001, 'x');
   const auto all = exchange("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 100001\r\n\r\n" + large +
@@ -210,6 +255,19 @@ TEST_F(HttpServer, StopClosesIdleConnectionsAtOnce) {
   boost::system::error_code ended;
   asio::read(socket, asio::dynamic_buffer(answer), ended);
   EXPECT_TRUE(ended);
+}
+
+TEST(HeaderLines, KeepsNamesAndValuesAndLetsNoLineBreakThrough) {
+  HeaderLines lines;
+  EXPECT_TRUE(lines.empty());
+  lines.add("A", "1: 2");
+  lines.add("B", "");
+  lines.add("C", std::string_view("x\r\ny\0z", 6));
+  const std::vector<std::pair<std::string_view, std::string_view>> expected{{"A", "1: 2"}, {"B", ""}, {"C", "x  y z"}};
+  EXPECT_TRUE(std::equal(lines.begin(), lines.end(), expected.begin(), expected.end()));
+  EXPECT_EQ(lines.find("b"), "");
+  EXPECT_FALSE(lines.find("d"));
+  EXPECT_EQ(lines.text(), "A: 1: 2\r\nB: \r\nC: x  y z\r\n");
 }
 
 TEST(ParseQuery, DecodesAndRefusesBrokenEscapes) {

@@ -122,6 +122,48 @@ TEST_F(RocksDbTest, GroupsLargerThanTheByteLimitAreSplitNotRefused) {
   EXPECT_EQ(entries(*engine->snapshot()).size(), 20U);
 }
 
+// A queue in the database, filled and emptied without waiting: most bodies run while the group before theirs is still
+// on its way to the disk, and must see what it puts and erases.
+TEST_F(RocksDbTest, BodiesSeeTheGroupThatIsBeingWritten) {
+  constexpr int kRounds = 1500;
+  auto engine = open();
+  const auto name = [](int number) {
+    auto digits = std::to_string(number);
+    return "q" + std::string(6 - digits.size(), '0') + digits;
+  };
+  std::vector<std::string> popped;
+  std::vector<std::future<Result<void>>> outcomes;
+  TransactionBody push = [&](Transaction& txn) -> Result<void> {
+    auto last = txn.get("last");
+    if (!last) return fail(std::move(last.error()));
+    const int number = *last ? std::stoi(**last) + 1 : 0;
+    txn.put("last", std::to_string(number));
+    txn.put(name(number), std::string(100, 'x'));
+    return {};
+  };
+  TransactionBody pop = [&](Transaction& txn) -> Result<void> {
+    const auto first = txn.scan({"q", "r"});
+    if (!first->valid()) return fail(ErrorCode::kInternalError, "the queue is empty");
+    const std::string key(first->key());
+    popped.push_back(key);
+    txn.erase(key);
+    EXPECT_EQ(testing::value_of(txn, key), "<none>");
+    return {};
+  };
+  for (int i = 0; i < kRounds; ++i) {
+    outcomes.push_back(testing::start(*engine, push));
+    outcomes.push_back(testing::start(*engine, push));
+    outcomes.push_back(testing::start(*engine, pop));
+  }
+  for (auto& outcome : outcomes) ASSERT_TRUE(outcome.get().has_value());
+  ASSERT_EQ(popped.size(), static_cast<std::size_t>(kRounds));
+  for (int i = 0; i < kRounds; ++i) ASSERT_EQ(popped[static_cast<std::size_t>(i)], name(i));
+  const auto left = testing::entries(*engine->snapshot(), {"q", "r"});
+  ASSERT_EQ(left.size(), static_cast<std::size_t>(kRounds));
+  EXPECT_EQ(left.front().first, name(kRounds));
+  EXPECT_EQ(left.back().first, name(2 * kRounds - 1));
+}
+
 TEST_F(RocksDbTest, ASecondOpenSaysWhoIsInTheWay) {
   auto engine = open();
   const auto error = open_failure();

@@ -35,11 +35,11 @@ TEST_F(QueueTest, ReceiptIsDeadAfterTheMessageWentAwayAndCameBack) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
   const auto put = run(service_.put("acc", "q-1", {"x", {}, std::nullopt}));
   ASSERT_TRUE(put);
-  ASSERT_TRUE(run(service_.redrive("acc", "q-1", put->id, "q-2", std::nullopt, "")));
+  ASSERT_TRUE(run(service_.redrive("acc", "q-1", put->id, {.to_queue = "q-2", .reset_dequeue_count = true})));
   ASSERT_TRUE(run(service_.delete_queue("acc", "q-1")));
   // The same moment, and the first message of the queue again: only the generation tells the places apart.
-  ASSERT_TRUE(run(service_.redrive("acc", "q-2", put->id, "q-1", std::nullopt, "")));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", put->id, put->receipt)).failed_with(ErrorCode::kMessageNotFound));
+  ASSERT_TRUE(run(service_.redrive("acc", "q-2", put->id, {.to_queue = "q-1", .reset_dequeue_count = true})));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", put->id, 0, put->receipt})).failed_with(ErrorCode::kMessageNotFound));
 }
 
 TEST_F(QueueTest, TextsAreMeasuredInBytesOfUtf8) {

@@ -190,22 +190,31 @@ TEST_F(Rpc, HostileFramesAreIgnoredAndCounted) {
   ::zmq_ctx_term(context);
 }
 
-TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
+/// What a hook was told; it may be told more after the test's end.
+struct Told {
   std::mutex mutex;
-  std::vector<std::pair<std::string, std::string>> told;
-  options_.undelivered = {"hold", [&](std::string request, std::string reply) -> Task<void> {
-                            std::lock_guard lock(mutex);
-                            told.emplace_back(std::move(request), std::move(reply));
-                            co_return;
+  std::vector<std::pair<std::string, std::string>> calls;
+  bool any() {
+    std::lock_guard lock(mutex);
+    return !calls.empty();
+  }
+};
+
+Task<void> note(std::shared_ptr<Told> told, std::string request, std::string reply) {
+  std::lock_guard lock(told->mutex);
+  told->calls.emplace_back(std::move(request), std::move(reply));
+  co_return;
+}
+
+TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
+  auto told = std::make_shared<Told>();
+  options_.undelivered = {"hold", [told](std::string request, std::string reply) {
+                            return note(told, std::move(request), std::move(reply));
                           }};
   start_server();
-  const auto any_told = [&] {
-    std::lock_guard lock(mutex);
-    return !told.empty();
-  };
   // Whether the server knows already that the caller has gone is up to the kernel, so it gets several callers.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  for (int i = 0; !any_told() && std::chrono::steady_clock::now() < limit; ++i) {
+  for (int i = 0; !told->any() && std::chrono::steady_clock::now() < limit; ++i) {
     hold = true;
     const auto calls = server_->counters().calls;
     auto abandoned = start("hold", std::to_string(i));
@@ -216,9 +225,9 @@ TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
     hold = false;
     EXPECT_EQ(value(start("echo", "y")), "y");
   }
-  std::lock_guard lock(mutex);
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(told[0].second, "reply to " + told[0].first);
+  ASSERT_TRUE(told->any());
+  std::lock_guard lock(told->mutex);
+  EXPECT_EQ(told->calls[0].second, "reply to " + told->calls[0].first);
 }
 
 TEST_F(Rpc, SocketIsPrivateRefusesASecondServerAndGoesAtStop) {

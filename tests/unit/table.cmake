@@ -4,7 +4,8 @@ tidemark_test(table_model_test LABEL unit
           ${CMAKE_CURRENT_LIST_DIR}/table_scan_turns_test.cpp
   LINK tidemark_table_store)
 tidemark_test(table_service_test LABEL unit
-  SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_directory_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp
   LINK tidemark_table_store)
 tidemark_test(table_property_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp

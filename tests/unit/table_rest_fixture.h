@@ -79,7 +79,7 @@ struct TableRestFixture : TableFixture {
     request.body = &reader;
     auto response = run_task(routes->serve(request));
     Answer out{response.status, {}, std::move(response.body)};
-    for (auto& [name, value] : response.headers) out.headers.emplace(name, value);
+    for (const auto& [name, value] : response.headers) out.headers.emplace(name, value);
     return out;
   }
 

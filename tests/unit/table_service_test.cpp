@@ -286,7 +286,7 @@ TEST_F(TableServiceTest, LimitsAtAndOneOver) {
 TEST_F(TableServiceTest, AclAndServiceProperties) {
   std::vector<SignedIdentifier> acl{{"id", "2020", std::nullopt, "raud"}, {"only", {}, {}, {}}};
   ASSERT_TRUE(run_task(service->set_acl("acct", "people", acl)).has_value());
-  auto got = run_task(service->get_acl("acct", "People"));
+  auto got = service->get_acl("acct", "People");
   ASSERT_EQ(got->size(), 2U);
   EXPECT_EQ((*got)[0].start, "2020");
   EXPECT_FALSE((*got)[0].expiry);

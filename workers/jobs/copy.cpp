@@ -7,6 +7,7 @@
 #include "workers/jobs/index_pieces.h"
 #include "workers/jobs/pages.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
 
 namespace tidemark::workers {
@@ -61,6 +62,7 @@ class Copier {
   SkipLog skips_;
   std::uint64_t page_done_ = 0;  // of the page at hand; counted when it is finished, so that a repeat counts once
   SkipLog page_skips_;
+  std::uint64_t under_way_ = 0;  // copies of groups that are being written
 };
 
 Task<Result<JobOutcome>> Copier::run() {
@@ -153,23 +155,26 @@ Task<Result<void>> Copier::copy_page(std::vector<Entity> entities) {
   page_done_ = 0;
   page_skips_.clear();
   auto partitions = targets_of(std::move(entities));
+  std::vector<std::pair<std::string, std::vector<Target>>> groups;
   for (auto& [partition_key, targets] : partitions) {
-    std::vector<Target> group;
     std::size_t bytes = 0;
+    bool first = true;
     for (auto& target : targets) {
-      if (!group.empty() && (group.size() == kGroupEntities || bytes + target.bytes > kGroupBytes)) {
-        auto task = write(partition_key, std::exchange(group, {}));
-        auto written = co_await std::move(task);
-        if (!written) co_return written;
+      if (first || groups.back().second.size() == kGroupEntities || bytes + target.bytes > kGroupBytes) {
+        groups.emplace_back(partition_key, std::vector<Target>());
         bytes = 0;
+        first = false;
       }
       bytes += target.bytes;
-      group.push_back(std::move(target));
+      groups.back().second.push_back(std::move(target));
     }
-    auto task = write(partition_key, std::move(group));
-    auto written = co_await std::move(task);
-    if (!written) co_return written;
   }
+  Step step = [this, &groups](std::size_t number) {
+    return write(std::move(groups[number].first), std::move(groups[number].second));
+  };
+  auto writing = side_by_side(context_.clock, groups.size(), std::move(step));
+  auto written = co_await std::move(writing);
+  if (!written) co_return written;
   done_ += page_done_;
   skips_.add(page_skips_);
   co_return Result<void>{};
@@ -218,7 +223,8 @@ std::vector<table_store::Property> Copier::projected(std::vector<table_store::Pr
 }
 
 Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> group) {
-  auto admit_task = context_.admit(done_ + page_done_, group.size());
+  auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size());
+  under_way_ += group.size();
   auto admitted = co_await std::move(admit_task);
   if (!admitted) co_return admitted;
   auto going = context_.check();
@@ -230,6 +236,7 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
                                      context_.fence("written"));
   auto outcomes = co_await std::move(task);
   fail_points::kCopyWrite.after.reach();
+  under_way_ -= group.size();
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   if (outcomes->size() != group.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < group.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include "workers/jobs/pages.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
 
 namespace tidemark::workers {
@@ -32,6 +33,7 @@ class Eraser {
   Task<Result<void>> drop_table();
   Task<Result<void>> erase_one();
   Task<Result<void>> erase_all();
+  Task<Result<void>> erase_one_of_page(std::vector<Entity> group);
   /// True: all of them are gone; otherwise some changed meanwhile.
   Task<Result<bool>> erase(std::vector<Entity> group);
   Task<Result<void>> pause();
@@ -42,6 +44,8 @@ class Eraser {
   Pages pages_;
   std::string continuation_;
   std::uint64_t done_ = 0;
+  std::uint64_t under_way_ = 0;  // entities of groups that are being removed
+  bool page_clean_ = true;
 };
 
 Task<Result<JobOutcome>> Eraser::run() {
@@ -133,24 +137,19 @@ Task<Result<void>> Eraser::erase_all() {
     auto page_task = pages_.read(continuation_);
     auto page = co_await std::move(page_task);
     if (!page) co_return fail(std::move(page.error()));
-    bool clean = true;
+    page_clean_ = true;
+    std::vector<std::vector<Entity>> groups;
     for (const auto& [begin, end] : partition_groups(page->entities)) {
       const auto first = page->entities.begin();
-      std::vector<Entity> group(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
-                                std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
-      auto admit_task = context_.admit(done_, group.size());
-      auto admitted = co_await std::move(admit_task);
-      if (!admitted) co_return admitted;
-      auto erase_task = erase(std::move(group));
-      auto gone = co_await std::move(erase_task);
-      if (!gone) co_return fail(std::move(gone.error()));
-      clean = clean && *gone;
-      auto report_task = report();
-      auto reported = co_await std::move(report_task);
-      if (!reported) co_return reported;
+      groups.emplace_back(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
+                          std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
     }
+    Step step = [this, &groups](std::size_t number) { return erase_one_of_page(std::move(groups[number])); };
+    auto erasing = side_by_side(context_.clock, groups.size(), std::move(step));
+    auto erased = co_await std::move(erasing);
+    if (!erased) co_return erased;
     fail_points::kDeletePageAfter.reach();
-    if (!clean) {
+    if (!page_clean_) {
       // The cursor never passes unfinished work: what changed is read again, and stays if it matches no more.
       if (++passes >= kPasses) {
         co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "Some entities kept changing while they were deleted.");
@@ -165,6 +164,22 @@ Task<Result<void>> Eraser::erase_all() {
     if (continuation_.empty()) co_return Result<void>{};
     context_.save({{"continuation", continuation_}});
   }
+}
+
+Task<Result<void>> Eraser::erase_one_of_page(std::vector<Entity> group) {
+  const auto count = group.size();
+  auto admit_task = context_.admit(done_ + under_way_, count);
+  under_way_ += count;
+  auto admitted = co_await std::move(admit_task);
+  if (!admitted) co_return admitted;
+  auto erase_task = erase(std::move(group));
+  auto gone = co_await std::move(erase_task);
+  under_way_ -= count;
+  if (!gone) co_return fail(std::move(gone.error()));
+  page_clean_ = page_clean_ && *gone;
+  auto report_task = report();
+  auto reported = co_await std::move(report_task);
+  co_return reported;
 }
 
 Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {

@@ -3,6 +3,7 @@
 #include "common/base/encoding.h"
 #include "workers/jobs/pages.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
 
 namespace tidemark::workers {
@@ -65,6 +66,7 @@ class Mover {
   /// Moves the entities; those that changed meanwhile are read again. True: nothing is left of them in the source
   /// that this job should have moved.
   Task<Result<bool>> move_page(std::vector<Entity> entities);
+  Task<Result<void>> move_one_of_page(std::vector<Entity> group);
   /// Moves a group of one partition; returns the row keys to be read again.
   Task<Result<std::vector<std::string>>> move_group(std::vector<Entity> group);
   /// Creates the destination if it is missing.
@@ -83,6 +85,8 @@ class Mover {
   std::string continuation_;
   std::uint64_t done_ = 0;
   SkipLog skips_;
+  std::uint64_t under_way_ = 0;  // entities of groups that are being moved
+  bool page_clean_ = true;
   SkipLog page_skips_;  // of the page at hand; counted when it is finished
 };
 
@@ -244,31 +248,42 @@ Task<Result<void>> Mover::plan(std::vector<Entity> entities) {
 }
 
 Task<Result<bool>> Mover::move_page(std::vector<Entity> entities) {
-  bool clean = true;
+  page_clean_ = true;
+  std::vector<std::vector<Entity>> groups;
   for (const auto& [begin, end] : partition_groups(entities)) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
     const auto first = entities.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = entities.begin() + static_cast<std::ptrdiff_t>(end);
-    std::vector<Entity> group(std::make_move_iterator(first), std::make_move_iterator(last));
-    const auto partition_key = group.front().partition_key;
-    auto admit_task = context_.admit(done_, group.size());
-    auto admitted = co_await std::move(admit_task);
-    if (!admitted) co_return fail(std::move(admitted.error()));
-    auto move_task = move_group(std::move(group));
-    auto again = co_await std::move(move_task);
-    if (!again) co_return fail(std::move(again.error()));
-    if (!again->empty()) {
-      auto redo_task = redo(partition_key, std::move(*again));
-      auto moved = co_await std::move(redo_task);
-      if (!moved) co_return fail(std::move(moved.error()));
-      clean = clean && *moved;
-    }
-    auto report_task = report(false);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return fail(std::move(reported.error()));
+    groups.emplace_back(std::make_move_iterator(first), std::make_move_iterator(last));
   }
-  co_return clean;
+  Step step = [this, &groups](std::size_t number) { return move_one_of_page(std::move(groups[number])); };
+  auto moving = side_by_side(context_.clock, groups.size(), std::move(step));
+  auto moved = co_await std::move(moving);
+  if (!moved) co_return fail(std::move(moved.error()));
+  co_return page_clean_;
+}
+
+Task<Result<void>> Mover::move_one_of_page(std::vector<Entity> group) {
+  auto going = context_.check();
+  if (!going) co_return going;
+  const auto partition_key = group.front().partition_key;
+  const auto count = group.size();
+  auto admit_task = context_.admit(done_ + under_way_, count);
+  under_way_ += count;
+  auto admitted = co_await std::move(admit_task);
+  if (!admitted) co_return admitted;
+  auto move_task = move_group(std::move(group));
+  auto again = co_await std::move(move_task);
+  under_way_ -= count;
+  if (!again) co_return fail(std::move(again.error()));
+  if (!again->empty()) {
+    auto redo_task = redo(partition_key, std::move(*again));
+    auto moved = co_await std::move(redo_task);
+    if (!moved) co_return fail(std::move(moved.error()));
+    page_clean_ = page_clean_ && *moved;
+  }
+  auto report_task = report(false);
+  auto reported = co_await std::move(report_task);
+  co_return reported;
 }
 
 Task<Result<std::vector<MutationOutcome>>> Mover::put_copies(std::string partition_key, std::vector<Mutation> copies) {

@@ -10,7 +10,7 @@
 
 namespace tidemark::workers {
 
-inline constexpr std::uint32_t kPageEntities = 500;
+inline constexpr std::uint32_t kPageEntities = 1000;
 /// The keys of a page must fit into the note that goes into the message.
 inline constexpr std::size_t kPageKeyBytes = 40'000;
 inline constexpr std::size_t kGroupEntities = 100;
