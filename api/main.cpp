@@ -84,7 +84,7 @@ Result<void> run(const ApiSettings& settings) {
   queue_service::QueueClient queues(*queue_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token}, job_store, poison, tables, metrics);
+  ApiRoutes routes({settings.token}, job_store, poison, tables, metrics, *clock);
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
   if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {
@@ -100,6 +100,7 @@ Result<void> run(const ApiSettings& settings) {
                                   [](const Error& error, const std::string& id) { return problem(error, id); });
   process::announce_ready("api port=" + std::to_string(port));
   process::wait_for_shutdown();
+  routes.stop();
   server->stop(std::chrono::seconds(10));
   // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
   queue_link.reset();

@@ -111,6 +111,10 @@ std::vector<Property> record_properties(const JobRecord& record) {
   if (record.started_at) out.push_back({"StartedAt", *record.started_at});
   if (record.finished_at) out.push_back({"FinishedAt", *record.finished_at});
   out.push_back({"Worker", record.worker});
+  if (record.claimed_at) out.push_back({"ClaimedAt", *record.claimed_at});
+  if (!record.history.empty()) out.push_back({"History", history_text(record.history)});
+  if (!record.skips.empty()) out.push_back({"Skips", record.skips});
+  if (record.not_before) out.push_back({"NotBefore", *record.not_before});
   return out;
 }
 
@@ -134,12 +138,30 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   record.started_at = in.time("StartedAt");
   record.finished_at = in.time("FinishedAt");
   record.worker = in.text("Worker");
+  record.claimed_at = in.time("ClaimedAt");
+  record.history = parse_history(in.text("History"));
+  record.skips = in.text("Skips");
+  record.not_before = in.time("NotBefore");
   if (!in.ok() || !state) {
     return fail(ErrorCode::kCorruption, "The record of job " + entity.row_key + " does not have the expected form.");
   }
   record.state = *state;
   return record;
 }
+
+std::string_view queue_of(Priority priority) {
+  switch (priority) {
+    case Priority::kHigh:
+      return kHighQueue;
+    case Priority::kNormal:
+      return kJobQueue;
+    case Priority::kLow:
+      return kLowQueue;
+  }
+  return kJobQueue;
+}
+
+bool is_job_queue(std::string_view queue) { return queue == kHighQueue || queue == kJobQueue || queue == kLowQueue; }
 
 std::string new_job_id(Time now, Random& random) {
   char digits[9];

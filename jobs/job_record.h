@@ -10,6 +10,8 @@
 #include "common/base/error.h"
 #include "common/base/random.h"
 #include "common/base/time.h"
+#include "jobs/attempt.h"
+#include "jobs/job_spec.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::jobs {
@@ -17,7 +19,10 @@ namespace tidemark::jobs {
 inline constexpr std::string_view kJobTable = "TidemarkJobs";
 inline constexpr std::string_view kJobPartition = "jobs";
 inline constexpr std::string_view kIdempotencyPartition = "idempotency";
+// One queue for each priority; a message that any SDK writes to one of them is a job.
+inline constexpr std::string_view kHighQueue = "tidemark-jobs-high";
 inline constexpr std::string_view kJobQueue = "tidemark-jobs";
+inline constexpr std::string_view kLowQueue = "tidemark-jobs-low";
 inline constexpr std::string_view kPoisonQueue = "tidemark-jobs-poison";
 
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
@@ -31,7 +36,7 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;            // "archive", "index"; "unknown" for a message that could not be read
+  std::string kind;            // of job_kinds.h; "unknown" for a message that could not be read
   std::string spec;            // JSON text, canonical
   std::string message_id;      // the job's one message
   std::uint64_t epoch = 0;     // of the last delivery that changed the record
@@ -45,12 +50,20 @@ struct JobRecord {
   std::optional<Time> started_at;
   std::optional<Time> finished_at;
   std::string worker;
+  std::optional<Time> claimed_at;  // by the last delivery
+  std::vector<Attempt> history;    // oldest first
+  std::string skips;               // JSON: what was skipped and why (skip_log.h)
+  std::optional<Time> not_before;
   table_store::Version version = 0;  // of the entity; 0 before it was stored
 };
 
 std::vector<table_store::Property> record_properties(const JobRecord& record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
+
+/// The queue of a priority, and whether a queue is one of these.
+std::string_view queue_of(Priority priority);
+bool is_job_queue(std::string_view queue);
 
 /// 16 hex digits of (greatest tick - now), '-', 8 random hex digits: newest first in key order.
 std::string new_job_id(Time now, Random& random);

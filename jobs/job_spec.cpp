@@ -1,178 +1,56 @@
 #include "jobs/job_spec.h"
 
-#include <nlohmann/json.hpp>
-
 #include "common/base/encoding.h"
+#include "jobs/job_kinds.h"
 #include "jobs/job_record.h"
-#include "table_store/model/filter.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
-constexpr std::size_t kMaxKeyUnits = 512;
-constexpr std::size_t kMaxPropertyNameLength = 255;
+constexpr std::size_t kMaxSpecsBytes = 4UL << 20;
+constexpr std::size_t kMaxSpecs = 1000;
+constexpr std::size_t kMaxListedProblems = 100;
+constexpr std::int64_t kMaxRetryMs = 86'400'000;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Collects every problem of a submission; a getter that finds none of the right type says so and returns nothing.
-class Submitted {
- public:
-  explicit Submitted(const json& object) : object_(object) {}
-
-  void problem(std::string text) { problems_.push_back(std::move(text)); }
-  [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
-
-  std::optional<std::string> text(const char* name, bool required) {
-    known_.emplace_back(name);
-    auto found = object_.find(name);
-    if (found == object_.end()) {
-      if (required) problem(std::string(name) + " is missing");
-      return std::nullopt;
-    }
-    if (!found->is_string()) {
-      problem(std::string(name) + " must be a string");
-      return std::nullopt;
-    }
-    return found->get<std::string>();
-  }
-
-  std::optional<std::int64_t> integer(const char* name) {
-    known_.emplace_back(name);
-    auto found = object_.find(name);
-    if (found == object_.end()) return std::nullopt;
-    const bool fits =
-        found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
-    if (!fits) {
-      problem(std::string(name) + " must be a whole number");
-      return std::nullopt;
-    }
-    return found->get<std::int64_t>();
-  }
-
-  std::string table(const char* name) {
-    auto found = text(name, true);
-    if (!found) return {};
-    if (!is_table_name(*found)) {
-      problem(std::string(name) + " must be a table name: 3 to 63 letters and digits, a letter first");
-    } else if (iequals_ascii(*found, kJobTable)) {
-      problem(std::string(name) + " must not be " + std::string(kJobTable) + ", the table of the jobs themselves");
-    }
-    return *found;
-  }
-
-  void refuse_unknown() {
-    for (const auto& [name, value] : object_.items()) {
-      if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        problem("unknown member '" + name.substr(0, 64) + "'");
-      }
-    }
-  }
-
-  std::vector<std::string>& problems() { return problems_; }
-
- private:
-  const json& object_;
-  std::vector<std::string> known_;
-  std::vector<std::string> problems_;
-};
-
-std::unexpected<Error> invalid(const std::vector<std::string>& problems) {
-  auto error = make_error(ErrorCode::kJobInvalid, "The job is not valid: ");
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i > 0) error.message += "; ";
-    error.message += problems[i];
-    error.fields.emplace_back("problem", problems[i]);
-  }
-  error.message += '.';
-  return fail(std::move(error));
+template <class To>
+std::optional<To> narrowed(std::optional<std::int64_t> number) {
+  if (!number) return std::nullopt;
+  return static_cast<To>(*number);
 }
 
-bool has_forbidden_key_character(std::string_view key) {
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const auto c = static_cast<unsigned char>(key[i]);
-    if (c == '/' || c == '\\' || c == '#' || c == '?' || c < 0x20 || c == 0x7F) return true;
-    // U+0080 to U+009F in UTF-8.
-    if (c == 0xC2 && i + 1 < key.size() && static_cast<unsigned char>(key[i + 1]) < 0xA0) return true;
-  }
-  return false;
-}
-
-std::string key(Submitted& in, const char* name, bool required) {
-  auto found = in.text(name, required);
-  if (!found) return {};
-  if (!is_valid_utf8(*found) || has_forbidden_key_character(*found)) {
-    in.problem(std::string(name) + " has characters that a key cannot have");
-  } else if (utf16_length(*found) > kMaxKeyUnits) {
-    in.problem(std::string(name) + " is longer than 512 characters");
-  }
-  return *found;
-}
-
-bool is_property_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxPropertyNameLength || is_digit(name.front())) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-  });
-}
-
-ArchiveSpec read_archive(Submitted& in) {
-  ArchiveSpec spec;
-  spec.source = in.table("source");
-  spec.destination = in.table("destination");
-  const bool one = in.has("partitionKey") || in.has("rowKey");
-  if (one) {
-    EntityKey entity;
-    entity.partition_key = key(in, "partitionKey", true);
-    entity.row_key = key(in, "rowKey", true);
-    spec.entity = std::move(entity);
-  }
-  spec.filter = in.text("filter", false);
-  if (in.has("filter") == one) {
-    in.problem(one ? "give partitionKey and rowKey, or filter, not both"
-                   : "give partitionKey and rowKey for one entity, or filter for many ('' archives every entity)");
-  }
-  if (spec.filter) {
-    auto filter = table_store::Filter::parse(*spec.filter);
-    if (!filter) in.problem("filter: " + filter.error().message);
-  }
-  return spec;
-}
-
-IndexSpec read_index(Submitted& in) {
-  IndexSpec spec;
-  spec.source = in.table("source");
-  spec.destination = in.table("destination");
-  if (auto property = in.text("property", true)) {
-    if (!is_property_name(*property)) in.problem("property must be a property name of at most 255 characters");
-    if (*property == "Timestamp") in.problem("property must not be Timestamp: it changes with every write");
-    spec.property = std::move(*property);
-  }
-  return spec;
-}
-
-void read_common(Submitted& in, JobSpec& spec) {
-  if (auto attempts = in.integer("maxAttempts")) {
-    if (*attempts < 1 || *attempts > kMaxAttemptsLimit) {
-      in.problem("maxAttempts must be from 1 to 100");
-    } else {
-      spec.max_attempts = static_cast<std::uint32_t>(*attempts);
-    }
-  }
+void read_common(SpecReader& in, JobSpec& spec) {
+  spec.max_attempts =
+      static_cast<std::uint32_t>(in.integer("maxAttempts", 1, kMaxAttemptsLimit).value_or(kDefaultMaxAttempts));
   if (auto chosen = in.text("idempotencyKey", false)) {
     if (chosen->empty() || chosen->size() > kMaxIdempotencyKeyLength || !is_valid_utf8(*chosen)) {
       in.problem("idempotencyKey must have 1 to 256 characters");
     }
     spec.idempotency_key = std::move(*chosen);
   }
+  if (auto priority = in.text("priority", false)) {
+    bool known = false;
+    for (auto candidate : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
+      if (*priority != priority_name(candidate)) continue;
+      spec.priority = candidate;
+      known = true;
+    }
+    if (!known) in.problem("priority must be high, normal or low");
+  }
+  spec.not_before = in.time("notBefore");
+  spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
+  spec.retry_cap_ms = narrowed<std::uint32_t>(in.integer("retryCapMs", 1, kMaxRetryMs));
+  if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
+    in.problem("retryBaseMs must not be more than retryCapMs");
+  }
 }
 
 /// `job_id`: where a message's jobId goes; a submission (null) must not have one.
 Result<JobSpec> read_spec(const json& object, std::string* job_id) {
-  if (!object.is_object()) return invalid({"it must be a JSON object"});
-  Submitted in(object);
+  if (!object.is_object()) return invalid_job({"it must be a JSON object"});
+  SpecReader in(object);
   JobSpec spec;
   if (job_id != nullptr) {
     if (auto id = in.text("jobId", false)) {
@@ -180,72 +58,96 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id) {
       *job_id = std::move(*id);
     }
   }
-  auto kind = in.text("kind", true);
-  if (kind == "archive") {
-    spec.work = read_archive(in);
-  } else if (kind == "index") {
-    spec.work = read_index(in);
-  } else {
-    if (kind) in.problem("kind must be 'archive' or 'index'");
-    return invalid(in.problems());  // what the other members should be is not known
-  }
+  auto name = in.text("kind", true);
   read_common(in, spec);
+  const auto* kind = name ? find_kind(*name) : nullptr;
+  if (kind == nullptr) {
+    std::string names;
+    for (const auto& known : kinds()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    if (name) in.problem("kind must be one of " + names);
+    return invalid_job(in.problems());  // what the other members should be is not known
+  }
+  spec.work = kind->read(in);
+  if (kind->selects_entities) {
+    spec.max_affected = narrowed<std::uint64_t>(in.integer("maxAffected", 1, INT64_MAX));
+    spec.max_per_second = narrowed<std::uint32_t>(in.integer("maxPerSecond", 1, 1'000'000));
+  }
   in.refuse_unknown();
-  const auto& [source, destination] = std::visit(
-      [](const auto& work) { return std::pair<std::string, std::string>(work.source, work.destination); }, spec.work);
-  if (!source.empty() && iequals_ascii(source, destination)) in.problem("source and destination must be two tables");
   if (in.problems().empty() && canonical_text(spec).size() > kMaxSpecBytes) in.problem("it is longer than 30000 bytes");
-  if (!in.problems().empty()) return invalid(in.problems());
+  if (!in.problems().empty()) return invalid_job(in.problems());
   return spec;
 }
 
-Result<json> parse_json(std::string_view text) {
-  if (text.size() > 2 * kMaxSpecBytes) return invalid({"it is longer than 30000 bytes"});
+Result<json> parse_json(std::string_view text, std::size_t limit) {
+  if (text.size() > limit) return invalid_job({"it is longer than " + std::to_string(limit) + " bytes"});
   auto parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) return invalid({"it is not JSON"});
+  if (parsed.is_discarded()) return invalid_job({"it is not JSON"});
   return parsed;
 }
 
-nlohmann::ordered_json ordered(const JobSpec& spec) {
-  nlohmann::ordered_json out;
-  out["kind"] = kind_name(spec);
-  if (const auto* archive = std::get_if<ArchiveSpec>(&spec.work)) {
-    out["source"] = archive->source;
-    out["destination"] = archive->destination;
-    if (archive->entity) {
-      out["partitionKey"] = archive->entity->partition_key;
-      out["rowKey"] = archive->entity->row_key;
-    }
-    if (archive->filter) out["filter"] = *archive->filter;
-  } else if (const auto* index = std::get_if<IndexSpec>(&spec.work)) {
-    out["source"] = index->source;
-    out["property"] = index->property;
-    out["destination"] = index->destination;
-  }
+ordered_json ordered(const JobSpec& spec) {
+  ordered_json out;
+  const auto& kind = kinds()[spec.work.index()];
+  out["kind"] = kind.name;
+  kind.write(spec.work, out);
   out["maxAttempts"] = spec.max_attempts;
+  if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
+  if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
+  if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
+  if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;
+  if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
+  if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
   return out;
 }
 
 }  // namespace
 
-bool is_table_name(std::string_view name) {
-  if (name.size() < 3 || name.size() > 63 || !is_letter(name.front())) return false;
-  if (iequals_ascii(name, "tables")) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+std::string_view priority_name(Priority priority) {
+  switch (priority) {
+    case Priority::kHigh:
+      return "high";
+    case Priority::kNormal:
+      return "normal";
+    case Priority::kLow:
+      return "low";
+  }
+  return "unknown";
 }
 
-std::string_view kind_name(const JobSpec& spec) {
-  return std::holds_alternative<ArchiveSpec>(spec.work) ? "archive" : "index";
-}
+std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
-  auto parsed = parse_json(json_text);
+  auto parsed = parse_json(json_text, 2 * kMaxSpecBytes);
   if (!parsed) return fail(std::move(parsed.error()));
   return read_spec(*parsed, nullptr);
 }
 
 Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }
+
+Result<std::vector<JobSpec>> parse_job_specs(std::string_view json_text) {
+  auto parsed = parse_json(json_text, kMaxSpecsBytes);
+  if (!parsed) return fail(std::move(parsed.error()));
+  const auto list = parsed->is_object() ? parsed->find("jobs") : parsed->end();
+  if (!parsed->is_object() || parsed->size() != 1 || list == parsed->end() || !list->is_array() || list->empty() ||
+      list->size() > kMaxSpecs) {
+    return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
+  }
+  std::vector<JobSpec> specs;
+  std::vector<std::string> problems;
+  for (std::size_t i = 0; i < list->size() && problems.size() < kMaxListedProblems; ++i) {
+    auto spec = read_spec((*list)[i], nullptr);
+    if (spec) {
+      specs.push_back(std::move(*spec));
+      continue;
+    }
+    for (const auto& [name, text] : spec.error().fields) {
+      problems.push_back("jobs[" + std::to_string(i) + "]: " + text);
+    }
+  }
+  if (!problems.empty()) return invalid_job(problems);
+  return specs;
+}
 
 json to_json(const JobSpec& spec) { return json(ordered(spec)); }
 
@@ -260,7 +162,7 @@ std::string spec_fingerprint(const JobSpec& spec) {
 }
 
 std::string job_message_text(std::string_view job_id, const JobSpec& spec) {
-  nlohmann::ordered_json out;
+  ordered_json out;
   if (!job_id.empty()) out["jobId"] = job_id;
   out.update(ordered(spec));
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -275,7 +177,7 @@ Result<JobMessage> parse_job_message(std::string_view text) {
       text = decoded;
     }
   }
-  auto parsed = parse_json(text);
+  auto parsed = parse_json(text, 2 * kMaxSpecBytes);
   if (!parsed) return fail(std::move(parsed.error()));
   JobMessage message;
   auto spec = read_spec(*parsed, &message.job_id);

@@ -1,10 +1,15 @@
 // What a job is to do, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at
-// once: kJobInvalid, one field "problem" per finding, and the message lists them.
-//   {"kind":"archive","source":T,"destination":T,"partitionKey":P,"rowKey":R}      one entity
-//   {"kind":"archive","source":T,"destination":T,"filter":F}                       all that match; "" is every entity
-//   {"kind":"index","source":T,"property":NAME,"destination":T}
-//   optional in each: "maxAttempts" (1..100), "idempotencyKey" (1..256 characters)
-// A message on the queue is the same with "jobId" added; a message written by any SDK may leave it out.
+// once: kJobInvalid, one field "problem" per finding, and the message lists them. Members by kind (docs/jobs.md):
+//   archive    source destination SELECTION
+//   unarchive  source destination SELECTION                       source is the archive
+//   copy       source destination SELECTION partitionKeyTemplate? rowKeyTemplate? properties?
+//   delete     source SELECTION | source wholeTable
+//   index      source property destination
+//   undo       job
+//   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+// SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs; where entities are selected: maxAffected
+// maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,8 +18,10 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "common/base/error.h"
+#include "common/base/time.h"
 
 namespace tidemark::jobs {
 
@@ -30,13 +37,40 @@ struct EntityKey {
   bool operator==(const EntityKey&) const = default;
 };
 
-/// Exactly one of `entity` and `filter` is set.
-struct ArchiveSpec {
-  std::string source;
-  std::string destination;
+/// Exactly one of the two is set, unless the kind offers a third way.
+struct Selection {
   std::optional<EntityKey> entity;
   std::optional<std::string> filter;
+  bool operator==(const Selection&) const = default;
+};
+
+struct ArchiveSpec : Selection {
+  std::string source;
+  std::string destination;
   bool operator==(const ArchiveSpec&) const = default;
+};
+
+/// Back from `source`, an archive, to `destination`.
+struct UnarchiveSpec : Selection {
+  std::string source;
+  std::string destination;
+  bool operator==(const UnarchiveSpec&) const = default;
+};
+
+/// Copies beside the original under keys made by templates (key_template.h).
+struct CopySpec : Selection {
+  std::string source;
+  std::string destination;  // may be the source
+  std::string partition_key_template = "{PartitionKey}";
+  std::string row_key_template = "{RowKey}";
+  std::vector<std::string> properties;  // empty: all
+  bool operator==(const CopySpec&) const = default;
+};
+
+struct DeleteSpec : Selection {
+  std::string source;
+  bool whole_table = false;
+  bool operator==(const DeleteSpec&) const = default;
 };
 
 struct IndexSpec {
@@ -46,21 +80,59 @@ struct IndexSpec {
   bool operator==(const IndexSpec&) const = default;
 };
 
+/// Takes back what an archive, unarchive, undo or copy job did and nobody has changed since.
+struct UndoSpec {
+  std::string job;
+  bool operator==(const UndoSpec&) const = default;
+};
+
+/// Which poison messages; absent members do not restrict.
+struct PoisonFilter {
+  std::string kind;
+  std::string fingerprint;
+  std::optional<Time> moved_after;
+  std::optional<Time> moved_before;
+  bool operator==(const PoisonFilter&) const = default;
+};
+
+/// Sends poison messages back.
+struct RedriveSpec {
+  PoisonFilter which;
+  std::uint32_t per_second = 10;
+  std::uint32_t canary = 0;  // so many first; the rest only if all of them succeed
+  std::optional<std::uint64_t> limit;
+  bool operator==(const RedriveSpec&) const = default;
+};
+
+/// In the order of kinds() (job_kinds.h).
+using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec>;
+
+enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
+std::string_view priority_name(Priority priority);  // "high", "normal", "low"
+
 struct JobSpec {
-  std::variant<ArchiveSpec, IndexSpec> work;
+  JobWork work;
   std::uint32_t max_attempts = kDefaultMaxAttempts;
   std::string idempotency_key;  // empty: none
+  Priority priority = Priority::kNormal;
+  std::optional<Time> not_before;
+  /// Of this job's back-off, instead of the worker's settings.
+  std::optional<std::uint32_t> retry_base_ms;
+  std::optional<std::uint32_t> retry_cap_ms;
+  std::optional<std::uint64_t> max_affected;
+  std::optional<std::uint32_t> max_per_second;  // entities
   bool operator==(const JobSpec&) const = default;
 };
 
-/// "archive" or "index".
 std::string_view kind_name(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
+/// Many at once: {"jobs":[...]}, 1..1000. The problems of all are listed, each with its place: "jobs[3]: ...".
+Result<std::vector<JobSpec>> parse_job_specs(std::string_view json_text);
 nlohmann::json to_json(const JobSpec& spec);
-/// The one text of a spec: members in a fixed order, defaults filled in.
+/// The one text of a spec: members in a fixed order, defaults that matter filled in.
 std::string canonical_text(const JobSpec& spec);
 /// SHA-256 in hex of the canonical text without the idempotency key.
 std::string spec_fingerprint(const JobSpec& spec);

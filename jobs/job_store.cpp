@@ -12,6 +12,9 @@ using table_store::OutcomeKind;
 
 // A record is changed by its worker and, rarely, by a person; losing this often means that something else is wrong.
 constexpr int kMaxRaces = 16;
+// The protocol's limit on a visibility delay; a worker puts a message that comes too early back again.
+constexpr Duration kMaxDelay = std::chrono::hours(24 * 7);
+constexpr std::size_t kSubmissionLanes = 32;
 
 std::string text_property(const Entity& entity, std::string_view name) {
   const auto* value = entity.find(name);
@@ -34,10 +37,23 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.attempts) record.attempts = *change.attempts;
   if (change.phase) record.phase = *change.phase;
   if (change.error) record.error = *change.error;
+  if (change.skips) record.skips = *change.skips;
+  if (change.attempt) record.history.push_back(*change.attempt);
 }
 
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
+  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch) {
+    Attempt lost;
+    lost.number = record.attempts;
+    lost.worker = record.worker;
+    lost.started_at = record.claimed_at.value_or(record.submitted_at);
+    lost.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - lost.started_at).count();
+    lost.outcome = "lost";
+    record.history.push_back(std::move(lost));
+  }
+  record.claimed_at = now;
+  record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
   record.epoch = delivery.epoch;
   record.attempts = delivery.attempt;
@@ -65,12 +81,11 @@ Task<Result<void>> JobStore::ensure_ready() {
   auto table_task = tables_.create_table(std::string(kJobTable));
   auto table = co_await std::move(table_task);
   if (!table && table.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(table.error()));
-  auto queue_task = queues_.ensure_queue(std::string(kJobQueue));
-  auto queue = co_await std::move(queue_task);
-  if (!queue) co_return fail(std::move(queue.error()));
-  auto poison_task = queues_.ensure_queue(std::string(kPoisonQueue));
-  auto poison = co_await std::move(poison_task);
-  if (!poison) co_return fail(std::move(poison.error()));
+  for (const auto name : {kHighQueue, kJobQueue, kLowQueue, kPoisonQueue}) {
+    auto queue_task = queues_.ensure_queue(std::string(name));
+    auto queue = co_await std::move(queue_task);
+    if (!queue) co_return fail(std::move(queue.error()));
+  }
   co_return Result<void>{};
 }
 
@@ -104,6 +119,7 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec) {
   record.kind = std::string(kind_name(spec));
   record.spec = canonical_text(spec);
   record.submitted_at = clock_.now();
+  record.not_before = spec.not_before;
   if (!spec.idempotency_key.empty()) {
     auto key_hash = hex_encode(sha256(spec.idempotency_key));
     auto reserve_task = reserve(std::move(key_hash), spec_fingerprint(spec), record.id);
@@ -118,7 +134,9 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec) {
     }
   }
   auto text = job_message_text(record.id, spec);
-  auto put_task = queues_.put(std::string(kJobQueue), std::move(text), Duration::zero());
+  const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
+  auto put_task = queues_.put(std::string(queue_of(spec.priority)), std::move(text),
+                              std::clamp<Duration>(delay, Duration::zero(), kMaxDelay));
   auto message_id = co_await std::move(put_task);
   if (!message_id) co_return fail(std::move(message_id.error()));
   record.message_id = std::move(*message_id);
@@ -139,10 +157,53 @@ Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
   co_return std::optional<JobRecord>(std::move(*record));
 }
 
-Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation) {
+namespace {
+
+struct SubmissionLanes {
+  std::vector<JobSpec> specs;
+  std::vector<Result<Submission>> outcomes;
+  std::size_t next = 0;
+  std::size_t running = 0;
+  Signal ended;
+};
+
+Task<void> submit_lane(JobStore& store, SubmissionLanes& lanes) {
+  while (lanes.next < lanes.specs.size()) {
+    const auto place = lanes.next++;
+    auto task = store.submit(std::move(lanes.specs[place]));
+    lanes.outcomes[place] = co_await std::move(task);
+  }
+  --lanes.running;
+  lanes.ended.notify_all();
+}
+
+}  // namespace
+
+Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs) {
+  // All lanes run on the caller's executor, which must be one strand or thread.
+  auto strand = co_await asio::this_coro::executor;
+  SubmissionLanes lanes;
+  lanes.specs = std::move(specs);
+  for (std::size_t i = 0; i < lanes.specs.size(); ++i) lanes.outcomes.emplace_back(fail(ErrorCode::kInternalError));
+  lanes.running = std::min(kSubmissionLanes, lanes.specs.size());
+  for (auto i = lanes.running; i > 0; --i) {
+    auto lane = submit_lane(*this, lanes);
+    spawn(strand, std::move(lane));
+  }
+  while (lanes.running > 0) {
+    auto waiting = lanes.ended.wait(clock_, std::chrono::hours(1));
+    co_await std::move(waiting);
+  }
+  co_return std::move(lanes.outcomes);
+}
+
+Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
+                                     std::string state) {
   table_store::QueryRequest request;
   request.table = std::string(kJobTable);
   request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "'";
+  if (!kind.empty()) request.filter += " and Kind eq '" + kind + "'";
+  if (!state.empty()) request.filter += " and State eq '" + state + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto task = tables_.query(std::move(request));

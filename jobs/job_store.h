@@ -36,6 +36,7 @@ struct Delivery {
   std::uint64_t epoch = 0;
   std::uint32_t attempt = 0;
   std::string worker;
+  std::optional<Time> not_before;
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -59,6 +60,8 @@ struct RecordChange {
   std::optional<std::uint32_t> attempts;
   std::optional<std::string> phase;
   std::optional<std::string> error;
+  std::optional<std::string> skips;
+  std::optional<Attempt> attempt;  // added to the history
 };
 
 class JobStore {
@@ -66,14 +69,17 @@ class JobStore {
   JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random)
       : tables_(tables), queues_(queues), clock_(clock), random_(random) {}
 
-  /// Creates the table and both queues where they are missing.
+  /// Creates the table and the queues where they are missing.
   Task<Result<void>> ensure_ready();
 
   /// kIdempotencyKeyReused.
   Task<Result<Submission>> submit(JobSpec spec);
+  /// Many, side by side; the outcomes in the order of `specs`.
+  Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
   Task<Result<std::optional<JobRecord>>> find(std::string id);
-  /// `limit` 1..1000.
-  Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation);
+  /// `limit` 1..1000; `kind` and `state` restrict unless empty.
+  Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
+                             std::string state = {});
   /// Ends a queued or running job; a worker on it stops within a page. kJobNotFound; a job that has ended already is
   /// returned as it is.
   Task<Result<JobRecord>> cancel(std::string id);

@@ -1,5 +1,7 @@
 #include "jobs/poison.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
@@ -9,6 +11,10 @@ namespace {
 
 using nlohmann::json;
 using queue_service::Message;
+
+constexpr int kPagesPerList = 20;
+constexpr std::uint32_t kGroupingPage = 1000;
+constexpr std::size_t kGroupSamples = 5;
 
 std::string text_of(const json& object, const char* name) {
   auto found = object.find(name);
@@ -43,30 +49,20 @@ std::string shape_of(std::string_view message) {
   return out;
 }
 
+void add_to_group(PoisonGroup& group, PoisonRecord record) {
+  if (group.count++ == 0) {
+    group.fingerprint = std::move(record.fingerprint);
+    group.kind = std::move(record.kind);
+    group.reason = std::move(record.reason);
+  }
+  if (record.moved_at) {
+    group.first_moved_at = std::min(group.first_moved_at.value_or(*record.moved_at), *record.moved_at);
+    group.last_moved_at = std::max(group.last_moved_at.value_or(*record.moved_at), *record.moved_at);
+  }
+  if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
+}
+
 }  // namespace
-
-json to_json(const Attempt& attempt) {
-  return {{"number", attempt.number},
-          {"worker", attempt.worker},
-          {"startedAt", to_iso8601(attempt.started_at)},
-          {"durationMs", attempt.duration_ms},
-          {"errorClass", attempt.error_class},
-          {"code", attempt.code},
-          {"message", attempt.message.substr(0, kMaxKeptErrorBytes)}};
-}
-
-Attempt attempt_from_json(const json& object) {
-  Attempt attempt;
-  if (!object.is_object()) return attempt;
-  attempt.number = small_number_of(object, "number");
-  attempt.worker = text_of(object, "worker");
-  attempt.started_at = parse_iso8601(text_of(object, "startedAt")).value_or(Time{});
-  attempt.duration_ms = number_of(object, "durationMs");
-  attempt.error_class = text_of(object, "errorClass");
-  attempt.code = text_of(object, "code");
-  attempt.message = text_of(object, "message");
-  return attempt;
-}
 
 std::string poison_annotation(const PoisonRecord& record) {
   json attempts = json::array();
@@ -118,14 +114,75 @@ std::string error_fingerprint(std::string_view kind, std::string_view code, std:
   return hex_encode(sha256(joined).substr(0, 8));
 }
 
-Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation) {
-  auto task = queues_.list(std::string(kPoisonQueue), limit, std::move(continuation));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
+bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
+  if (!filter.kind.empty() && filter.kind != record.kind) return false;
+  if (!filter.fingerprint.empty() && filter.fingerprint != record.fingerprint) return false;
+  // What a person put into the queue by hand has no time.
+  const auto moved = record.moved_at.value_or(Time{});
+  if (filter.moved_after && moved < *filter.moved_after) return false;
+  return !filter.moved_before || moved < *filter.moved_before;
+}
+
+Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation, PoisonFilter which) {
   PoisonPage out;
-  out.continuation = std::move(page->continuation);
-  for (const auto& message : page->messages) out.records.push_back(poison_record_of(message));
+  out.continuation = std::move(continuation);
+  for (int pages = 0; pages < kPagesPerList; ++pages) {
+    // No more than there is room for, so that a page ends where the queue's page ends.
+    const auto room = static_cast<std::uint32_t>(limit - out.records.size());
+    auto task = queues_.list(std::string(kPoisonQueue), room, out.continuation);
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    out.continuation = std::move(page->continuation);
+    for (const auto& message : page->messages) {
+      auto record = poison_record_of(message);
+      if (matches(which, record)) out.records.push_back(std::move(record));
+    }
+    if (out.continuation.empty() || out.records.size() >= limit) break;
+  }
   co_return out;
+}
+
+Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
+  std::map<std::string, PoisonGroup> found;
+  PoisonGroups out;
+  std::string continuation;
+  std::uint64_t seen = 0;
+  do {
+    auto task = queues_.list(std::string(kPoisonQueue), kGroupingPage, std::move(continuation));
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& message : page->messages) {
+      auto record = poison_record_of(message);
+      if (!matches(which, record)) continue;
+      auto& group = found[record.kind + "/" + record.fingerprint];
+      add_to_group(group, std::move(record));
+    }
+    seen += page->messages.size();
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty() && seen < kMaxGroupedMessages);
+  out.complete = continuation.empty();
+  for (auto& [key, group] : found) out.groups.push_back(std::move(group));
+  std::stable_sort(out.groups.begin(), out.groups.end(),
+                   [](const PoisonGroup& a, const PoisonGroup& b) { return a.count > b.count; });
+  co_return out;
+}
+
+Task<Result<PoisonRecord>> PoisonStore::edit(std::string message_id, JobSpec edited) {
+  auto find_task = queues_.find(std::string(kPoisonQueue), message_id);
+  auto message = co_await std::move(find_task);
+  if (!message) co_return fail(std::move(message.error()));
+  if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
+  auto poison = poison_record_of(**message);
+  auto text = job_message_text(poison.job_id, edited);
+  // From the queue to itself: one transaction, and the story stays.
+  auto edit_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::string(kPoisonQueue), std::move(text),
+                                   (*message)->annotation);
+  auto done = co_await std::move(edit_task);
+  if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!done) co_return fail(std::move(done.error()));
+  auto task = find(std::move(message_id));
+  auto found = co_await std::move(task);
+  co_return found;
 }
 
 Task<Result<PoisonRecord>> PoisonStore::find(std::string message_id) {
@@ -154,8 +211,10 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string message_id, std::opt
   std::optional<std::string> text;
   if (edited) text = job_message_text(poison->job_id, *edited);
   const json annotation = {{"jobId", poison->job_id}, {"redrives", poison->redrives + 1}};
-  auto redrive_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::string(kJobQueue), std::move(text),
-                                      annotation.dump());
+  auto queue = is_job_queue(poison->queue) ? poison->queue : std::string(kJobQueue);
+  if (edited) queue = std::string(queue_of(edited->priority));
+  auto redrive_task =
+      queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text), annotation.dump());
   auto redriven = co_await std::move(redrive_task);
   if (redriven.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!redriven) co_return fail(std::move(redriven.error()));

@@ -11,23 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "jobs/attempt.h"
 #include "jobs/job_store.h"
 
 namespace tidemark::jobs {
-
-/// The newest attempts are kept; messages are cut. A message's annotation stays under about 100 KiB.
-inline constexpr std::size_t kMaxKeptAttempts = 100;
-inline constexpr std::size_t kMaxKeptErrorBytes = 800;
-
-struct Attempt {
-  std::uint32_t number = 0;
-  std::string worker;
-  Time started_at{};
-  std::int64_t duration_ms = 0;
-  std::string error_class;  // "transient", "throttled", "conflict", "permanent"
-  std::string code;         // the error's name
-  std::string message;
-};
 
 struct PoisonRecord {
   std::string message_id;
@@ -43,30 +30,51 @@ struct PoisonRecord {
   std::uint64_t epoch = 0;
 };
 
+/// Poison messages of one kind of failure.
+struct PoisonGroup {
+  std::string fingerprint;
+  std::string kind;
+  std::uint64_t count = 0;
+  std::string reason;  // of one of them
+  std::optional<Time> first_moved_at;
+  std::optional<Time> last_moved_at;
+  std::vector<std::string> samples;  // message ids
+};
+
+struct PoisonGroups {
+  std::vector<PoisonGroup> groups;
+  bool complete = true;  // false: there are more than kMaxGroupedMessages messages
+};
+inline constexpr std::uint64_t kMaxGroupedMessages = 100'000;
+
 struct PoisonPage {
   std::vector<PoisonRecord> records;
   std::string continuation;
 };
 
-nlohmann::json to_json(const Attempt& attempt);
-/// Tolerant: absent or odd members are left at their defaults.
-Attempt attempt_from_json(const nlohmann::json& json);
 std::string poison_annotation(const PoisonRecord& record);
 /// Never fails: a message that a person put there by hand has an empty story.
 PoisonRecord poison_record_of(const queue_service::Message& message);
 /// kind + code + the message with its digits and quoted parts taken out, hashed to 16 hex digits.
 std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message);
 
+bool matches(const PoisonFilter& filter, const PoisonRecord& record);
+
 class PoisonStore {
  public:
   PoisonStore(JobStore& jobs, queue_service::QueueClient& queues) : jobs_(jobs), queues_(queues) {}
 
-  Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation);
+  /// Those that match. A page may be shorter than `limit`, even empty, and still have a continuation.
+  Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {});
+  /// Those that match, counted by fingerprint, the most frequent first.
+  Task<Result<PoisonGroups>> groups(PoisonFilter which);
   /// By message id. kPoisonNotFound.
   Task<Result<PoisonRecord>> find(std::string message_id);
   /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
   /// given. kPoisonNotFound.
   Task<Result<PoisonRecord>> redrive(std::string message_id, std::optional<JobSpec> edited);
+  /// Keeps the message where it is, with another spec. kPoisonNotFound.
+  Task<Result<PoisonRecord>> edit(std::string message_id, JobSpec edited);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
   Task<Result<void>> remove(std::string message_id);
 

@@ -4,6 +4,7 @@
 
 int main(int argc, char** argv) {
   tidemark::service::StoreDescription description{
-      "table_store", "table", 10002, "The table store of Tidemark: the Azure Table REST protocol over RocksDB."};
+      "table_store", "table", 10002, "The table store of Tidemark: the Azure Table REST protocol over RocksDB.",
+      tidemark::kv::FadingRows{{"o", "p"}, "O"}};
   return tidemark::service::run_store(argc, argv, description, tidemark::table_store::make_table_store);
 }

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
+#include "workers/runtime/housekeeping.h"
 #include "workers/worker_config.h"
 
 namespace {
@@ -102,6 +104,18 @@ class Runner {
   std::thread thread_;
 };
 
+jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
+  jobs::WorkerInfo self;
+  self.name = config.name;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
+  self.pid = ::getpid();
+  self.concurrency = static_cast<std::int32_t>(config.concurrency);
+  self.version = TIDEMARK_VERSION;
+  self.started_at = clock.now();
+  return self;
+}
+
 Result<void> run(const WorkerConfig& config) {
   const std::string data = std::filesystem::absolute(config.data).string();
   auto clock = make_system_clock();
@@ -114,7 +128,7 @@ Result<void> run(const WorkerConfig& config) {
   auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
   table_store::TableClient tables(*table_link, config.account);
-  queue_service::QueueClient queues(*queue_link, config.account);
+  queue_service::QueueClient queues(*queue_link, config.account, random->guid());
   jobs::JobStore jobs(tables, queues, *clock, *random);
 
   std::unique_ptr<http::Server> metrics_server;
@@ -126,6 +140,11 @@ Result<void> run(const WorkerConfig& config) {
   auto loop =
       WorkerLoop::create(worker_options(config), tables, queues, jobs, *clock, *random, runner.executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  HousekeepingOptions chores;
+  chores.self = describe_self(config, *clock);
+  chores.retention = std::chrono::hours(config.retention_h);
+  chores.collect_every = std::chrono::seconds(config.collect_every_s);
+  auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, *clock, *random, loop);
   // The signals must work while the stores are still away: readiness is announced from a thread of its own.
   std::thread announcer;
   auto waiting = wait_until_ready(jobs, *clock, ready);
@@ -137,6 +156,7 @@ Result<void> run(const WorkerConfig& config) {
       return;  // the worker was stopped before the stores came
     }
     loop->start();
+    housekeeping->start();
     std::string line = "worker name=" + config.name;
     if (metrics_server) line += " metrics_port=" + std::to_string(metrics_server->port());
     process::announce_ready(line);
@@ -147,6 +167,11 @@ Result<void> run(const WorkerConfig& config) {
   auto draining = loop->drain(std::chrono::seconds(config.drain_s));
   auto drained = asio::co_spawn(loop->strand(), std::move(draining), asio::use_future);
   drained.get();
+  if (ready->load()) {
+    auto leaving = housekeeping->stop();
+    auto left = asio::co_spawn(loop->strand(), std::move(leaving), asio::use_future);
+    left.wait_for(std::chrono::seconds(2));  // a store that is gone must not hold up the end
+  }
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
   if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish

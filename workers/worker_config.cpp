@@ -13,6 +13,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("retry_cap_ms", config.retry_cap_ms, 1, 86'400'000, "greatest delay before any retry");
   settings.add("drain_s", config.drain_s, 0, 3600,
                "time for running jobs to finish at SIGTERM, then they are given back");
+  settings.add("retention_h", config.retention_h, 2, 87'600, "time that records of finished jobs are kept");
+  settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address of the metrics");
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");

@@ -19,6 +19,8 @@ struct WorkerConfig {
   std::int64_t retry_base_ms = 1000;
   std::int64_t retry_cap_ms = 60'000;
   std::int64_t drain_s = 20;
+  std::int64_t retention_h = 168;
+  std::int64_t collect_every_s = 600;
   bool metrics = false;
   std::string metrics_host = "127.0.0.1";
   std::int64_t metrics_port = 0;

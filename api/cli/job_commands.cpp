@@ -4,10 +4,12 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <thread>
 
 #include "api/cli/api_client.h"
 #include "api/cli/commands.h"
+#include "api/cli/print_plan.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -15,6 +17,39 @@ namespace {
 
 using nlohmann::json;
 constexpr auto kPollInterval = std::chrono::milliseconds(200);
+
+struct MemberOption {
+  const char* flag;
+  const char* member;
+  const char* meaning;
+};
+constexpr MemberOption kTextOptions[] = {
+    {"--source", "source", "table to read"},
+    {"--destination", "destination", "table to write; created if absent"},
+    {"--partition-key", "partitionKey", "one entity"},
+    {"--row-key", "rowKey", "one entity"},
+    {"--property", "property", "index: the property to index by"},
+    {"--partition-key-template", "partitionKeyTemplate", "copy: such as {Department}"},
+    {"--row-key-template", "rowKeyTemplate", "copy: such as {RowKey}_{LastName}"},
+    {"--job", "job", "undo: the job to take back"},
+    {"--poison-kind", "poisonKind", "redrive: messages of this kind"},
+    {"--fingerprint", "fingerprint", "redrive: messages with this kind of failure"},
+    {"--moved-after", "movedAfter", "redrive: messages that became poison at or after this time"},
+    {"--moved-before", "movedBefore", "redrive: and before this time"},
+    {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
+    {"--priority", "priority", "high, normal or low"},
+    {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
+};
+constexpr MemberOption kNumberOptions[] = {
+    {"--max-attempts", "maxAttempts", "attempts before the job becomes poison"},
+    {"--max-affected", "maxAffected", "stop instead of changing more entities than this"},
+    {"--max-per-second", "maxPerSecond", "entities a second"},
+    {"--retry-base-ms", "retryBaseMs", "greatest delay before the first retry"},
+    {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry"},
+    {"--per-second", "perSecond", "redrive: messages a second"},
+    {"--canary", "canary", "redrive: send so many first, the rest only if they succeed"},
+    {"--limit", "limit", "redrive: at most so many"},
+};
 
 bool ended(const json& job) {
   const auto state = job.value("state", "");
@@ -34,6 +69,12 @@ std::string details(const json& job) {
   std::string text = describe(job) + "\n";
   for (const auto* name : {"submittedAt", "startedAt", "finishedAt", "worker", "error"}) {
     if (job.contains(name)) text += std::string(name) + ": " + job[name].get<std::string>() + "\n";
+  }
+  if (job.contains("skips")) text += "skipped: " + job["skips"].dump() + "\n";
+  for (const auto& attempt : job.value("history", json::array())) {
+    text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +
+            attempt.value("worker", "") + "  " + attempt.value("startedAt", "") + "  " +
+            std::to_string(attempt.value("durationMs", 0)) + " ms  " + attempt.value("message", "") + "\n";
   }
   return text + "spec: " + job.value("spec", json()).dump() + "\n";
 }
@@ -84,9 +125,11 @@ int watch(const GlobalOptions& options, ApiClient& api, const std::string& id) {
 }
 
 struct SubmitArguments {
-  std::string file, kind, source, destination, filter, partition, row, property, key;
-  int max_attempts = 0;
-  bool wait = false, has_filter = false;
+  std::string file, filter;
+  std::map<std::string, std::string> texts;     // by member of the job
+  std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
+  std::vector<std::string> properties;
+  bool wait = false, has_filter = false, whole_table = false, dry_run = false, batch = false;
 };
 
 Result<std::string> specification(const SubmitArguments& a) {
@@ -97,16 +140,40 @@ Result<std::string> specification(const SubmitArguments& a) {
     if (!input) return fail(ErrorCode::kConfigInvalid, "cannot read " + a.file);
     return std::string(std::istreambuf_iterator<char>(input), {});
   }
-  json spec{{"kind", a.kind}, {"source", a.source}, {"destination", a.destination}};
-  if (a.has_filter) spec["filter"] = a.filter;
-  if (!a.row.empty() || !a.partition.empty()) {
-    spec["partitionKey"] = a.partition;
-    spec["rowKey"] = a.row;
+  json spec = json::object();
+  for (const auto& [name, text] : a.texts) {
+    if (!text.empty()) spec[name] = text;
   }
-  if (!a.property.empty()) spec["property"] = a.property;
-  if (!a.key.empty()) spec["idempotencyKey"] = a.key;
-  if (a.max_attempts > 0) spec["maxAttempts"] = a.max_attempts;
+  for (const auto& [name, number] : a.numbers) {
+    if (number > 0) spec[name] = number;
+  }
+  if (spec.contains("partitionKey") != spec.contains("rowKey")) {
+    spec["partitionKey"] = a.texts.at("partitionKey");
+    spec["rowKey"] = a.texts.at("rowKey");
+  }
+  if (a.has_filter) spec["filter"] = a.filter;
+  if (a.whole_table) spec["wholeTable"] = true;
+  if (!a.properties.empty()) spec["properties"] = a.properties;
   return spec.dump();
+}
+
+int submit_batch(const GlobalOptions& options, ApiClient& api, const std::string& jobs) {
+  auto answer = api.call("POST", "/v1/jobs/batch", jobs);
+  if (!answer) return report(options, answer.error());
+  if (options.json) {
+    std::cout << *answer << "\n";
+    return kOk;
+  }
+  int code = kOk;
+  for (const auto& result : answer->value("results", json::array())) {
+    if (result.contains("job")) {
+      std::cout << result["job"].value("id", "") << "\n";
+    } else {
+      std::cout << "refused: " << result.value("problem", json::object()).value("detail", "") << "\n";
+      code = kFailed;
+    }
+  }
+  return code;
 }
 
 int submit(const GlobalOptions& options, const SubmitArguments& arguments) {
@@ -114,8 +181,10 @@ int submit(const GlobalOptions& options, const SubmitArguments& arguments) {
   if (!api) return report(options, api.error());
   auto spec = specification(arguments);
   if (!spec) return report(options, spec.error());
-  auto job = api->call("POST", "/v1/jobs", *spec);
+  if (arguments.batch) return submit_batch(options, *api, *spec);
+  auto job = api->call("POST", arguments.dry_run ? "/v1/jobs?dryRun=true" : "/v1/jobs", *spec);
   if (!job) return report(options, job.error());
+  if (arguments.dry_run) return print_plan(options, *job);
   if (arguments.wait) return watch(options, *api, job->value("id", ""));
   if (options.json) {
     std::cout << *job << "\n";
@@ -139,10 +208,13 @@ int show(const GlobalOptions& options, const std::string& id, bool watching) {
   return kOk;
 }
 
-int list(const GlobalOptions& options, int limit) {
+int list(const GlobalOptions& options, int limit, const std::string& kind, const std::string& state) {
   auto api = ApiClient::create(options);
   if (!api) return report(options, api.error());
-  auto page = api->call("GET", "/v1/jobs?limit=" + std::to_string(limit));
+  std::string path = "/v1/jobs?limit=" + std::to_string(limit);
+  if (!kind.empty()) path += "&kind=" + percent_encode(kind);
+  if (!state.empty()) path += "&state=" + percent_encode(state);
+  auto page = api->call("GET", path);
   if (!page) return report(options, page.error());
   if (options.json) {
     std::cout << *page << "\n";
@@ -159,17 +231,19 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
 
   auto arguments = std::make_shared<SubmitArguments>();
   auto* submitting = job->add_subcommand("submit", "submit a job; prints its id");
-  submitting->add_option("kind", arguments->kind, "archive or index")->check(CLI::IsMember({"archive", "index"}));
+  submitting->add_option("kind", arguments->texts["kind"], "archive, unarchive, copy, delete, index, undo or redrive");
   submitting->add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
-  submitting->add_option("--source", arguments->source, "table to read");
-  submitting->add_option("--destination", arguments->destination, "table to write; created if absent");
-  auto* filter = submitting->add_option("--filter", arguments->filter, "OData filter; '' archives every entity");
-  submitting->add_option("--partition-key", arguments->partition, "archive: one entity");
-  submitting->add_option("--row-key", arguments->row, "archive: one entity");
-  submitting->add_option("--property", arguments->property, "index: the property to index by");
-  submitting->add_option("--idempotency-key", arguments->key, "the same key gives the same job again");
-  submitting->add_option("--max-attempts", arguments->max_attempts, "attempts before the job becomes poison")
-      ->check(CLI::Range(1, 100));
+  submitting->add_flag("--batch", arguments->batch, "the file holds many jobs: {\"jobs\":[...]}");
+  for (const auto& [flag, member, meaning] : kTextOptions) {
+    submitting->add_option(flag, arguments->texts[member], meaning);
+  }
+  for (const auto& [flag, member, meaning] : kNumberOptions) {
+    submitting->add_option(flag, arguments->numbers[member], meaning)->check(CLI::PositiveNumber);
+  }
+  auto* filter = submitting->add_option("--filter", arguments->filter, "OData filter; '' selects every entity");
+  submitting->add_option("--property-list", arguments->properties, "copy: the properties to copy; all if absent");
+  submitting->add_flag("--whole-table", arguments->whole_table, "delete: the table itself");
+  submitting->add_flag("--dry-run", arguments->dry_run, "print what the job would do, and do nothing");
   submitting->add_flag("--wait", arguments->wait, "wait for the end, with a progress bar");
   submitting->callback([&run, &options, arguments, filter] {
     arguments->has_filter = filter->count() > 0;
@@ -187,7 +261,26 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   auto limit = std::make_shared<int>(50);
   auto* listing = job->add_subcommand("list", "list jobs, newest first");
   listing->add_option("--limit", *limit, "how many")->check(CLI::Range(1, 1000))->capture_default_str();
-  listing->callback([&run, &options, limit] { run = [&options, limit] { return list(options, *limit); }; });
+  auto kind = std::make_shared<std::string>();
+  auto state = std::make_shared<std::string>();
+  listing->add_option("--kind", *kind, "of this kind only");
+  listing->add_option("--state", *state, "in this state only");
+  listing->callback([&run, &options, limit, kind, state] {
+    run = [&options, limit, kind, state] { return list(options, *limit, *kind, *state); };
+  });
+
+  auto* cancelling = job->add_subcommand("cancel", "end a job; a worker on it stops within a page");
+  cancelling->add_option("id", *id, "the job's id")->required();
+  cancelling->callback([&run, &options, id] {
+    run = [&options, id] {
+      auto api = ApiClient::create(options);
+      if (!api) return report(options, api.error());
+      auto ended = api->call("POST", "/v1/jobs/" + percent_encode(*id) + "/cancel");
+      if (!ended) return report(options, ended.error());
+      std::cout << (options.json ? ended->dump() : describe(*ended)) << "\n";
+      return static_cast<int>(kOk);
+    };
+  });
 }
 
 }  // namespace tidemark::cli

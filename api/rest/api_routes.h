@@ -1,10 +1,16 @@
-// The api's routes: jobs, poison messages, health, metrics, OpenAPI. A handler reads the request, makes one call of
-// jobs::JobStore or jobs::PoisonStore and renders the outcome.
+// The api's routes: jobs, poison messages, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes
+// one call of the jobs library and renders the outcome. Handlers of one area are in one file; the table of all is in
+// api_routes.cpp. Thread safe.
 #pragma once
+#include <atomic>
+#include <memory>
+
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/job_store.h"
+#include "jobs/kind_control.h"
 #include "jobs/poison.h"
+#include "jobs/worker_list.h"
 
 namespace tidemark::api {
 
@@ -15,23 +21,51 @@ struct ApiOptions {
 class ApiRoutes {
  public:
   ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, table_store::TableClient& tables,
-            process::Metrics& metrics)
-      : options_(std::move(options)), jobs_(jobs), poison_(poison), tables_(tables), metrics_(metrics) {}
+            process::Metrics& metrics, Clock& clock)
+      : options_(std::move(options)),
+        jobs_(jobs),
+        poison_(poison),
+        tables_(tables),
+        metrics_(metrics),
+        clock_(clock),
+        kinds_(tables, clock),
+        workers_(tables) {}
 
   /// The request must outlive the task.
   Task<http::Response> serve(http::Request& request);
+  /// Ends the event streams, so that their connections can close.
+  void stop() { stopping_->store(true); }
 
  private:
+  using Handler = Task<http::Response> (ApiRoutes::*)(http::Request&, std::string);
+  struct Route;
+  static const Route kRoutes[];
+
   Task<http::Response> route(http::Request& request);
-  Task<http::Response> submit_job(http::Request& request);
-  Task<http::Response> list_jobs(http::Request& request);
+  // job_routes.cpp
+  Task<http::Response> submit_job(http::Request& request, std::string);
+  Task<http::Response> submit_jobs(http::Request& request, std::string);
+  Task<http::Response> list_jobs(http::Request& request, std::string);
   Task<http::Response> show_job(http::Request& request, std::string id);
   Task<http::Response> cancel_job(http::Request& request, std::string id);
-  Task<http::Response> list_poison(http::Request& request);
+  Task<http::Response> job_events(http::Request& request, std::string id);
+  Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
+  // poison_routes.cpp
+  Task<http::Response> list_poison(http::Request& request, std::string);
+  Task<http::Response> group_poison(http::Request& request, std::string);
   Task<http::Response> show_poison(http::Request& request, std::string id);
+  Task<http::Response> edit_poison(http::Request& request, std::string id);
+  Task<http::Response> plan_poison(http::Request& request, std::string id);
   Task<http::Response> redrive_poison(http::Request& request, std::string id);
   Task<http::Response> remove_poison(http::Request& request, std::string id);
-  Task<http::Response> ready(http::Request& request);
+  // operator_routes.cpp
+  Task<http::Response> list_kinds(http::Request& request, std::string);
+  Task<http::Response> set_kind(http::Request& request, std::string kind);
+  Task<http::Response> list_workers(http::Request& request, std::string);
+  Task<http::Response> healthy(http::Request& request, std::string);
+  Task<http::Response> ready(http::Request& request, std::string);
+  Task<http::Response> metrics(http::Request& request, std::string);
+  Task<http::Response> openapi(http::Request& request, std::string);
   [[nodiscard]] bool authorized(const http::Request& request) const;
 
   ApiOptions options_;
@@ -39,6 +73,10 @@ class ApiRoutes {
   jobs::PoisonStore& poison_;
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
+  Clock& clock_;
+  jobs::KindControls kinds_;
+  jobs::WorkerList workers_;
+  std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// The OpenAPI 3 description of these routes, as JSON text.

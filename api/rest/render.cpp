@@ -9,8 +9,17 @@ nlohmann::json parsed_or_text(const std::string& text) {
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
 }
 
-std::string dump(const nlohmann::json& body) {
-  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// Rate and estimate of the rest, once there is something to go by.
+void add_rate(const jobs::JobRecord& job, nlohmann::json& progress) {
+  if (!job.started_at || job.state != jobs::JobState::kRunning || !job.claimed_at) return;
+  // The record's Timestamp is its last change: that is when `done` was true.
+  const auto changed = Time(Ticks(job.version));
+  const auto took = std::chrono::duration<double>(changed - *job.started_at).count();
+  if (took <= 0 || job.done == 0) return;
+  const auto rate = static_cast<double>(job.done) / took;
+  progress["perSecond"] = rate;
+  const auto handled = job.done + job.skipped;
+  if (job.total && *job.total > handled) progress["secondsLeft"] = static_cast<double>(*job.total - handled) / rate;
 }
 
 }  // namespace
@@ -25,6 +34,11 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
                      {"messageId", job.message_id},
                      {"submittedAt", to_iso8601(job.submitted_at)}};
   if (job.total) out["progress"]["total"] = *job.total;
+  add_rate(job, out["progress"]);
+  if (!job.skips.empty()) out["skips"] = parsed_or_text(job.skips);
+  if (job.not_before) out["notBefore"] = to_iso8601(*job.not_before);
+  out["history"] = nlohmann::json::array();
+  for (const auto& attempt : job.history) out["history"].push_back(jobs::to_json(attempt));
   if (job.started_at) out["startedAt"] = to_iso8601(*job.started_at);
   if (job.finished_at) out["finishedAt"] = to_iso8601(*job.finished_at);
   if (!job.worker.empty()) out["worker"] = job.worker;
@@ -48,28 +62,75 @@ nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   return out;
 }
 
+nlohmann::json to_json(const jobs::PoisonGroup& group) {
+  nlohmann::json out{{"fingerprint", group.fingerprint},
+                     {"kind", group.kind},
+                     {"count", group.count},
+                     {"reason", group.reason},
+                     {"samples", group.samples}};
+  if (group.first_moved_at) out["firstMovedAt"] = to_iso8601(*group.first_moved_at);
+  if (group.last_moved_at) out["lastMovedAt"] = to_iso8601(*group.last_moved_at);
+  return out;
+}
+
+nlohmann::json to_json(const jobs::JobPlan& plan) {
+  auto samples = nlohmann::json::array();
+  for (const auto& sample : plan.samples) {
+    samples.push_back({{"partitionKey", sample.key.partition_key},
+                       {"rowKey", sample.key.row_key},
+                       {"bytes", sample.bytes},
+                       {"steps", sample.steps}});
+  }
+  return {{"kind", plan.kind},       {"keys", plan.keys},  {"bytes", plan.bytes},      {"complete", plan.complete},
+          {"seconds", plan.seconds}, {"samples", samples}, {"problems", plan.problems}};
+}
+
+nlohmann::json to_json(const jobs::KindControl& control) {
+  return {{"kind", control.kind}, {"paused", control.paused}, {"maxRunning", control.max_running}};
+}
+
+nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
+  return {{"name", worker.name},
+          {"alive", alive},
+          {"host", worker.host},
+          {"pid", worker.pid},
+          {"concurrency", worker.concurrency},
+          {"running", worker.running},
+          {"version", worker.version},
+          {"startedAt", to_iso8601(worker.started_at)},
+          {"heartbeatAt", to_iso8601(worker.heartbeat_at)}};
+}
+
+std::string json_text(const nlohmann::json& body) {
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 http::Response json_response(unsigned status, const nlohmann::json& body) {
   http::Response response;
   response.status = status;
   response.set("Content-Type", "application/json");
   response.set("Cache-Control", "no-store");
-  response.body = dump(body);
+  response.body = json_text(body);
   return response;
 }
 
-http::Response problem(const Error& error, const std::string& request_id) {
-  const auto status = http_status_of(error.code);
-  nlohmann::json body{{"type", "about:blank"},   {"title", default_message_of(error.code)}, {"status", status},
-                      {"detail", error.message}, {"code", azure_name_of(error.code)},       {"requestId", request_id}};
+nlohmann::json problem_json(const Error& error, const std::string& request_id) {
+  nlohmann::json body{
+      {"type", "about:blank"},   {"title", default_message_of(error.code)}, {"status", http_status_of(error.code)},
+      {"detail", error.message}, {"code", azure_name_of(error.code)},       {"requestId", request_id}};
   for (const auto& [name, value] : error.fields) {
     if (name == "problem") body["problems"].push_back(value);
   }
+  return body;
+}
+
+http::Response problem(const Error& error, const std::string& request_id) {
   http::Response response;
-  response.status = status;
+  response.status = http_status_of(error.code);
   response.set("Content-Type", "application/problem+json");
   response.set("x-request-id", request_id);
   if (error.code == ErrorCode::kUnauthorized) response.set("WWW-Authenticate", "Bearer");
-  response.body = dump(body);
+  response.body = json_text(problem_json(error, request_id));
   return response;
 }
 

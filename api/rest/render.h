@@ -4,14 +4,34 @@
 
 #include "common/http/http.h"
 #include "jobs/job_record.h"
+#include "jobs/kind_control.h"
+#include "jobs/plan.h"
 #include "jobs/poison.h"
+#include "jobs/worker_list.h"
 
 namespace tidemark::api {
 
 nlohmann::json to_json(const jobs::JobRecord& job);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
+nlohmann::json to_json(const jobs::PoisonGroup& group);
+nlohmann::json to_json(const jobs::JobPlan& plan);
+nlohmann::json to_json(const jobs::KindControl& control);
+nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
+/// Text that is no UTF-8 is shown with replacement characters.
+std::string json_text(const nlohmann::json& body);
 http::Response json_response(unsigned status, const nlohmann::json& body);
+nlohmann::json problem_json(const Error& error, const std::string& request_id);
 /// {"type","title","status","detail","code","requestId","problems"?}
 http::Response problem(const Error& error, const std::string& request_id);
+
+/// {MEMBER:[...],"continuation"?}
+template <class Items>
+http::Response page_response(const char* member, const Items& items, const std::string& continuation) {
+  auto list = nlohmann::json::array();
+  for (const auto& item : items) list.push_back(to_json(item));
+  nlohmann::json body{{member, std::move(list)}};
+  if (!continuation.empty()) body["continuation"] = continuation;
+  return json_response(200, body);
+}
 
 }  // namespace tidemark::api

@@ -8,6 +8,7 @@
 //   'I' 'n' / 'I' 'v'                                       next id (u64) / last version (u64)
 //   'K' generation(u64) name(text) block id(text)           staged block: payload, size
 //   'L' account(text) operation id(bytes, to the end)       ledger of a worker's operation: common/base
+//   'l' the key of a ledger                                 since when it has not changed: common/kv/fading_rows.h
 //   'P' payload(u64) chunk(u64)                             crc32c (4 bytes, little-endian), then up to 256 KiB
 //   'Q' payload(u64)                                        pending payload: being written, start time
 //   'U' generation(u64) name(text)                          staged blocks of a blob: length of their ids, how many,

@@ -129,7 +129,10 @@
   X(911, ConfigInvalid, 500, "The configuration is not valid.")                                                      \
   X(912, Unauthorized, 401, "A bearer token is required.")                                                           \
   X(913, SourceMissing, 404, "The source entity does not exist and no archived copy of this operation exists.")      \
-  X(914, NotFound, 404, "There is no such resource.")
+  X(914, NotFound, 404, "There is no such resource.")                                                                \
+  X(915, MaxAffectedExceeded, 409, "The job would change more than its maxAffected allows.")                         \
+  X(916, CanaryFailed, 409, "Jobs that were sent back first failed again.")                                          \
+  X(917, JobNotEnded, 409, "The job has not ended.")
 
 namespace tidemark {
 

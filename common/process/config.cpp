@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <variant>
 
 #include "common/base/fail_points.h"
+
+#include "common/process/known_settings.h"
 
 #ifndef TIDEMARK_VERSION
 #define TIDEMARK_VERSION "unknown"
@@ -108,12 +111,14 @@ Result<Json> read_file(const std::string& path) {
   if (in.bad() || (in.fail() && !in.eof())) return refuse("cannot be read.");
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxFileBytes) return refuse("is larger than 1 MiB.");
-  std::set<std::string> seen;
+  std::map<std::string, std::set<std::string>> seen;  // by section; "" is the file itself
+  std::string section;
   std::string twice;
   Json::parser_callback_t note_repeats = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) {
+    if (event == Json::parse_event_t::key && (depth == 1 || depth == 2)) {
       const auto& key = parsed.get_ref<const std::string&>();
-      if (!seen.insert(key).second) twice = key;
+      if (!seen[depth == 1 ? std::string() : section].insert(key).second) twice = key;
+      if (depth == 1) section = key;
     }
     return true;
   };
@@ -123,9 +128,10 @@ Result<Json> read_file(const std::string& path) {
   } catch (const Json::parse_error& e) {
     // Not the parser's own message: it quotes the text around the error, which may be a secret.
     return refuse("is not valid JSON (at byte " + std::to_string(e.byte) +
-                  "). It is one flat object, such as {\"port\": 10002}.");
+                  "). It is one object, such as {\"data\": \"/srv/tidemark\", \"api\": {\"port\": 10003}}.");
   }
-  if (!document.is_object()) return refuse("must hold one flat JSON object, such as {\"port\": 10002}.");
+  if (!document.is_object())
+    return refuse("must hold one JSON object, such as {\"data\": \"/srv/tidemark\", \"api\": {\"port\": 10003}}.");
   if (!twice.empty()) return refuse("names the setting '" + twice + "' twice.");
   return document;
 }
@@ -146,12 +152,38 @@ struct Settings::Impl {
     auto document = read_file(path);
     if (!document) return fail(std::move(document.error()));
     for (const auto& [key, value] : document->items()) {
+      if (value.is_object()) {
+        if (!is_program(key)) return unknown_section(key, path);
+        continue;
+      }
       auto* setting = find(key);
+      // A file may be shared: what another program knows is its business.
+      if (setting == nullptr && is_known_setting(key)) continue;
       if (setting == nullptr) return unknown_key(key, path);
       auto applied = apply_json(*setting, value, "the file " + path);
       if (!applied) return applied;
     }
+    return apply_section(*document, path);
+  }
+
+  /// The program's own section, which wins over what is set for all.
+  Result<void> apply_section(const Json& document, const std::string& path) {
+    const auto section = document.find(program);
+    if (section == document.end() || !section->is_object()) return {};
+    for (const auto& [key, value] : section->items()) {
+      auto* setting = find(key);
+      if (setting == nullptr) return unknown_key(key, path);
+      auto applied = apply_json(*setting, value, "the section " + program + " of the file " + path);
+      if (!applied) return applied;
+    }
     return {};
+  }
+
+  static Result<void> unknown_section(const std::string& key, const std::string& path) {
+    std::string names;
+    for (const auto name : kPrograms) names += (names.empty() ? "" : ", ") + std::string(name);
+    return fail(ErrorCode::kConfigInvalid,
+                "'" + key + "' (from the file " + path + ") is not a program; sections are for " + names + ".");
   }
 
   Result<void> unknown_key(const std::string& key, const std::string& path) const {

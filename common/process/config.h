@@ -1,8 +1,8 @@
 // One table of settings per process: name, default, meaning. Sources, later wins: defaults, the configuration file
-// (JSON, flat), environment (TIDEMARK_ + NAME in upper case), command line (--name value). A wrong name or value is an
-// error that says which and what is allowed. The file is named by --config or TIDEMARK_CONFIG; an environment variable
-// that is empty counts as not set. TIDEMARK_FAIL_POINT is obeyed too (common/base/fail_points.h). For one thread,
-// before the others start.
+// (JSON: settings for all programs, and a section for each that wins: {"data":D,"api":{"port":N}}), environment
+// (TIDEMARK_ + NAME in upper case), command line (--name value). A wrong name or value is an error that says which and
+// what is allowed. The file is named by --config or TIDEMARK_CONFIG; an environment variable that is empty counts as
+// not set. TIDEMARK_FAIL_POINT is obeyed too (common/base/fail_points.h). For one thread, before the others start.
 #pragma once
 #include <functional>
 #include <memory>

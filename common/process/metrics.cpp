@@ -56,8 +56,20 @@ prometheus::Histogram& Metrics::latency_histogram(const std::string& name, const
   return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, kLatencyBuckets);
 }
 
+void Metrics::add_source(std::function<std::vector<prometheus::MetricFamily>()> source) {
+  std::lock_guard lock(mutex_);
+  sources_.push_back(std::move(source));
+}
+
 std::string Metrics::render() const {
   auto families = registry_->Collect();
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& source : sources_) {
+      auto more = source();
+      families.insert(families.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+  }
   families.push_back(family("process_resident_memory_bytes", "Resident memory of the process.",
                             prometheus::MetricType::Gauge, resident_bytes()));
   families.push_back(family("process_cpu_seconds_total", "Processor time used by the process.",

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <boost/asio/detached.hpp>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -129,7 +131,7 @@ class ZmqServer final : public Server {
       }
       wait(give_up_at);
     }
-    for (const auto& [identity, id] : in_flight_) send(identity, id, fail(ErrorCode::kUnavailable));
+    for (const auto& [caller, request] : in_flight_) send(caller.first, caller.second, fail(ErrorCode::kUnavailable));
     // The last replies are still on their way through ZeroMQ's thread.
     socket_->set(ZMQ_LINGER, 500);
     socket_.reset();
@@ -156,10 +158,16 @@ class ZmqServer final : public Server {
       stopping = box_->stopping;
     }
     for (auto& reply : replies) {
-      in_flight_.erase({reply.identity, reply.id});
+      auto call = in_flight_.extract({reply.identity, reply.id});
+      std::string kept;
+      const bool wanted = !call.empty() && call.mapped() && reply.result;
+      if (wanted) kept = *reply.result;
       kReplyStep.before.reach();
-      send(reply.identity, reply.id, std::move(reply.result));
+      const bool sent = send(reply.identity, reply.id, std::move(reply.result));
       kReplyStep.after.reach();
+      if (sent || !wanted) continue;
+      auto task = options_.undelivered.run(std::move(*call.mapped()), std::move(kept));
+      spawn(executor_, std::move(task));
     }
     return stopping;
   }
@@ -173,15 +181,15 @@ class ZmqServer final : public Server {
       malformed_.fetch_add(1);
       return;
     }
-    if (stopping) return send(identity, *id, fail(ErrorCode::kUnavailable));
-    if (payload.size() > options_.max_message_bytes) {
-      return send(identity, *id, fail(ErrorCode::kRequestBodyTooLarge));
-    }
+    if (stopping) return refuse(identity, *id, ErrorCode::kUnavailable);
+    if (payload.size() > options_.max_message_bytes) return refuse(identity, *id, ErrorCode::kRequestBodyTooLarge);
     if (in_flight_.size() >= options_.max_in_flight) {
       busy_.fetch_add(1);
-      return send(identity, *id, fail(ErrorCode::kServerBusy));
+      return refuse(identity, *id, ErrorCode::kServerBusy);
     }
-    in_flight_.emplace(identity, *id);
+    std::optional<std::string> request;
+    if (!options_.undelivered.method.empty() && method == options_.undelivered.method) request = payload;
+    in_flight_.emplace(std::pair(identity, *id), std::move(request));
     calls_.fetch_add(1);
     Answer answer(box_, std::move(identity), *id);
     kRequestRead.reach();
@@ -189,7 +197,12 @@ class ZmqServer final : public Server {
     asio::co_spawn(executor_, std::move(task), asio::detached);
   }
 
-  void send(const std::string& identity, std::uint64_t id, Result<std::string> result) {
+  void refuse(const std::string& identity, std::uint64_t id, ErrorCode code) {
+    send(identity, id, fail(code));  // whether it arrives is the caller's concern
+  }
+
+  /// False if the caller is gone, or does not read; its own deadline tells it.
+  bool send(const std::string& identity, std::uint64_t id, Result<std::string> result) {
     // The client would drop the connection, and every other call with it, over a body that it finds too large.
     if (result && result->size() > kMaxMessageBytes) {
       auto error = make_error(ErrorCode::kInternalError);
@@ -198,11 +211,10 @@ class ZmqServer final : public Server {
     }
     auto status = result ? std::uint16_t{0} : static_cast<std::uint16_t>(result.error().code);
     auto body = result ? std::move(*result) : encode_error(result.error());
-    // A peer that is gone or does not read loses its reply; its own deadline tells it.
-    if (!socket_->send(identity, true)) return;
-    if (!socket_->send(encode_id(id), true)) return;
-    if (!socket_->send(encode_status(status), true)) return;
-    socket_->send(body, false);
+    // ZeroMQ says so at the first frame; once that is taken, the rest of the message is.
+    if (!socket_->send(identity, true)) return false;
+    return socket_->send(encode_id(id), true) && socket_->send(encode_status(status), true) &&
+           socket_->send(body, false);
   }
 
   const ServerOptions options_;
@@ -211,7 +223,8 @@ class ZmqServer final : public Server {
   const std::shared_ptr<ReplyBox> box_ = std::make_shared<ReplyBox>();
   Listener listener_;
   std::unique_ptr<Socket> socket_;
-  std::set<std::pair<std::string, std::uint64_t>> in_flight_;  // the thread's own
+  // By identity and id; with the request, if somebody has to be told of an undelivered reply. The thread's own.
+  std::map<std::pair<std::string, std::uint64_t>, std::optional<std::string>> in_flight_;
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> busy_{0};
   std::atomic<std::uint64_t> malformed_{0};
@@ -230,6 +243,7 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
   // Above it ZeroMQ drops the connection unread; up to it the caller gets a proper error.
   auto hard_limit = std::max(options.max_message_bytes, kMaxMessageBytes) + kFrameSlackBytes;
   socket.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(hard_limit));
+  socket.set(ZMQ_ROUTER_MANDATORY, 1);
   socket.set(ZMQ_RCVHWM, 1000);
   socket.set(ZMQ_SNDHWM, static_cast<int>(std::max<std::size_t>(1000, options.max_in_flight)));
   socket.set(ZMQ_USE_FD, listener->release());

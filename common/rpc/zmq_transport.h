@@ -17,6 +17,8 @@ struct ServerOptions {
   std::size_t max_message_bytes = 16UL << 20;  // a larger payload is kRequestBodyTooLarge
   /// How long stop() waits for calls being served; those left are answered kUnavailable.
   std::chrono::milliseconds drain{5000};
+  /// Runs on the server's executor.
+  UndeliveredHook undelivered = {};
 };
 
 struct ServerCounters {

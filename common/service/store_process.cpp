@@ -24,6 +24,7 @@ struct StoreSettings {
   std::int64_t idle_timeout_s = 120;
   std::int64_t shutdown_grace_s = 10;
   std::int64_t block_cache_mib = 256;
+  std::int64_t operation_retention_h = 720;
   bool check_clock_skew = true;
   bool allow_development_key = false;
   bool trust_forwarded_proto = false;
@@ -44,6 +45,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
   settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
+  settings.add("operation_retention_h", s.operation_retention_h, 24, 87600,
+               "how long a worker's operation is remembered after its last change; longer than any of its messages");
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
@@ -137,6 +140,19 @@ void wait_for_writer(kv::Engine& engine) {
   changed.wait(lock, [&] { return done; });
 }
 
+// Once an hour until `stopping` is notified.
+Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
+                            std::shared_ptr<Signal> stopping) {
+  for (bool stopped = false; !stopped;) {
+    auto task = kv::drop_faded(engine, ledgers, retention, clock.now());
+    const auto dropped = co_await std::move(task);
+    if (!dropped) spdlog::warn("old operations stay for now: {}", dropped.error().detail);
+    if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
+    auto pausing = stopping->wait(clock, std::chrono::hours(1));
+    stopped = co_await std::move(pausing);
+  }
+}
+
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
   const std::filesystem::path data = std::filesystem::absolute(settings.data);
   auto accounts = parse_accounts(settings.accounts);
@@ -174,9 +190,16 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   if (auto dispatch = store->internal_face()) {
     rpc::ServerOptions rpc_options;
     rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
+    rpc_options.undelivered = store->undelivered();
     auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
     if (!served) return fail(std::move(served.error()));
     internal = std::move(*served);
+  }
+  const auto stopping = std::make_shared<Signal>();
+  if (description.ledgers) {
+    auto forgetting = drop_old_ledgers(**engine, *clock, *description.ledgers,
+                                       std::chrono::hours(settings.operation_retention_h), stopping);
+    spawn((*builder)->executor(), std::move(forgetting));
   }
   auto pid_file = process::PidFile::create(data, description.process_name);
   if (!pid_file) return fail(std::move(pid_file.error()));
@@ -191,6 +214,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
 
   spdlog::info("stopping");
   store->begin_shutdown();
+  stopping->notify_all();
   if (internal) internal->stop();
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
@@ -208,6 +232,7 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
   values.port = description.default_port;
   process::Settings settings(description.process_name, description.summary);
   declare(settings, values);
+  if (description.declare_settings) description.declare_settings(settings);
   auto parsed = settings.parse(argc, argv);
   if (!parsed) return process::report_startup_failure(parsed.error());
   if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;

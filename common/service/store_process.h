@@ -9,7 +9,8 @@
 #include "common/auth/authenticator.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
-#include "common/kv/engine.h"
+#include "common/kv/fading_rows.h"
+#include "common/process/config.h"
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
 
@@ -36,6 +37,8 @@ class Store {
   [[nodiscard]] virtual http::Response render_error(const Error& error, const std::string& request_id) = 0;
   /// Empty: no internal face.
   virtual rpc::Dispatch internal_face() = 0;
+  /// See rpc::UndeliveredHook.
+  virtual rpc::UndeliveredHook undelivered() { return {}; }
   /// Ends waits that may last (long polls), so that requests in progress finish soon.
   virtual void begin_shutdown() {}
 };
@@ -45,6 +48,10 @@ struct StoreDescription {
   std::string folder;          // "table": DATA/table, DATA/run/table.sock
   std::uint16_t default_port;  // 10002
   std::string summary;         // for --help
+  /// Ledgers of operations, which go once they did not change for the setting operation_retention_h.
+  std::optional<kv::FadingRows> ledgers = {};
+  /// Declares the settings of this store alone; what they are bound to outlives run_store.
+  std::function<void(process::Settings&)> declare_settings = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

@@ -6,6 +6,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr Duration kDeadline = std::chrono::seconds(10);
+constexpr Duration kCancelDeadline = std::chrono::seconds(1);
 // A caller that dies while it waits is served all the same. The message it will never work on comes back after this
 // time instead of a whole lease; a caller that lives makes the lease whole at once.
 constexpr Duration kHandOver = std::chrono::seconds(1);
@@ -83,45 +84,101 @@ Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string pref
 }
 
 Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
+  PutOptions options;
+  options.delay = visibility_delay;
+  auto task = put(std::move(queue), std::move(text), std::move(options));
+  co_return co_await std::move(task);
+}
+
+Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, PutOptions options) {
   RequestWriter request(account_, queue);
   request.out().string(text);
-  wire::write(request.out(), visibility_delay);
+  wire::write(request.out(), options);
   auto task = call("queue.put", request.take(), kDeadline);
   co_return co_await std::move(task);
 }
 
 Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
-  auto at_once = take(queue, visibility, Duration::zero());
+  auto at_once = take(queue, visibility, Duration::zero(), {});
   auto message = co_await std::move(at_once);
   if (!message || message->has_value() || wait <= Duration::zero()) co_return message;
-  auto waiting = take(queue, std::min(visibility, kHandOver), wait);
+  std::string token;
+  {
+    std::lock_guard lock(mutex_);
+    if (waits_ended_) co_return message;
+    if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
+  }
+  auto waiting = take(queue, std::min(visibility, kHandOver), wait, token);
   message = co_await std::move(waiting);
+  {
+    std::lock_guard lock(mutex_);
+    waits_.erase(token);
+  }
   if (!message || !message->has_value()) co_return message;
   Lease lease{queue, (*message)->id, (*message)->epoch};
-  auto keeping = renew(std::move(lease), visibility, std::nullopt);
+  auto keeping = renew(std::move(lease), visibility, std::nullopt, 0);
   auto kept = co_await std::move(keeping);
   if (kept) co_return message;
   if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
   co_return std::optional<Message>();  // it came too late: another caller has the message by now
 }
 
-Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait) {
+Task<void> QueueClient::end_waits() {
+  std::vector<std::string> tokens;
+  {
+    std::lock_guard lock(mutex_);
+    waits_ended_ = true;
+    tokens.assign(waits_.begin(), waits_.end());
+  }
+  for (const auto& token : tokens) {
+    RequestWriter request(account_, std::string());
+    request.out().string(token);
+    auto task = call("queue.cancel_wait", request.take(), kCancelDeadline);
+    auto reply = co_await std::move(task);
+    if (!reply) co_return;  // then the waits cannot bring anything either
+  }
+}
+
+Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
+                                                       std::string token) {
   RequestWriter request(account_, queue);
   wire::write(request.out(), visibility);
   wire::write(request.out(), wait);
+  request.out().string(token);
   auto task = call("queue.receive", request.take(), wait + kDeadline);
   auto reply = co_await std::move(task);
   co_return expect_message(std::move(reply));
 }
 
-Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation) {
+Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
+                                      std::uint64_t sequence) {
   RequestWriter request(account_, lease.queue);
   write_lease(request, lease);
   wire::write(request.out(), visibility);
   wire::write(request.out(), annotation);
+  request.out().varint(sequence);
   auto task = call("queue.renew", request.take(), kDeadline);
   auto reply = co_await std::move(task);
   co_return expect_nothing(std::move(reply));
+}
+
+Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vector<NextMessage> follow_ups) {
+  RequestWriter request(account_, lease.queue);
+  write_lease(request, lease);
+  request.out().varint(follow_ups.size());
+  for (const auto& next : follow_ups) {
+    request.out().string(next.queue);
+    request.out().string(next.text);
+    wire::write(request.out(), next.options);
+  }
+  auto task = call("queue.finish", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  std::vector<std::string> ids;
+  for (auto n = in.varint(); n > 0 && in.ok(); --n) ids.emplace_back(in.string());
+  if (!in.finished()) co_return fail(malformed());
+  co_return ids;
 }
 
 Task<Result<void>> QueueClient::complete(Lease lease) {
@@ -202,9 +259,35 @@ Task<Result<QueueFigures>> QueueClient::figures(std::string queue) {
   auto reply = co_await std::move(task);
   if (!reply) co_return fail(std::move(reply.error()));
   ByteReader in(*reply);
-  QueueFigures figures{in.varint()};
+  auto figures = wire::read_figures(in);
   if (!in.finished()) co_return fail(malformed());
   co_return figures;
+}
+
+Task<Result<QueueFiguresPage>> QueueClient::all_figures(std::uint32_t limit, std::string continuation) {
+  RequestWriter request(account_, std::string());
+  request.out().varint(limit);
+  request.out().string(continuation);
+  auto task = call("queue.all_figures", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  QueueFiguresPage page;
+  for (auto n = in.varint(); n > 0 && in.ok(); --n) {
+    std::string name(in.string());
+    page.queues.emplace_back(std::move(name), wire::read_figures(in));
+  }
+  page.continuation = in.string();
+  if (!in.finished()) co_return fail(malformed());
+  co_return page;
+}
+
+Task<Result<void>> QueueClient::set_paused(std::string queue, bool paused) {
+  RequestWriter request(account_, queue);
+  request.out().boolean(paused);
+  auto task = call("queue.set_paused", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  co_return expect_nothing(std::move(reply));
 }
 
 }  // namespace tidemark::queue_service

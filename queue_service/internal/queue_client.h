@@ -3,11 +3,14 @@
 // by another delivery, moved or deleted), kDeadlineExceeded, kUnavailable.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/rpc/transport.h"
 #include "queue_service/model/message.h"
+#include "queue_service/model/queue_figures.h"
 
 namespace tidemark::queue_service {
 
@@ -17,30 +20,56 @@ struct Lease {
   std::uint64_t epoch = 0;
 };
 
-struct QueueFigures {
-  std::uint64_t messages = 0;  // not expired, visible or not
-};
-
 struct MessagePage {
   std::vector<Message> messages;
   std::string continuation;  // empty at the end
 };
 
+struct PutOptions {
+  Duration delay{};
+  std::optional<Duration> time_to_live;  // nothing: never expires
+  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
+  std::string group;
+  /// The same key again, within `retention` (at most 7 days), gives the same message. Empty: none.
+  std::string idempotency_key;
+  Duration retention = std::chrono::hours(24);
+};
+
+struct NextMessage {
+  std::string queue;  // must exist
+  std::string text;
+  PutOptions options;
+};
+
+struct QueueFiguresPage {
+  std::vector<std::pair<std::string, QueueFigures>> queues;
+  std::string continuation;  // empty at the end
+};
+
 class QueueClient {
  public:
-  QueueClient(rpc::Transport& transport, std::string account) : transport_(transport), account_(std::move(account)) {}
+  /// `name`, if given, is this client's alone: with it the client can end its waits.
+  QueueClient(rpc::Transport& transport, std::string account, std::string name = {})
+      : transport_(transport), account_(std::move(account)), name_(std::move(name)) {}
 
   /// Succeeds if the queue exists already.
   Task<Result<void>> ensure_queue(std::string queue);
   Task<Result<std::vector<std::string>>> list_queues(std::string prefix);
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
+  Task<Result<std::string>> put(std::string queue, std::string text, PutOptions options);
   /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
-  /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given.
-  Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation);
+  /// Ends the waits under way, which return nothing, and those to come: for a process that stops.
+  Task<void> end_waits();
+  /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given. Of renewals with
+  /// sequence numbers (from 1) one that was overtaken by a later one is kFenced and changes nothing.
+  Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
+                           std::uint64_t sequence = 0);
   /// Deletes the message.
   Task<Result<void>> complete(Lease lease);
+  /// One transaction: deletes the message and puts the follow-ups; returns their ids.
+  Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<NextMessage> follow_ups);
   /// Gives the message back, visible after `delay`, with a new annotation. `count_attempt` false takes the delivery
   /// out of dequeue_count again (throttling and shutdown are not the message's fault).
   Task<Result<void>> release(Lease lease, Duration delay, std::string annotation, bool count_attempt);
@@ -57,13 +86,22 @@ class QueueClient {
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation);
   Task<Result<QueueFigures>> figures(std::string queue);
+  /// Of all queues of the account, at most `limit` (1..1000) a page.
+  Task<Result<QueueFiguresPage>> all_figures(std::uint32_t limit, std::string continuation);
+  /// A paused queue gives out nothing; all else works.
+  Task<Result<void>> set_paused(std::string queue, bool paused);
 
  private:
   /// One call, waiting at the service.
-  Task<Result<std::optional<Message>>> take(std::string queue, Duration visibility, Duration wait);
+  Task<Result<std::optional<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token);
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
   rpc::Transport& transport_;
   std::string account_;
+  std::string name_;
+  std::mutex mutex_;
+  std::uint64_t last_wait_ = 0;
+  std::set<std::string> waits_;  // tokens
+  bool waits_ended_ = false;
 };
 
 }  // namespace tidemark::queue_service

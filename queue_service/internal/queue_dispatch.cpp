@@ -7,6 +7,7 @@ namespace tidemark::queue_service {
 namespace {
 
 using Reply = Result<std::string>;
+constexpr std::uint64_t kMaxQueueFiguresPerPage = 1000;
 
 /// One request being served. Owns the payload, so that the reader's views stay valid across suspensions.
 struct Call {
@@ -62,10 +63,20 @@ Task<Reply> list_queues(Call& call) {
   co_return bytes;
 }
 
-Task<Reply> put(Call& call) {
+PutRequest to_request(std::string text, PutOptions options) {
   PutRequest request;
-  request.text = call.text();
-  request.delay = std::clamp(wire::read_duration(call.in), Duration::zero(), kMaxVisibility);
+  request.text = std::move(text);
+  request.delay = options.delay;
+  request.time_to_live = options.time_to_live;
+  request.group = std::move(options.group);
+  request.idempotency_key = std::move(options.idempotency_key);
+  request.retention = options.retention;
+  return request;
+}
+
+Task<Reply> put(Call& call) {
+  auto text = call.text();
+  auto request = to_request(std::move(text), wire::read_put_options(call.in));
   if (!call.in.finished()) co_return fail(malformed());
   auto task = call.service.put(call.account, call.queue, std::move(request));
   auto placed = co_await std::move(task);
@@ -74,29 +85,65 @@ Task<Reply> put(Call& call) {
 }
 
 Task<Reply> receive(Call& call) {
-  const auto visibility =
-      std::clamp(wire::read_duration(call.in), Duration(std::chrono::milliseconds(1)), kMaxVisibility);
-  const auto wait = std::clamp(wire::read_duration(call.in), Duration::zero(), kMaxReceiveWait);
+  TakeRequest request;
+  request.visibility = std::clamp(wire::read_duration(call.in), Duration(std::chrono::milliseconds(1)), kMaxVisibility);
+  WaitRequest wait;
+  wait.span = std::clamp(wire::read_duration(call.in), Duration::zero(), kMaxReceiveWait);
+  wait.token = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.receive(call.account, call.queue, visibility, wait);
-  auto message = co_await std::move(task);
+  // Who waits may be gone by the time a message comes.
+  request.offer = wait.span > Duration::zero();
+  auto task = call.service.get(call.account, call.queue, request, std::move(wait));
+  auto taken = co_await std::move(task);
+  if (!taken) co_return fail(std::move(taken.error()));
+  std::optional<Message> message;
+  if (!taken->empty()) message = std::move(taken->front().message);
   co_return one(message);
+}
+
+Task<Reply> cancel_wait(Call& call) {
+  const auto token = call.text();
+  if (!call.in.finished()) co_return fail(malformed());
+  call.service.cancel_wait(token);
+  co_return std::string();
 }
 
 Task<Reply> renew(Call& call) {
   auto lease = call.lease();
   const auto visibility = wire::read_duration(call.in);
   auto annotation = wire::read_optional(call.in);
+  const auto sequence = call.in.varint();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.renew(std::move(lease), visibility, std::move(annotation));
+  auto task = call.service.renew(std::move(lease), visibility, std::move(annotation), sequence);
   auto done = co_await std::move(task);
   co_return nothing(std::move(done));
+}
+
+Task<Reply> finish(Call& call) {
+  auto lease = call.lease();
+  std::vector<FollowUp> follow_ups;
+  for (auto n = call.in.varint(); n > 0 && call.in.ok() && follow_ups.size() <= kMaxFollowUps; --n) {
+    FollowUp next;
+    next.queue = call.text();
+    auto text = call.text();
+    next.message = to_request(std::move(text), wire::read_put_options(call.in));
+    follow_ups.push_back(std::move(next));
+  }
+  if (!call.in.finished()) co_return fail(malformed());
+  auto task = call.service.finish(std::move(lease), std::move(follow_ups));
+  auto placed = co_await std::move(task);
+  if (!placed) co_return fail(std::move(placed.error()));
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(placed->size());
+  for (const auto& message : *placed) out.string(message.id);
+  co_return bytes;
 }
 
 Task<Reply> complete(Call& call) {
   auto lease = call.lease();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.complete(std::move(lease));
+  auto task = call.service.erase(std::move(lease));
   auto done = co_await std::move(task);
   co_return nothing(std::move(done));
 }
@@ -114,12 +161,14 @@ Task<Reply> release(Call& call) {
 
 Task<Reply> move(Call& call) {
   auto lease = call.lease();
-  auto to = call.text();
-  auto annotation = call.text();
+  MoveRequest request;
+  request.to_queue = call.text();
+  request.annotation = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.move(std::move(lease), std::move(to), std::move(annotation));
-  auto done = co_await std::move(task);
-  co_return nothing(std::move(done));
+  auto task = call.service.move(std::move(lease), std::move(request));
+  auto moved = co_await std::move(task);
+  if (!moved) co_return fail(std::move(moved.error()));
+  co_return std::string();
 }
 
 Task<Reply> list(Call& call) {
@@ -152,36 +201,73 @@ Task<Reply> remove(Call& call) {
 
 Task<Reply> redrive(Call& call) {
   auto id = call.text();
-  auto to = call.text();
-  auto text = wire::read_optional(call.in);
-  auto annotation = call.text();
+  MoveRequest request;
+  request.to_queue = call.text();
+  request.text = wire::read_optional(call.in);
+  request.annotation = call.text();
+  request.reset_dequeue_count = true;
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.redrive(call.account, call.queue, std::move(id), std::move(to), std::move(text),
-                                   std::move(annotation));
+  auto task = call.service.redrive(call.account, call.queue, std::move(id), std::move(request));
   auto done = co_await std::move(task);
   co_return nothing(std::move(done));
 }
 
 Task<Reply> figures(Call& call) {
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.get_properties(call.account, call.queue);
-  auto properties = co_await std::move(task);
-  if (!properties) co_return fail(std::move(properties.error()));
+  auto task = call.service.figures(call.account, call.queue);
+  auto figures = co_await std::move(task);
+  if (!figures) co_return fail(std::move(figures.error()));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(properties->messages);
+  wire::write(out, *figures);
   co_return bytes;
+}
+
+Task<Reply> all_figures(Call& call) {
+  const auto limit = std::clamp<std::uint64_t>(call.in.varint(), 1, kMaxQueueFiguresPerPage);
+  const auto from = call.text();
+  if (!call.in.finished()) co_return fail(malformed());
+  auto page = call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit));
+  if (!page) co_return fail(std::move(page.error()));
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(page->queues.size());
+  for (const auto& item : page->queues) {
+    out.string(item.queue);
+    wire::write(out, item.figures);
+  }
+  out.string(page->next);
+  co_return bytes;
+}
+
+Task<Reply> set_paused(Call& call) {
+  const bool paused = call.in.boolean();
+  if (!call.in.finished()) co_return fail(malformed());
+  Metadata change{{std::string(kPausedName), paused ? "true" : ""}};
+  auto task = call.service.patch_metadata(call.account, call.queue, std::move(change));
+  auto done = co_await std::move(task);
+  co_return nothing(std::move(done));
 }
 
 using Method = Task<Reply> (*)(Call&);
 constexpr std::pair<std::string_view, Method> kMethods[] = {
-    {"queue.ensure", ensure},   {"queue.list_queues", list_queues},
-    {"queue.put", put},         {"queue.receive", receive},
-    {"queue.renew", renew},     {"queue.complete", complete},
-    {"queue.release", release}, {"queue.move", move},
-    {"queue.list", list},       {"queue.find", find},
-    {"queue.remove", remove},   {"queue.redrive", redrive},
+    {"queue.ensure", ensure},
+    {"queue.list_queues", list_queues},
+    {"queue.put", put},
+    {"queue.receive", receive},
+    {"queue.cancel_wait", cancel_wait},
+    {"queue.renew", renew},
+    {"queue.complete", complete},
+    {"queue.finish", finish},
+    {"queue.release", release},
+    {"queue.move", move},
+    {"queue.list", list},
+    {"queue.find", find},
+    {"queue.remove", remove},
+    {"queue.redrive", redrive},
     {"queue.figures", figures},
+    {"queue.all_figures", all_figures},
+    {"queue.set_paused", set_paused},
 };
 
 Task<Reply> serve(QueueService& service, std::string method, std::string payload) {
@@ -194,7 +280,29 @@ Task<Reply> serve(QueueService& service, std::string method, std::string payload
   co_return fail(ErrorCode::kInvalidInput, "The queue service has no such method.");
 }
 
+Task<void> give_back(QueueService& service, std::string request, std::string reply) {
+  ByteReader out(reply);
+  if (!out.boolean()) co_return;
+  const auto message = wire::read_message(out);
+  ByteReader in(request);
+  LeaseKey lease;
+  lease.account = in.string();
+  lease.queue = in.string();
+  lease.message_id = message.id;
+  lease.epoch = message.epoch;
+  if (!out.finished() || !in.ok()) co_return;
+  auto task = service.release(std::move(lease), Duration::zero(), std::nullopt, false);
+  auto done = co_await std::move(task);
+  static_cast<void>(done.has_value());  // if not, the lease expires
+}
+
 }  // namespace
+
+rpc::UndeliveredHook make_undelivered_hook(QueueService& service) {
+  return {"queue.receive", [&service](std::string request, std::string reply) {
+            return give_back(service, std::move(request), std::move(reply));
+          }};
+}
 
 rpc::Dispatch make_queue_dispatch(QueueService& service) {
   return [&service](std::string method, std::string payload) {

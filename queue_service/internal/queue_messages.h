@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/bytes.h"
-#include "queue_service/model/message.h"
+#include "queue_service/internal/queue_client.h"
 
 namespace tidemark::queue_service::wire {
 
@@ -13,6 +13,11 @@ void write(ByteWriter& out, const Message& message);
 Message read_message(ByteReader& in);
 void write(ByteWriter& out, const std::optional<std::string>& value);
 std::optional<std::string> read_optional(ByteReader& in);
+void write(ByteWriter& out, const QueueFigures& figures);
+QueueFigures read_figures(ByteReader& in);
+void write(ByteWriter& out, const PutOptions& options);
+/// Within the bounds of the protocol, whatever was sent.
+PutOptions read_put_options(ByteReader& in);
 void write(ByteWriter& out, Duration value);
 Duration read_duration(ByteReader& in);
 

@@ -13,6 +13,8 @@ struct Message {
   /// Kept beside the text and invisible to the public protocol: checkpoint, attempt history, poison reason. JSON by
   /// convention of the workers; bytes to the queue.
   std::string annotation;
+  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
+  std::string group;
   Time inserted;
   Time expires;  // kNeverExpires if never
   Time next_visible;

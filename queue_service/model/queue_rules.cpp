@@ -1,6 +1,7 @@
 #include "queue_service/model/queue_rules.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "common/base/encoding.h"
 
@@ -63,6 +64,37 @@ bool same_metadata(const Metadata& a, const Metadata& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return iequals_ascii(x.first, y.first) && x.second == y.second;
   });
+}
+
+std::string poison_queue_of(std::string_view queue) { return std::string(queue) + std::string(kPoisonSuffix); }
+
+Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue) {
+  QueueOptions options;
+  for (const auto& [name, value] : metadata) {
+    if (iequals_ascii(name, kPausedName)) {
+      options.paused = iequals_ascii(value, "true");
+      if (!options.paused && !iequals_ascii(value, "false")) {
+        return fail(ErrorCode::kInvalidMetadata, "tidemark_paused must be true or false.");
+      }
+    } else if (iequals_ascii(name, kMaxDequeueCountName)) {
+      const auto* end = value.data() + value.size();
+      const auto [rest, status] = std::from_chars(value.data(), end, options.max_dequeue_count);
+      if (status != std::errc() || rest != end || options.max_dequeue_count > kMaxMaxDequeueCount) {
+        return fail(ErrorCode::kInvalidMetadata, "tidemark_max_dequeue_count must be a number from 0 to 10000.");
+      }
+      if (options.max_dequeue_count > 0 && !check_queue_name(poison_queue_of(queue))) {
+        return fail(ErrorCode::kInvalidMetadata, "The name of the queue is too long to have a poison queue.");
+      }
+    }
+  }
+  return options;
+}
+
+Result<void> check_key(std::string_view what, std::string_view key, std::size_t limit) {
+  const bool plain = std::none_of(key.begin(), key.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  if (!key.empty() && key.size() <= limit && plain && is_xml_text(key)) return {};
+  return fail(ErrorCode::kInvalidInput, std::string(what) + " must be text of 1 to " + std::to_string(limit) +
+                                            " bytes without control characters.");
 }
 
 Result<void> check_text(std::string_view text) {

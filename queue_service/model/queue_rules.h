@@ -14,6 +14,7 @@ namespace tidemark::queue_service {
 
 inline constexpr std::size_t kMaxTextBytes = 65536;
 inline constexpr std::size_t kMaxBodyBytes = 131584;
+inline constexpr std::size_t kMaxFinishBodyBytes = 4UL << 20;
 inline constexpr std::size_t kMaxAnnotationBytes = 256UL << 10;
 inline constexpr std::size_t kMaxMetadataBytes = 8UL << 10;
 inline constexpr std::size_t kMaxPolicies = 5;
@@ -21,6 +22,12 @@ inline constexpr std::uint32_t kMaxMessagesPerGet = 32;
 inline constexpr std::uint32_t kMaxQueuesPerPage = 5000;
 inline constexpr std::uint32_t kMaxMessagesPerList = 1000;
 inline constexpr Duration kMaxVisibility = std::chrono::seconds(604800);
+inline constexpr std::size_t kMaxGroupBytes = 128;
+inline constexpr std::size_t kMaxIdempotencyKeyBytes = 256;
+inline constexpr std::uint32_t kMaxMaxDequeueCount = 10000;
+inline constexpr std::size_t kMaxFollowUps = 32;
+inline constexpr Duration kDefaultIdempotencyRetention = std::chrono::hours(24);
+inline constexpr Duration kMaxIdempotencyRetention = std::chrono::hours(24 * 7);
 inline constexpr Duration kMaxReceiveWait = std::chrono::seconds(30);
 
 /// Names keep the case they were given in; sorted by sort_metadata.
@@ -32,6 +39,24 @@ Result<void> check_queue_name(std::string_view name);
 Result<Metadata> checked_metadata(Metadata metadata);
 /// The full sets are equal; names whatever the case.
 bool same_metadata(const Metadata& a, const Metadata& b);
+/// What the service itself reads in a queue's metadata.
+struct QueueOptions {
+  /// A message that was taken this often goes to the poison queue instead of being taken again. 0: never.
+  std::uint32_t max_dequeue_count = 0;
+  /// Gives out no messages; everything else works.
+  bool paused = false;
+};
+inline constexpr std::string_view kMaxDequeueCountName = "tidemark_max_dequeue_count";
+inline constexpr std::string_view kPausedName = "tidemark_paused";
+inline constexpr std::string_view kPoisonSuffix = "-poison";
+/// kInvalidMetadata for values that make no sense, or a queue whose poison queue would have no valid name.
+Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue);
+/// A poison queue keeps what failed: it has no groups.
+inline bool is_poison_queue(std::string_view queue) { return queue.ends_with(kPoisonSuffix); }
+std::string poison_queue_of(std::string_view queue);
+
+/// kInvalidInput: a group key or idempotency key is text without control characters, of at most `limit` bytes.
+Result<void> check_key(std::string_view what, std::string_view key, std::size_t limit);
 /// kRequestBodyTooLarge with the field MaxLimit.
 Result<void> check_text(std::string_view text);
 /// kRequestBodyTooLarge.

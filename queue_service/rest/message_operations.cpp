@@ -1,4 +1,5 @@
 // Operations on messages.
+#include "queue_service/rest/message_extensions.h"
 #include "queue_service/rest/queue_operations.h"
 #include "queue_service/rest/queue_xml.h"
 
@@ -8,6 +9,7 @@ namespace {
 constexpr std::int64_t kMaxVisibilitySeconds = 604800;
 constexpr std::int64_t kDefaultVisibilitySeconds = 30;
 constexpr std::int64_t kDefaultTimeToLiveSeconds = 604800;
+constexpr std::int64_t kLongestTimeToLiveSeconds = INT64_MAX / 10'000'000;  // what Duration holds
 constexpr std::string_view kFirstVersionWithLongLife = "2017-07-29";
 constexpr std::string_view kFirstVersionWithPutBody = "2016-05-31";
 
@@ -38,7 +40,8 @@ Task<Result<std::string>> read_body(OperationContext context) {
 bool is_before(std::string_view version, std::string_view limit) { return !version.empty() && version < limit; }
 
 Result<PutRequest> put_parameters(const QueueRequest& request) {
-  const auto longest = is_before(request.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds : INT32_MAX;
+  const auto longest =
+      is_before(request.version, kFirstVersionWithLongLife) ? kDefaultTimeToLiveSeconds : kLongestTimeToLiveSeconds;
   auto life = request.number("messagettl", -1, longest);
   if (!life) return fail(std::move(life.error()));
   auto delay = request.number("visibilitytimeout", 0, kMaxVisibilitySeconds);
@@ -58,10 +61,16 @@ Result<PutRequest> put_parameters(const QueueRequest& request) {
   return put;
 }
 
-Result<std::string> required(const QueueRequest& request, std::string_view name) {
-  const auto value = request.parameter(name);
-  if (!value || value->empty()) return fail(missing_parameter(name));
-  return std::string(*value);
+/// A caller who may do one thing to this queue may not therefore put into that one.
+Result<void> may_put_into(const QueueRequest& request, std::string_view queue) {
+  return auth::authorize(request.identity, {auth::ResourceType::kObject, "a", "", true, true}, queue);
+}
+
+http::Response updated(const Placed& placed) {
+  auto response = no_content();
+  response.set("x-ms-popreceipt", placed.receipt);
+  response.set("x-ms-time-next-visible", to_rfc1123(placed.next_visible));
+  return response;
 }
 
 }  // namespace
@@ -69,6 +78,7 @@ Result<std::string> required(const QueueRequest& request, std::string_view name)
 Task<Answer> put_message(OperationContext context) {
   auto put = put_parameters(context.request);
   if (!put) co_return fail(std::move(put.error()));
+  if (auto read = read_put_extensions(context.request, *put); !read) co_return fail(std::move(read.error()));
   auto reading = read_body(context);
   auto body = co_await std::move(reading);
   if (!body) co_return fail(std::move(body.error()));
@@ -91,29 +101,93 @@ Task<Answer> get_messages(OperationContext context) {
   if (!count) co_return fail(std::move(count.error()));
   auto visibility = context.request.number("visibilitytimeout", 1, kMaxVisibilitySeconds);
   if (!visibility) co_return fail(std::move(visibility.error()));
-  const auto n = static_cast<std::uint32_t>(count->value_or(1));
-  const Duration span = std::chrono::seconds(visibility->value_or(kDefaultVisibilitySeconds));
-  auto task = context.service.get(context.request.account, context.request.queue, n, span);
+  auto wait = wait_in(context.request);
+  if (!wait) co_return fail(std::move(wait.error()));
+  auto detail = wants_detail(context.request);
+  if (!detail) co_return fail(std::move(detail.error()));
+  TakeRequest request;
+  request.count = static_cast<std::uint32_t>(count->value_or(1));
+  request.visibility = std::chrono::seconds(visibility->value_or(kDefaultVisibilitySeconds));
+  WaitRequest waiting{*wait, {}};
+  auto task = context.service.get(context.request.account, context.request.queue, request, std::move(waiting));
   auto taken = co_await std::move(task);
   if (!taken) co_return fail(std::move(taken.error()));
-  co_return xml(200, render_taken(*taken));
+  auto response = xml(200, render_taken(*taken, *detail));
+  if (*detail) {
+    std::string tokens;
+    for (const auto& each : *taken) tokens += (tokens.empty() ? "" : ",") + lease_token(each.message);
+    response.set("x-ms-tidemark-lease", tokens);
+  }
+  co_return response;
 }
 
 Task<Answer> peek_messages(OperationContext context) {
   auto count = context.request.number("numofmessages", 1, kMaxMessagesPerGet);
   if (!count) co_return fail(std::move(count.error()));
+  auto detail = wants_detail(context.request);
+  if (!detail) co_return fail(std::move(detail.error()));
   const auto n = static_cast<std::uint32_t>(count->value_or(1));
   auto task = context.service.peek(context.request.account, context.request.queue, n);
   auto messages = co_await std::move(task);
   if (!messages) co_return fail(std::move(messages.error()));
-  co_return xml(200, render_peeked(*messages));
+  co_return xml(200, render_peeked(*messages, *detail));
 }
 
+namespace {
+
+Task<Answer> move_message(OperationContext context, LeaseKey holder, MoveRequest request) {
+  // To set a message of one's own aside is part of taking it; to put it anywhere else is not.
+  if (request.to_queue != poison_queue_of(holder.queue)) {
+    auto allowed = may_put_into(context.request, request.to_queue);
+    if (!allowed) co_return fail(std::move(allowed.error()));
+  }
+  auto task = context.service.move(std::move(holder), std::move(request));
+  auto placed = co_await std::move(task);
+  if (!placed) co_return fail(std::move(placed.error()));
+  co_return updated(*placed);
+}
+
+Task<Answer> finish_message(OperationContext context, LeaseKey holder, Duration delay) {
+  auto reading = context.request.http->body->read_all(kMaxFinishBodyBytes);
+  auto body = co_await std::move(reading);
+  if (!body) co_return fail(std::move(body.error()));
+  const auto queue = context.request.http->header(kFollowUpQueueHeader).value_or(holder.queue);
+  auto follow_ups = read_follow_ups(*body, std::string(queue), delay);
+  if (!follow_ups) co_return fail(std::move(follow_ups.error()));
+  for (const auto& next : *follow_ups) {
+    auto allowed = may_put_into(context.request, next.queue);
+    if (!allowed) co_return fail(std::move(allowed.error()));
+  }
+  auto task = context.service.finish(std::move(holder), std::move(*follow_ups));
+  auto placed = co_await std::move(task);
+  if (!placed) co_return fail(std::move(placed.error()));
+  auto response = no_content();
+  std::string ids;
+  for (const auto& message : *placed) ids += (ids.empty() ? "" : ",") + message.id;
+  response.set("x-ms-tidemark-follow-up-ids", ids);
+  co_return response;
+}
+
+}  // namespace
+
 Task<Answer> update_message(OperationContext context) {
-  auto receipt = required(context.request, "popreceipt");
-  if (!receipt) co_return fail(std::move(receipt.error()));
+  auto holder = holder_in(context.request);
+  if (!holder) co_return fail(std::move(holder.error()));
   auto visibility = context.request.number("visibilitytimeout", 0, kMaxVisibilitySeconds);
   if (!visibility) co_return fail(std::move(visibility.error()));
+  auto moving = move_in(context.request);
+  if (!moving) co_return fail(std::move(moving.error()));
+  auto finishing = wants_finish(context.request);
+  if (!finishing) co_return fail(std::move(finishing.error()));
+  const Duration span = std::chrono::seconds(visibility->value_or(0));
+  if (*moving) {
+    auto task = move_message(context, std::move(*holder), std::move(**moving));
+    co_return co_await std::move(task);
+  }
+  if (*finishing) {
+    auto task = finish_message(context, std::move(*holder), span);
+    co_return co_await std::move(task);
+  }
   if (!*visibility) co_return fail(missing_parameter("visibilitytimeout"));
   auto reading = read_body(context);
   auto body = co_await std::move(reading);
@@ -124,22 +198,16 @@ Task<Answer> update_message(OperationContext context) {
     if (!given) co_return fail(std::move(given.error()));
     text = std::move(*given);
   }
-  const Duration span = std::chrono::seconds(**visibility);
-  auto task = context.service.update(context.request.account, context.request.queue, context.request.message_id,
-                                     std::move(*receipt), span, std::move(text));
+  auto task = context.service.update(std::move(*holder), span, std::move(text));
   auto placed = co_await std::move(task);
   if (!placed) co_return fail(std::move(placed.error()));
-  auto response = no_content();
-  response.set("x-ms-popreceipt", placed->receipt);
-  response.set("x-ms-time-next-visible", to_rfc1123(placed->next_visible));
-  co_return response;
+  co_return updated(*placed);
 }
 
 Task<Answer> delete_message(OperationContext context) {
-  auto receipt = required(context.request, "popreceipt");
-  if (!receipt) co_return fail(std::move(receipt.error()));
-  auto task = context.service.erase(context.request.account, context.request.queue, context.request.message_id,
-                                    std::move(*receipt));
+  auto holder = holder_in(context.request);
+  if (!holder) co_return fail(std::move(holder.error()));
+  auto task = context.service.erase(std::move(*holder));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return no_content();

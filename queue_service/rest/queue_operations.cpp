@@ -3,6 +3,7 @@
 
 #include "common/base/encoding.h"
 #include "common/protocol/service_properties.h"
+#include "queue_service/rest/message_extensions.h"
 #include "queue_service/rest/queue_xml.h"
 
 namespace tidemark::queue_service::rest::operations {
@@ -33,6 +34,15 @@ Metadata metadata_of(const http::Request& request) {
   return metadata;
 }
 
+/// The extension's headers win over metadata of the same name.
+Metadata with_options(Metadata metadata, const Metadata& options) {
+  for (const auto& [name, value] : options) {
+    std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
+    if (!value.empty()) metadata.emplace_back(name, value);
+  }
+  return metadata;
+}
+
 Task<Result<std::string>> read_body(OperationContext context) {
   auto task = context.request.http->body->read_all(kMaxBodyBytes);
   auto body = co_await std::move(task);
@@ -53,8 +63,12 @@ std::string endpoint_of(const QueueRequest& request) {
 
 Task<Answer> list_queues(OperationContext context) {
   const auto& request = context.request;
-  auto limit = request.number("maxresults", 1, INT32_MAX);
+  auto limit = request.number("maxresults", INT64_MIN, INT64_MAX);
   if (!limit) co_return fail(std::move(limit.error()));
+  // More than the largest page is served as that; less than one is refused.
+  if (limit->value_or(1) < 1) {
+    co_return fail(out_of_range_parameter("maxresults", *request.parameter("maxresults"), 1, kMaxQueuesPerPage));
+  }
   const auto prefix = request.parameter("prefix").value_or("");
   auto from = request.parameter("marker").value_or("");
   const std::string marker_prefix = "/" + request.account + "/";
@@ -118,8 +132,8 @@ Task<Answer> get_stats(OperationContext context) {
 }
 
 Task<Answer> create_queue(OperationContext context) {
-  auto task =
-      context.service.create_queue(context.request.account, context.request.queue, metadata_of(*context.request.http));
+  auto metadata = with_options(metadata_of(*context.request.http), queue_options_in(context.request));
+  auto task = context.service.create_queue(context.request.account, context.request.queue, std::move(metadata));
   auto outcome = co_await std::move(task);
   if (!outcome) co_return fail(std::move(outcome.error()));
   co_return empty(*outcome == CreateOutcome::kCreated ? 201 : 204);
@@ -144,8 +158,18 @@ Task<Answer> get_metadata(OperationContext context) {
 }
 
 Task<Answer> set_metadata(OperationContext context) {
-  auto task =
-      context.service.set_metadata(context.request.account, context.request.queue, metadata_of(*context.request.http));
+  auto metadata = metadata_of(*context.request.http);
+  auto options = queue_options_in(context.request);
+  const auto& request = context.request;
+  if (metadata.empty() && !options.empty()) {
+    // The extension's headers alone leave the rest of the metadata as it is.
+    auto patching = context.service.patch_metadata(request.account, request.queue, std::move(options));
+    auto patched = co_await std::move(patching);
+    if (!patched) co_return fail(std::move(patched.error()));
+    co_return empty(204);
+  }
+  metadata = with_options(std::move(metadata), options);
+  auto task = context.service.set_metadata(request.account, request.queue, std::move(metadata));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return empty(204);

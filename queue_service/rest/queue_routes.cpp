@@ -64,7 +64,11 @@ Result<Operation> find_message_operation(const QueueRequest& request, std::strin
     if (request.parameter_is("peekonly", "true")) return Operation{queue_need(kObject, "r"), peek_messages};
     return Operation{queue_need(kObject, "p"), get_messages};
   }
-  if (method == "PUT") return Operation{queue_need(kObject, "u"), update_message};
+  if (method == "PUT") {
+    // What takes the message away needs the right to take it away.
+    const bool takes = request.http->header("x-ms-tidemark-move-to") || request.http->header("x-ms-tidemark-finish");
+    return Operation{queue_need(kObject, takes ? "p" : "u"), update_message};
+  }
   if (method == "DELETE") return Operation{queue_need(kObject, "p"), delete_message};
   return fail(ErrorCode::kUnsupportedHttpVerb);
 }
@@ -74,6 +78,7 @@ Result<Operation> find_message_operation(const QueueRequest& request, std::strin
 Result<Operation> find_operation(const QueueRequest& request) {
   const auto method = request.http->method;
   if (request.queue.empty()) return find_account_operation(request, method);
+  if (auto named = check_queue_name(request.queue); !named) return fail(std::move(named.error()));
   if (!request.messages) return find_queue_operation(request, method);
   return find_message_operation(request, method);
 }

@@ -1,6 +1,7 @@
 #include "queue_service/rest/queue_store_app.h"
 
 #include "queue_service/internal/queue_dispatch.h"
+#include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
 
 namespace tidemark::queue_service {
@@ -8,11 +9,16 @@ namespace {
 
 class QueueStore final : public service::Store {
  public:
-  explicit QueueStore(service::StoreContext& context)
-      : service_(context.engine, context.clock, context.random),
+  QueueStore(service::StoreContext& context, const QueueSettings& settings)
+      : service_(context.engine, context.clock, context.random,
+                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
     auto collecting = service_.collect_garbage();
     spawn(context.background, std::move(collecting));
+    auto upkeep = service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s));
+    spawn(context.background, std::move(upkeep));
+    const auto most = static_cast<std::size_t>(settings.metrics_max_queues);
+    context.metrics.add_source([this, most] { return rest::queue_metrics(service_, most); });
   }
 
   Task<http::Response> serve(http::Request& request) override { return routes_.serve(request); }
@@ -20,6 +26,7 @@ class QueueStore final : public service::Store {
     return routes_.render(error, request_id);
   }
   rpc::Dispatch internal_face() override { return make_queue_dispatch(service_); }
+  rpc::UndeliveredHook undelivered() override { return make_undelivered_hook(service_); }
   void begin_shutdown() override { service_.begin_shutdown(); }
 
  private:
@@ -29,8 +36,16 @@ class QueueStore final : public service::Store {
 
 }  // namespace
 
-std::unique_ptr<service::Store> make_queue_store(service::StoreContext& context) {
-  return std::make_unique<QueueStore>(context);
+void declare_settings(process::Settings& settings, QueueSettings& values) {
+  settings.add("max_waiters", values.max_waiters, 0, 1000000, "long polls at once; beyond it 503 ServerBusy");
+  settings.add("upkeep_interval_s", values.upkeep_interval_s, 1, 86400,
+               "how often expired messages and dead idempotency keys are collected");
+  settings.add("metrics_max_queues", values.metrics_max_queues, 0, 10000,
+               "queues with metrics of their own; the others are summed up");
+}
+
+std::unique_ptr<service::Store> make_queue_store(service::StoreContext& context, const QueueSettings& settings) {
+  return std::make_unique<QueueStore>(context, settings);
 }
 
 }  // namespace tidemark::queue_service

@@ -1,9 +1,16 @@
-// The queue service as a process: its two faces over one QueueService.
+// The queue service as the store process runs it, and the settings that it alone has.
 #pragma once
-#include <memory>
-
 #include "common/service/store_process.h"
 
 namespace tidemark::queue_service {
-std::unique_ptr<service::Store> make_queue_store(service::StoreContext& context);
+
+struct QueueSettings {
+  std::int64_t max_waiters = 10000;
+  std::int64_t upkeep_interval_s = 60;
+  std::int64_t metrics_max_queues = 200;
+};
+
+void declare_settings(process::Settings& settings, QueueSettings& values);
+std::unique_ptr<service::Store> make_queue_store(service::StoreContext& context, const QueueSettings& settings);
+
 }  // namespace tidemark::queue_service

@@ -1,8 +1,10 @@
 #include "queue_service/rest/queue_xml.h"
 
+#include <charconv>
 #include <pugixml.hpp>
 
 #include "common/base/encoding.h"
+#include "queue_service/rest/message_extensions.h"
 
 namespace tidemark::queue_service::rest {
 namespace {
@@ -77,13 +79,30 @@ Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
   return {};
 }
 
-Result<std::string> read_message_text(std::string_view body) {
-  pugi::xml_document document;
-  auto parsed = parse_xml(body, document);
-  if (!parsed) return fail(std::move(parsed.error()));
-  const auto root = document.document_element();
-  if (std::string_view(root.name()) != "QueueMessage") return fail(ErrorCode::kInvalidXmlDocument);
-  const auto node = root.child("MessageText");
+namespace {
+
+/// The text of a body as the SDKs write it when nothing in it needs care; nothing for any other body.
+std::optional<std::string_view> plain_message_text(std::string_view body) {
+  constexpr std::string_view kBegin = "<QueueMessage><MessageText>";
+  constexpr std::string_view kEnd = "</MessageText></QueueMessage>";
+  if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
+  if (body.starts_with("<?xml ")) {
+    const auto end = body.find("?>");
+    if (end == std::string_view::npos || body.substr(1, end).find('<') != std::string_view::npos) return std::nullopt;
+    body.remove_prefix(end + 2);
+  }
+  while (!body.empty() && (body.front() == '\n' || body.front() == '\r' || body.front() == ' ')) body.remove_prefix(1);
+  while (!body.empty() && (body.back() == '\n' || body.back() == '\r' || body.back() == ' ')) body.remove_suffix(1);
+  if (!body.starts_with(kBegin) || !body.ends_with(kEnd) || body.size() < kBegin.size() + kEnd.size()) {
+    return std::nullopt;
+  }
+  const auto text = body.substr(kBegin.size(), body.size() - kBegin.size() - kEnd.size());
+  if (text.find_first_of("<&\r") != std::string_view::npos || !is_xml_text(text)) return std::nullopt;
+  return text;
+}
+
+Result<std::string> text_of(const pugi::xml_node& message) {
+  const auto node = message.child("MessageText");
   if (!node) {
     auto error = make_error(ErrorCode::kMissingRequiredXmlNode);
     error.fields.emplace_back("XmlNodeName", "MessageText");
@@ -97,6 +116,68 @@ Result<std::string> read_message_text(std::string_view body) {
     text += piece.value();
   }
   return text;
+}
+
+Result<std::optional<std::int64_t>> number_child(const pugi::xml_node& node, const char* name, std::int64_t min,
+                                                 std::int64_t max) {
+  const auto text = optional_child(node, name);
+  if (!text) return std::optional<std::int64_t>();
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (status != std::errc() || end != text->data() + text->size() || value < min || value > max) {
+    return fail(bad_node(name, *text));
+  }
+  return std::optional(value);
+}
+
+Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& queue, Duration delay) {
+  FollowUp next;
+  next.queue = optional_child(node, "QueueName").value_or(queue);
+  auto text = text_of(node);
+  if (!text) return fail(std::move(text.error()));
+  next.message.text = std::move(*text);
+  auto visibility = number_child(node, "VisibilityTimeout", 0, 604800);
+  if (!visibility) return fail(std::move(visibility.error()));
+  next.message.delay = *visibility ? Duration(std::chrono::seconds(**visibility)) : delay;
+  auto life = number_child(node, "MessageTimeToLive", -1, INT32_MAX);
+  if (!life) return fail(std::move(life.error()));
+  const auto life_s = life->value_or(604800);
+  if (life_s == 0) return fail(bad_node("MessageTimeToLive", "0"));
+  if (life_s > 0) next.message.time_to_live = std::chrono::seconds(life_s);
+  next.message.group = optional_child(node, "GroupKey").value_or(std::string());
+  next.message.idempotency_key = optional_child(node, "IdempotencyKey").value_or(std::string());
+  return next;
+}
+
+}  // namespace
+
+Result<std::string> read_message_text(std::string_view body) {
+  if (const auto plain = plain_message_text(body)) return std::string(*plain);
+  pugi::xml_document document;
+  auto parsed = parse_xml(body, document);
+  if (!parsed) return fail(std::move(parsed.error()));
+  const auto root = document.document_element();
+  if (std::string_view(root.name()) != "QueueMessage") return fail(ErrorCode::kInvalidXmlDocument);
+  return text_of(root);
+}
+
+Result<std::vector<FollowUp>> read_follow_ups(std::string_view body, const std::string& queue, Duration delay) {
+  std::vector<FollowUp> follow_ups;
+  if (body.empty()) return follow_ups;
+  pugi::xml_document document;
+  auto parsed = parse_xml(body, document);
+  if (!parsed) return fail(std::move(parsed.error()));
+  const auto root = document.document_element();
+  const bool one = std::string_view(root.name()) == "QueueMessage";
+  if (!one && std::string_view(root.name()) != "QueueMessagesList") return fail(ErrorCode::kInvalidXmlDocument);
+  for (auto node = one ? root : root.child("QueueMessage"); node;
+       node = one ? pugi::xml_node() : node.next_sibling("QueueMessage")) {
+    if (follow_ups.size() == kMaxFollowUps) return fail(ErrorCode::kInvalidXmlDocument);
+    auto next = read_follow_up(node, queue, delay);
+    if (!next) return fail(std::move(next.error()));
+    follow_ups.push_back(std::move(*next));
+  }
+  return follow_ups;
 }
 
 Result<std::vector<SignedIdentifier>> read_acl(std::string_view body) {
@@ -130,8 +211,11 @@ Result<std::vector<SignedIdentifier>> read_acl(std::string_view body) {
 }
 
 void append_escaped(std::string& out, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
+  for (;;) {
+    const auto special = text.find_first_of("&<>\"\r");
+    out.append(text.substr(0, special));
+    if (special == std::string_view::npos) return;
+    switch (text[special]) {
       case '&':
         out += "&amp;";
         break;
@@ -144,12 +228,10 @@ void append_escaped(std::string& out, std::string_view text) {
       case '"':
         out += "&quot;";
         break;
-      case '\r':
-        out += "&#xD;";  // a bare one would be read as a line feed
-        break;
       default:
-        out.push_back(c);
+        out += "&#xD;";  // a bare one would be read as a line feed
     }
+    text.remove_prefix(special + 1);
   }
 }
 
@@ -192,7 +274,7 @@ std::string render_put(const Placed& placed) {
 }
 
 namespace {
-void append_message(std::string& out, const Message& message, const std::string* receipt) {
+void append_message(std::string& out, const Message& message, const std::string* receipt, bool detail) {
   out += "<QueueMessage>";
   append_element(out, "MessageId", message.id);
   append_element(out, "InsertionTime", to_rfc1123(message.inserted));
@@ -203,23 +285,30 @@ void append_message(std::string& out, const Message& message, const std::string*
   }
   append_element(out, "DequeueCount", std::to_string(message.dequeue_count));
   append_element(out, "MessageText", message.text);
+  if (detail) {
+    if (receipt != nullptr) append_element(out, "LeaseToken", lease_token(message));
+    if (!message.group.empty()) append_element(out, "GroupKey", message.group);
+    if (!message.annotation.empty() && is_xml_text(message.annotation)) {
+      append_element(out, "Annotation", message.annotation);
+    }
+  }
   out += "</QueueMessage>";
 }
 }  // namespace
 
-std::string render_taken(const std::vector<TakenMessage>& messages) {
+std::string render_taken(const std::vector<TakenMessage>& messages, bool detail) {
   std::string out(kXmlDeclaration);
   if (messages.empty()) return out + "<QueueMessagesList />";
   out += "<QueueMessagesList>";
-  for (const auto& taken : messages) append_message(out, taken.message, &taken.receipt);
+  for (const auto& taken : messages) append_message(out, taken.message, &taken.receipt, detail);
   return out + "</QueueMessagesList>";
 }
 
-std::string render_peeked(const std::vector<Message>& messages) {
+std::string render_peeked(const std::vector<Message>& messages, bool detail) {
   std::string out(kXmlDeclaration);
   if (messages.empty()) return out + "<QueueMessagesList />";
   out += "<QueueMessagesList>";
-  for (const auto& message : messages) append_message(out, message, nullptr);
+  for (const auto& message : messages) append_message(out, message, nullptr, detail);
   return out + "</QueueMessagesList>";
 }
 

@@ -2,6 +2,8 @@
 
 namespace tidemark::queue_service {
 namespace {
+// Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
+constexpr Duration kWorthTidying = std::chrono::milliseconds(250);
 
 const FailStep kCollectStep("queue.collect");
 
@@ -9,25 +11,13 @@ const FailStep kCollectStep("queue.collect");
 
 Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body) {
   Effects effects;
-  auto forget_hints = [this, &effects] {
-    for (const auto generation : effects.raised) hints.forget(generation);
-  };
   kv::TransactionBody run = [&](kv::Transaction& txn) -> Result<void> {
-    forget_hints();  // of a run before this one
     effects = {};
-    auto done = body(txn, effects);
-    if (!done) {
-      forget_hints();
-      effects = {};
-    }
-    return done;
+    return body(txn, effects);
   };
   auto task = engine.transact(std::move(run), &step);
   auto done = co_await std::move(task);
-  if (!done) {
-    forget_hints();
-    co_return done;
-  }
+  if (!done) co_return done;
   for (const auto& arrival : effects.arrivals) {
     if (arrival.due) {
       arrivals.will_come(arrival.account, arrival.queue, *arrival.due);
@@ -53,7 +43,6 @@ Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
     }
   }
   for (const auto generation : generations) {
-    core->hints.forget(generation);
     // What fails here stays listed and is tried again after the next clear, or at the next start.
     if (!core->engine.erase_range(keys::everything_of(generation))) co_return;
     kv::TransactionBody unlist = [generation](kv::Transaction& txn) -> Result<void> {
@@ -75,35 +64,28 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   Look look;
   look.generation = record->generation;
   const auto now = clock.now();
-  look.empty = figures->messages == 0;
-  if (look.empty) {
-    look.worth_tidying = hints.is_behind(record->generation, now);
-    return look;
-  }
-  const auto until = std::max(now, figures->last_immediate);
-  const auto cursor = snapshot->scan(keys::messages(record->generation, hints.front(record->generation), until));
-  for (; cursor->valid() && !look.something; cursor->next()) {
-    const auto place = keys::message_place(cursor->key());
-    if (place && place->visible_at <= now) {
-      look.something = true;
-      break;
-    }
-    auto message = decode_message(cursor->value());
-    if (!message) return fail(std::move(message.error()));
-    look.something = message->immediate || message->message.expires <= now;
-  }
+  look.empty = figures->messages() == 0 || record->options.paused;
+  look.may_have_expired = figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
+  if (look.empty) return look;
+  look.something = figures->ready > 0;
+  if (look.something || figures->timed() == 0 || figures->timed_front.visible_at > now) return look;
+  const auto cursor = snapshot->scan(keys::placed_from(look.generation, Set::kTimed, figures->timed_front, now));
+  look.something = cursor->valid();
   auto status = cursor->status();
   if (!status) return fail(std::move(status.error()));
-  look.worth_tidying = !look.something && hints.is_behind(record->generation, now);
+  look.worth_tidying = !look.something && figures->timed_front.visible_at + kWorthTidying < now;
   return look;
 }
 
 Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generation) {
   const auto snapshot = engine.snapshot();
-  const auto cursor = snapshot->scan(keys::messages(generation, hints.front(generation), Time::max()));
+  auto figures = read_figures(*snapshot, generation);
+  if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
   std::optional<Time> due;
+  if (figures->timed() == 0) return due;
+  const auto cursor = snapshot->scan(keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
   if (cursor->valid()) {
-    if (const auto place = keys::message_place(cursor->key())) due = place->visible_at;
+    if (const auto place = keys::place_in(cursor->key())) due = place->visible_at;
   }
   auto status = cursor->status();
   if (!status) return fail(std::move(status.error()));
@@ -119,19 +101,15 @@ Result<std::vector<Message>> QueueService::Core::visible(std::string_view accoun
   auto figures = read_figures(*snapshot, record->generation);
   if (!figures) return fail(std::move(figures.error()));
   const auto now = clock.now();
-  const auto range =
-      keys::messages(record->generation, hints.front(record->generation), std::max(now, figures->last_immediate));
-  const auto cursor = snapshot->scan(range);
-  for (; cursor->valid() && messages.size() < count; cursor->next()) {
-    const auto place = keys::message_place(cursor->key());
-    auto found = decode_message(cursor->value());
-    if (!place || !found) return fail(ErrorCode::kCorruption);
-    const bool visible = found->immediate || place->visible_at <= now;
-    if (!visible || found->message.expires <= now) continue;
-    found->message.next_visible = place->visible_at;
+  PlacedRows rows(*snapshot, record->generation, *figures, now);
+  for (; rows.valid() && messages.size() < count; rows.next()) {
+    auto found = decode_message(rows.value());
+    if (!found) return fail(std::move(found.error()));
+    if (found->message.expires <= now) continue;
+    found->message.next_visible = rows.place().visible_at;
     messages.push_back(std::move(found->message));
   }
-  auto status = cursor->status();
+  auto status = rows.status();
   if (!status) return fail(std::move(status.error()));
   return messages;
 }

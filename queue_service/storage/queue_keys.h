@@ -3,15 +3,23 @@
 //   queue        'q' text(account) text(queue)                   -> QueueRecord: generation, created, metadata, acl
 //   properties   'p' text(account)                               -> service properties, canonical XML
 //   generations  'n'                                             -> u64: the last generation given out
-//   message      'm' u64(generation) 'v' u64(visible-at) u64(sequence)  -> MessageRecord
-//   by id        'm' u64(generation) 'i' message id              -> u64(visible-at) u64(sequence)
-//   figures      'm' u64(generation) 'c'                         -> FiguresRecord: messages, next sequence, last
-//                                                                   immediate visible-at
 //   dropped      'd' u64(generation)                             -> empty; its 'm' keys await a range delete
 //
-// A message row, its id row and the figures row change in one transaction. Every rewrite of a message takes a new
-// sequence number, so a place in a queue, and with it a pop receipt, is never used twice. Clearing and deleting a queue
-// gives it another generation, or none, and lists the old one as dropped.
+// and for each generation, that is, each queue since it was made or cleared, below 'm' u64(generation):
+//
+//   ready        'r' u64(visible-at) u64(sequence)  -> MessageRecord  visible whatever the clock says
+//   timed        't' u64(visible-at) u64(sequence)  -> MessageRecord  delayed or in flight; visible once it is due
+//   waiting      'w' text(group) u64(sequence)      -> MessageRecord  behind another message of its group
+//   by id        'i' message id                     -> IdRecord: where its row is
+//   group        'g' text(group)                    -> GroupRecord; there while one of the group is ready or timed
+//   idempotency  'k' text(key)                      -> IdempotencyRecord
+//   by age       'a' u64(expires) text(key)         -> empty; the idempotency rows in the order they end
+//   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
+//
+// A message has one row, in one of three sets. Its row, its id row, its group's row and the figures change in one
+// transaction. Every rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop
+// receipt, is never used twice. Clearing and deleting a queue gives it another generation, or none, and lists the old
+// one as dropped.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,19 +29,42 @@
 #include "common/kv/engine.h"
 #include "queue_service/model/pop_receipt.h"
 
+namespace tidemark::queue_service {
+
+enum class Set : char { kReady = 'r', kTimed = 't', kWaiting = 'w' };
+
+}  // namespace tidemark::queue_service
+
 namespace tidemark::queue_service::keys {
 
 std::string queue(std::string_view account, std::string_view name);
 std::string queues_of(std::string_view account);  // prefix
+kv::KeyRange all_queues();
 /// The name in a key of `queues_of(account)`.
 std::optional<std::string> queue_name(std::string_view key, std::string_view account);
+/// Account and name in a key of `all_queues`.
+std::optional<std::pair<std::string, std::string>> account_and_queue(std::string_view key);
 std::string properties(std::string_view account);
 std::string generations();
-std::string message(std::uint64_t generation, const Place& place);
-/// Messages with from <= place, visible-at <= `until`.
-kv::KeyRange messages(std::uint64_t generation, const Place& from, Time until);
-std::optional<Place> message_place(std::string_view key);
+/// A row of kReady or kTimed.
+std::string placed(std::uint64_t generation, Set set, const Place& place);
+/// Rows with from <= place, visible-at <= `until`.
+kv::KeyRange placed_from(std::uint64_t generation, Set set, const Place& from, Time until);
+/// The place in a key of `placed`.
+std::optional<Place> place_in(std::string_view key);
+std::string waiting(std::uint64_t generation, std::string_view group, std::uint64_t sequence);
+/// The rows of one group from this sequence number on.
+kv::KeyRange waiting_from(std::uint64_t generation, std::string_view group, std::uint64_t sequence);
+/// All waiting rows after `after`, a key of one of them, or empty.
+kv::KeyRange all_waiting(std::uint64_t generation, std::string_view after);
 std::string by_id(std::uint64_t generation, std::string_view id);
+std::string group(std::uint64_t generation, std::string_view group);
+std::string idempotency(std::uint64_t generation, std::string_view key);
+std::string idempotency_by_age(std::uint64_t generation, Time expires, std::string_view key);
+/// Rows by age that ended at `until` or before.
+kv::KeyRange idempotency_until(std::uint64_t generation, Time until);
+/// The end and the idempotency key in a key of `idempotency_by_age`.
+std::optional<std::string> aged_key(std::string_view key);
 std::string figures(std::uint64_t generation);
 std::string dropped(std::uint64_t generation);
 kv::KeyRange all_dropped();

@@ -1,4 +1,5 @@
-// The stored records of the queue service, version 1 of each. Decoding anything else is kCorruption. No I/O.
+// The stored records of the queue service. Each begins with its format version; decoding any other is kCorruption.
+// No I/O.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "common/base/error.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_rules.h"
+#include "queue_service/storage/queue_keys.h"
 
 namespace tidemark::queue_service {
 
@@ -19,29 +21,83 @@ struct SignedIdentifier {  // a stored access policy, as set
 struct QueueRecord {
   std::uint64_t generation = 0;
   Time created;
+  QueueOptions options;  // what the metadata says, read once
   Metadata metadata;
   std::vector<SignedIdentifier> acl;
 };
 
+/// How large each set of a queue is and where it begins. Exact: it changes in the transaction that changes the sets.
 struct FiguresRecord {
-  std::uint64_t messages = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t delayed = 0;  // of the timed set: not taken, or given back
+  std::uint64_t leased = 0;   // of the timed set: taken
+  std::uint64_t waiting = 0;
   std::uint64_t next_sequence = 0;
   Time last_immediate;  // the latest visible-at given to a message that was to be visible at once
+  /// No row of the set is below its front: walks begin there, not at the tombstones of everything that once was.
+  Place ready_front, timed_front;
+  /// No message that was there when the last sweep ended, or that came since the last one began, expires before.
+  Time swept_expiry = kNeverExpires, new_expiry = kNeverExpires;
+  // Since the queue was made or cleared.
+  std::uint64_t put = 0;       // came in, moves included
+  std::uint64_t taken = 0;     // deliveries
+  std::uint64_t finished = 0;  // deleted
+  std::uint64_t moved = 0;     // left for another queue
+  std::uint64_t expired = 0;
+
+  [[nodiscard]] std::uint64_t timed() const { return delayed + leased; }
+  [[nodiscard]] std::uint64_t messages() const { return ready + timed() + waiting; }
 };
 
 struct MessageRecord {
   Message message;  // next_visible is not stored here: the key has it
-  /// Meant to be visible at once: it is, even if the clock jumped back behind its visible-at.
-  bool immediate = false;
   /// The last delivery still holds it: its epoch is a lease. Ended by giving the message back or moving it.
   bool leased = false;
+  /// The last delivery was to somebody who may have died while waiting, and who has not confirmed it.
+  bool offered = false;
+  /// The message is one of its group here; in a poison queue it keeps the name of the group only.
+  bool grouped = false;
+  std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
+  /// The place of which the message's receipt speaks, if it is not its own: it waited for its group meanwhile.
+  std::optional<Place> receipt;
+  std::vector<Time> deliveries;  // the latest few
+};
+inline constexpr std::size_t kMaxDeliveriesKept = 16;
+
+struct IdRecord {
+  Set set = Set::kReady;
+  Place place;
+  std::string group;  // of a waiting message
+};
+
+struct GroupRecord {
+  std::uint64_t waiting = 0;
+  std::uint64_t front = 0;  // no waiting row has a lower sequence number
+};
+
+struct IdempotencyRecord {
+  std::string id, text_hash;
+  Place place;
+  Time inserted, message_expires, row_expires;
 };
 
 std::string encode(const QueueRecord& record);
 std::string encode(const FiguresRecord& record);
 std::string encode(const MessageRecord& record);
+std::string encode(const IdRecord& record);
+std::string encode(const GroupRecord& record);
+std::string encode(const IdempotencyRecord& record);
 Result<QueueRecord> decode_queue(std::string_view bytes);
 Result<FiguresRecord> decode_figures(std::string_view bytes);
 Result<MessageRecord> decode_message(std::string_view bytes);
+Result<IdRecord> decode_id(std::string_view bytes);
+Result<GroupRecord> decode_group(std::string_view bytes);
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
+/// MessageRecord::leased and the expiry alone, for walks that only count.
+struct MessageGlance {
+  bool leased = false;
+  Time expires;
+};
+Result<MessageGlance> glance_at(std::string_view message_record);
 
 }  // namespace tidemark::queue_service

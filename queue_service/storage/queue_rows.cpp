@@ -5,14 +5,16 @@
 namespace tidemark::queue_service {
 namespace {
 
-// One call holds the writer; it drops and passes over no more than this.
-constexpr std::size_t kMaxExpiredPerCall = 256;
-constexpr std::size_t kMaxWalkPerCall = 4096;
-
 Error corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
   error.detail = "row=" + std::string(what);
   return error;
+}
+
+FoundMessage found_at(Set set, const Place& place, MessageRecord record) {
+  record.message.next_visible = place.visible_at;
+  const bool leased = record.leased;
+  return {set, place, leased, std::move(record)};
 }
 
 }  // namespace
@@ -41,14 +43,14 @@ Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t gener
   return decode_figures(**bytes);
 }
 
-Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, const Place& place) {
-  auto bytes = reader.get(keys::message(generation, place));
+Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
+                                               const Place& place) {
+  auto bytes = reader.get(keys::placed(generation, set, place));
   if (!bytes) return fail(std::move(bytes.error()));
   if (!*bytes) return std::optional<FoundMessage>();
   auto record = decode_message(**bytes);
   if (!record) return fail(std::move(record.error()));
-  record->message.next_visible = place.visible_at;
-  return std::optional<FoundMessage>({place, std::move(*record)});
+  return std::optional(found_at(set, place, std::move(*record)));
 }
 
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
@@ -56,11 +58,19 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
   auto bytes = reader.get(keys::by_id(generation, id));
   if (!bytes) return fail(std::move(bytes.error()));
   if (!*bytes) return std::optional<FoundMessage>();
-  const auto place = place_from_bytes(**bytes);
-  if (!place) return fail(corrupt("id"));
-  auto found = read_place(reader, generation, *place);
-  if (found && !*found) return fail(corrupt("id without message"));
-  return found;
+  auto where = decode_id(**bytes);
+  if (!where) return fail(std::move(where.error()));
+  if (where->set != Set::kWaiting) {
+    auto found = read_place(reader, generation, where->set, where->place);
+    if (found && !*found) return fail(corrupt("id without message"));
+    return found;
+  }
+  auto row = reader.get(keys::waiting(generation, where->group, where->place.sequence));
+  if (!row) return fail(std::move(row.error()));
+  if (!*row) return fail(corrupt("id without message"));
+  auto record = decode_message(**row);
+  if (!record) return fail(std::move(record.error()));
+  return std::optional(found_at(Set::kWaiting, where->place, std::move(*record)));
 }
 
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
@@ -89,52 +99,98 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
 
 void drop_generation(kv::Transaction& txn, std::uint64_t generation) { txn.put(keys::dropped(generation), ""); }
 
-Result<QueueRows> QueueRows::open(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account,
-                                  std::string queue, Time now) {
+Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
+                                  Time now) {
   auto record = require_queue(txn, account, queue);
   if (!record) return fail(std::move(record.error()));
-  QueueRows rows(txn, hints, effects, std::move(account), std::move(queue), now);
+  QueueRows rows(txn, effects, std::move(account), std::move(queue), now);
   rows.generation_ = record->generation;
+  rows.options_ = record->options;
   auto figures = read_figures(txn, rows.generation_);
   if (!figures) return fail(std::move(figures.error()));
   rows.figures_ = *figures;
   return rows;
 }
 
+Result<QueueRows> QueueRows::open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
+                                            std::string queue, Time now) {
+  auto existing = read_queue(txn, account, queue);
+  if (!existing) return fail(std::move(existing.error()));
+  if (!*existing) {
+    auto started = start_generation(txn, account, queue, QueueRecord{0, now, {}, {}, {}}, Time{});
+    if (!started) return fail(std::move(started.error()));
+  }
+  return open(txn, effects, std::move(account), std::move(queue), now);
+}
+
+Place QueueRows::next_place(std::optional<Time> visible_at) {
+  if (visible_at) return {*visible_at, figures_.next_sequence++};
+  // After a backward jump of the clock, what comes now still comes after what came before.
+  figures_.last_immediate = std::max(now_, figures_.last_immediate);
+  return {figures_.last_immediate, figures_.next_sequence++};
+}
+
+void QueueRows::write_at(const MessageRecord& record, Set set, const Place& place) {
+  if (set == Set::kWaiting) {
+    txn_->put(keys::waiting(generation_, record.message.group, place.sequence), encode(record));
+    txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, record.message.group}));
+    ++figures_.waiting;
+    return;
+  }
+  txn_->put(keys::placed(generation_, set, place), encode(record));
+  txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, {}}));
+  auto& front = set == Set::kReady ? figures_.ready_front : figures_.timed_front;
+  const bool first = (set == Set::kReady ? figures_.ready : figures_.timed()) == 0;
+  front = first ? place : std::min(front, place);
+  ++(set == Set::kReady ? figures_.ready : record.leased ? figures_.leased : figures_.delayed);
+}
+
 Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
-  record.immediate = !visible_at || *visible_at <= now_;
-  Place place{record.immediate ? std::max(now_, figures_.last_immediate) : *visible_at, figures_.next_sequence++};
-  if (record.immediate) figures_.last_immediate = place.visible_at;
+  const bool immediate = !visible_at || *visible_at <= now_;
+  const auto place = next_place(immediate ? std::nullopt : visible_at);
   record.message.next_visible = place.visible_at;
-  txn_->put(keys::message(generation_, place), encode(record));
-  txn_->put(keys::by_id(generation_, record.message.id), place_bytes(place));
-  hints_->lower(generation_, place);
+  write_at(record, immediate ? Set::kReady : Set::kTimed, place);
   std::optional<Time> due;
-  if (!record.immediate) due = place.visible_at;
+  if (!immediate) due = place.visible_at;
   effects_->arrivals.push_back({account_, queue_, due});
   return place;
 }
 
-void QueueRows::erase_place(const Place& place) {
-  txn_->erase(keys::message(generation_, place));
-  hints_->erased(generation_, place);
+void QueueRows::erase_row(const FoundMessage& found) {
+  if (found.set == Set::kWaiting) {
+    txn_->erase(keys::waiting(generation_, found.record.message.group, found.place.sequence));
+    --figures_.waiting;
+    return;
+  }
+  txn_->erase(keys::placed(generation_, found.set, found.place));
+  --(found.set == Set::kReady ? figures_.ready : found.was_leased ? figures_.leased : figures_.delayed);
 }
 
-Place QueueRows::insert(MessageRecord record, std::optional<Time> visible_at) {
-  ++figures_.messages;
+Result<Place> QueueRows::insert(MessageRecord record, std::optional<Time> visible_at) {
+  ++figures_.put;
+  figures_.new_expiry = std::min(figures_.new_expiry, record.message.expires);
+  record.grouped = !record.message.group.empty() && !is_poison_queue(queue_);
+  if (record.grouped) return join_group(std::move(record), visible_at);
   return write(record, visible_at);
 }
 
-Place QueueRows::rewrite(const FoundMessage& old, std::optional<Time> visible_at) {
-  erase_place(old.place);
+Result<Place> QueueRows::rewrite(const FoundMessage& old, std::optional<Time> visible_at) {
+  erase_row(old);
   auto record = old.record;
-  return write(record, visible_at);
+  record.receipt.reset();
+  if (old.set != Set::kWaiting) return write(record, visible_at);
+  // It still waits, in its old turn; a delay now counts from its new place.
+  Place place = next_place(visible_at);
+  record.receipt = place;
+  record.message.next_visible = place.visible_at;
+  write_at(record, Set::kWaiting, {place.visible_at, old.place.sequence});
+  return place;
 }
 
-void QueueRows::remove(const FoundMessage& found) {
-  erase_place(found.place);
+Result<void> QueueRows::remove(const FoundMessage& found) {
+  erase_row(found);
   txn_->erase(keys::by_id(generation_, found.record.message.id));
-  --figures_.messages;
+  return found.record.grouped ? leave_group(found) : Result<void>{};
 }
 
 Result<std::optional<FoundMessage>> QueueRows::find(std::string_view id) const {
@@ -146,96 +202,24 @@ Result<std::optional<FoundMessage>> QueueRows::find(std::string_view id) const {
 Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string_view receipt) const {
   const auto place = from_receipt(receipt);
   if (place) {
-    auto found = read_place(*txn_, generation_, *place);
-    if (!found) return fail(std::move(found.error()));
-    // An earlier receipt of an existing message is reported as the service does: the message is not (there).
-    if (!*found) return fail(ErrorCode::kMessageNotFound);
-    if ((*found)->record.message.id == id) {
-      if ((*found)->record.message.expires <= now_) return fail(ErrorCode::kMessageNotFound);
-      return std::move(**found);
-    }
+    // Mostly it is the receipt of a message in flight, and this is all that is read.
+    auto timed = read_place(*txn_, generation_, Set::kTimed, *place);
+    if (!timed) return fail(std::move(timed.error()));
+    const bool fits = *timed && (*timed)->record.message.id == id && (*timed)->record.message.expires > now_;
+    if (fits) return std::move(**timed);
   }
-  auto exists = find(id);
-  if (!exists) return fail(std::move(exists.error()));
-  return fail(*exists ? ErrorCode::kPopReceiptMismatch : ErrorCode::kMessageNotFound);
-}
-
-struct QueueRows::Walk {
-  std::vector<FoundMessage> visible, expired;
-  Place front;  // nothing else is live below it
-  bool bounded = false;
-};
-
-Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
-  Walk walk;
-  // After a backward jump of the clock, messages that were to be visible at once lie ahead of it.
-  const auto until = std::max(now_, figures_.last_immediate);
-  const auto cursor = txn_->scan(keys::messages(generation_, hints_->front(generation_), until));
-  std::optional<Place> survivor;
-  bool at_end = true;
-  walk.front = hints_->front(generation_);
-  for (std::size_t walked = 0; cursor->valid(); cursor->next(), ++walked) {
-    if (walked == kMaxWalkPerCall || walk.expired.size() == kMaxExpiredPerCall) {
-      at_end = false;
-      walk.bounded = true;
-      break;
-    }
-    const auto place = keys::message_place(cursor->key());
-    if (!place) return fail(corrupt("message key"));
-    auto record = decode_message(cursor->value());
-    if (!record) return fail(std::move(record.error()));
-    const bool expired = record->message.expires <= now_;
-    const bool visible = record->immediate || place->visible_at <= now_;
-    if (!expired && (count == 0 || !visible)) {
-      if (!survivor) survivor = *place;
-      if (visible) break;  // tidying ends at the first message that somebody can take
-      continue;
-    }
-    if (!survivor) walk.front = {place->visible_at, place->sequence + 1};
-    (expired ? walk.expired : walk.visible).push_back({*place, std::move(*record)});
-    // Not one step further: the next key may lie behind many tombstones.
-    if (walk.visible.size() == count && count > 0) {
-      at_end = false;
-      break;
-    }
+  auto found = find(id);
+  if (!found) return fail(std::move(found.error()));
+  if (!*found) return fail(ErrorCode::kMessageNotFound);
+  if (!place) return fail(ErrorCode::kPopReceiptMismatch);
+  if ((*found)->record.receipt.value_or((*found)->place) == *place) return std::move(**found);
+  // An earlier receipt of an existing message is reported as the service does: the message is not (there).
+  for (const auto set : {Set::kTimed, Set::kReady}) {
+    auto other = read_place(*txn_, generation_, set, *place);
+    if (!other) return fail(std::move(other.error()));
+    if (*other) return fail(ErrorCode::kPopReceiptMismatch);
   }
-  auto status = cursor->status();
-  if (!status) return fail(std::move(status.error()));
-  if (survivor) {
-    walk.front = *survivor;
-  } else if (at_end) {
-    walk.front = {until + Ticks(1), 0};
-  }
-  return walk;
-}
-
-Result<Taken> QueueRows::take(std::uint32_t count, Duration visibility) {
-  auto walked = walk(count);
-  if (!walked) return fail(std::move(walked.error()));
-  effects_->raised.push_back(generation_);
-  hints_->raise(generation_, walked->front);
-  for (const auto& found : walked->expired) remove(found);
-  Taken taken;
-  taken.more = walked->bounded;
-  for (auto& found : walked->visible) {
-    auto& message = found.record.message;
-    ++message.dequeue_count;
-    ++message.epoch;
-    found.record.leased = true;
-    const auto place = rewrite(found, now_ + visibility);
-    message.next_visible = place.visible_at;
-    taken.messages.push_back({std::move(message), to_receipt(place)});
-  }
-  return taken;
-}
-
-Result<bool> QueueRows::tidy() {
-  auto walked = walk(0);
-  if (!walked) return fail(std::move(walked.error()));
-  effects_->raised.push_back(generation_);
-  hints_->raise(generation_, walked->front);
-  for (const auto& found : walked->expired) remove(found);
-  return walked->bounded;
+  return fail(ErrorCode::kMessageNotFound);
 }
 
 void QueueRows::save() { txn_->put(keys::figures(generation_), encode(figures_)); }

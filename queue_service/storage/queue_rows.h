@@ -1,12 +1,13 @@
 // The rows of one queue inside one transaction: every change of a message goes through here, so that message row, id
-// row, figures and hint stay in step. Lives as long as the transaction body; save() last.
+// row, group and figures stay in step. Lives as long as the transaction body; save() last, and before another
+// QueueRows of the same queue is opened.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/kv/engine.h"
-#include "queue_service/storage/front_hints.h"
+#include "queue_service/storage/placed_rows.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_records.h"
 
@@ -19,13 +20,14 @@ struct Effects {
     std::optional<Time> due;  // nothing: visible now
   };
   std::vector<Arrival> arrivals;
-  std::vector<std::pair<std::string, std::string>> changed;  // queues that were cleared or deleted
-  std::vector<std::uint64_t> raised;                         // hints to forget if the commit fails
+  std::vector<std::pair<std::string, std::string>> changed;  // cleared, deleted, or resumed
   bool dropped = false;                                      // a generation awaits collection
 };
 
 struct FoundMessage {
+  Set set = Set::kReady;
   Place place;
+  bool was_leased = false;  // as stored
   MessageRecord record;
 };
 
@@ -36,7 +38,20 @@ struct TakenMessage {
 
 struct Taken {
   std::vector<TakenMessage> messages;
-  bool more = false;  // stopped by a bound of one call, not by the end
+  bool more = false;  // something in the way was removed, or a bound met: look again if nothing was taken
+};
+
+struct TakeRequest {
+  std::uint32_t count = 1;
+  Duration visibility{};
+  bool offer = false;  // see MessageRecord::offered
+};
+
+/// Where a message went, for the answers of put and update.
+struct Placed {
+  std::string id;
+  std::string receipt;
+  Time inserted, expires, next_visible;
 };
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
@@ -46,7 +61,8 @@ Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view acc
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id);
-Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, const Place& place);
+Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
+                                               const Place& place);
 /// Writes the queue's row with a fresh generation and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);
@@ -55,40 +71,54 @@ void drop_generation(kv::Transaction& txn, std::uint64_t generation);
 class QueueRows {
  public:
   /// kQueueNotFound.
-  static Result<QueueRows> open(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account,
-                                std::string queue, Time now);
+  static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
+                                Time now);
+  /// The same, and made if it is not there.
+  static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
+                                          std::string queue, Time now);
 
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
-  /// Visible at `visible_at`, or at once. Returns where it is.
-  Place insert(MessageRecord record, std::optional<Time> visible_at);
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] kv::Transaction& transaction() { return *txn_; }
+  FiguresRecord& figures() { return figures_; }
+  /// Visible at `visible_at`, or at once; behind the others of its group. Returns where it is.
+  Result<Place> insert(MessageRecord record, std::optional<Time> visible_at);
   /// The same message, changed, at a new place.
-  Place rewrite(const FoundMessage& old, std::optional<Time> visible_at);
-  void remove(const FoundMessage& found);
+  Result<Place> rewrite(const FoundMessage& old, std::optional<Time> visible_at);
+  /// The next of its group follows.
+  Result<void> remove(const FoundMessage& found);
+  /// Makes due messages of the timed set ready, at the same places; at most `limit`. True if there are more.
+  Result<bool> settle(std::size_t limit);
   Result<std::optional<FoundMessage>> find(std::string_view id) const;  // expired ones are not found
   Result<FoundMessage> find_by_receipt(std::string_view id, std::string_view receipt) const;
-  Result<Taken> take(std::uint32_t count, Duration visibility);
-  /// Drops expired messages and raises the hint, without taking anything. True if a bound stopped it.
+  Result<Taken> take(const TakeRequest& request);
+  /// Drops expired messages at the front and raises the fronts. True if there is more to do.
   Result<bool> tidy();
   void save();
 
  private:
   struct Walk;
-  QueueRows(kv::Transaction& txn, FrontHints& hints, Effects& effects, std::string account, std::string queue, Time now)
-      : txn_(&txn),
-        hints_(&hints),
-        effects_(&effects),
-        account_(std::move(account)),
-        queue_(std::move(queue)),
-        now_(now) {}
-  Result<Walk> walk(std::uint32_t count) const;
-  void erase_place(const Place& place);
+  QueueRows(kv::Transaction& txn, Effects& effects, std::string account, std::string queue, Time now)
+      : txn_(&txn), effects_(&effects), account_(std::move(account)), queue_(std::move(queue)), now_(now) {}
+  [[nodiscard]] Result<Walk> walk(std::uint32_t count) const;
+  Result<void> raise_fronts(const Walk& walk, bool search);
+  Result<void> drop_expired(const Walk& walk);
+  Result<void> poison(std::vector<FoundMessage> failed);
+  [[nodiscard]] bool is_poison(const MessageRecord& record) const;
+  void erase_row(const FoundMessage& found);
+  Place next_place(std::optional<Time> visible_at);
   Place write(MessageRecord& record, std::optional<Time> visible_at);
+  void write_at(const MessageRecord& record, Set set, const Place& place);
+  Result<std::optional<GroupRecord>> read_group(const std::string& group) const;
+  void save_group(const std::string& group, const GroupRecord& record);
+  Result<Place> join_group(MessageRecord record, std::optional<Time> visible_at);
+  Result<void> leave_group(const FoundMessage& found);
 
   kv::Transaction* txn_;
-  FrontHints* hints_;
   Effects* effects_;
   std::string account_, queue_;
   Time now_;
+  QueueOptions options_;
   std::uint64_t generation_ = 0;
   FiguresRecord figures_;
 };

@@ -1,5 +1,6 @@
 #include "queue_service/storage/queue_service.h"
 
+#include "common/base/encoding.h"
 #include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -16,14 +17,17 @@ const FailStep kTidyStep("queue.tidy");
 
 }  // namespace
 
-QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random)
-    : core_(std::make_shared<Core>(engine, clock, random)) {}
+QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits)
+    : core_(std::make_shared<Core>(engine, clock, random, limits)) {}
 QueueService::~QueueService() = default;
 
 void QueueService::begin_shutdown() {
   core_->stopping.store(true);
   core_->arrivals.changed_everywhere();
+  core_->shutdown.notify_all();
 }
+
+std::size_t QueueService::waiters() const { return core_->waits.count(); }
 
 Task<void> QueueService::collect_garbage() { return Core::collect(core_); }
 
@@ -32,6 +36,8 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
   if (!named) co_return fail(std::move(named.error()));
   auto checked = checked_metadata(std::move(metadata));
   if (!checked) co_return fail(std::move(checked.error()));
+  auto options = options_in(*checked, queue);
+  if (!options) co_return fail(std::move(options.error()));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
@@ -43,7 +49,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
       return {};
     }
     outcome = CreateOutcome::kCreated;
-    QueueRecord record{0, now, *checked, {}};
+    QueueRecord record{0, now, *options, *checked, {}};
     auto started = start_generation(txn, account, queue, std::move(record), Time{});
     if (!started) return fail(std::move(started.error()));
     return {};
@@ -126,7 +132,7 @@ Task<Result<QueueProperties>> QueueService::get_properties(std::string account, 
   // Expired messages at the front are not counted.
   auto look = core_->look(account, queue);
   if (!look) co_return fail(std::move(look.error()));
-  if (look->something) {
+  if (look->may_have_expired) {
     auto tidying = tidy(account, queue);
     auto tidied = co_await std::move(tidying);
     if (!tidied) co_return fail(std::move(tidied.error()));
@@ -136,18 +142,49 @@ Task<Result<QueueProperties>> QueueService::get_properties(std::string account, 
   if (!record) co_return fail(std::move(record.error()));
   auto figures = read_figures(*snapshot, record->generation);
   if (!figures) co_return fail(std::move(figures.error()));
-  co_return QueueProperties{std::move(record->metadata), figures->messages};
+  co_return QueueProperties{std::move(record->metadata), figures->messages()};
 }
+
+namespace {
+
+/// What set_metadata and patch_metadata have in common once the new set is known.
+Result<void> store_metadata(kv::Transaction& txn, Effects& effects, const std::string& account,
+                            const std::string& queue, QueueRecord record, Metadata metadata) {
+  auto options = options_in(metadata, queue);
+  if (!options) return fail(std::move(options.error()));
+  record.metadata = std::move(metadata);
+  record.options = *options;
+  txn.put(keys::queue(account, queue), encode(record));
+  effects.changed.emplace_back(account, queue);  // it may have been resumed
+  return {};
+}
+
+}  // namespace
 
 Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {
   auto checked = checked_metadata(std::move(metadata));
   if (!checked) co_return fail(std::move(checked.error()));
-  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = require_queue(txn, account, queue);
     if (!record) return fail(std::move(record.error()));
-    record->metadata = *checked;
-    txn.put(keys::queue(account, queue), encode(*record));
-    return {};
+    return store_metadata(txn, effects, account, queue, std::move(*record), *checked);
+  };
+  auto task = core_->transact(kSetMetadataStep, std::move(body));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::patch_metadata(std::string account, std::string queue, Metadata changes) {
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto record = require_queue(txn, account, queue);
+    if (!record) return fail(std::move(record.error()));
+    auto metadata = record->metadata;
+    for (const auto& [name, value] : changes) {
+      std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
+      if (!value.empty()) metadata.emplace_back(name, value);
+    }
+    auto checked = checked_metadata(std::move(metadata));
+    if (!checked) return fail(std::move(checked.error()));
+    return store_metadata(txn, effects, account, queue, std::move(*record), std::move(*checked));
   };
   auto task = core_->transact(kSetMetadataStep, std::move(body));
   co_return co_await std::move(task);
@@ -194,7 +231,7 @@ Task<Result<void>> QueueService::set_service_properties(std::string account,
 Task<Result<void>> QueueService::change_queue(const FailStep& step, std::string account, std::string queue,
                                               Change change) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto rows = QueueRows::open(txn, core_->hints, effects, account, queue, core_->clock.now());
+    auto rows = QueueRows::open(txn, effects, account, queue, core_->clock.now());
     if (!rows) return fail(std::move(rows.error()));
     auto changed = change(*rows);
     if (!changed) return changed;

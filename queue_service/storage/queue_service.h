@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/kv/engine.h"
 #include "queue_service/model/message.h"
+#include "queue_service/model/queue_figures.h"
 #include "queue_service/model/queue_rules.h"
 #include "queue_service/storage/queue_records.h"
 #include "queue_service/storage/queue_rows.h"
@@ -36,20 +37,37 @@ struct QueueProperties {
 struct PutRequest {
   std::string text;
   Duration delay{};
-  std::optional<Duration> time_to_live;  // nothing: never expires
+  std::optional<Duration> time_to_live = {};  // nothing: never expires
+  std::string group = {};                     // empty: none
+  /// The same key again, within `retention`, gives the same message; with another text kIdempotencyKeyReused.
+  std::string idempotency_key = {};
+  Duration retention = kDefaultIdempotencyRetention;
 };
 
-/// Where a message went, for the answers of put and update.
-struct Placed {
-  std::string id;
-  std::string receipt;
-  Time inserted, expires, next_visible;
-};
-
-/// A delivery as the holder knows it.
+/// The holder of a message: of a delivery, by its epoch, or of a pop receipt if the epoch is 0.
 struct LeaseKey {
   std::string account, queue, message_id;
   std::uint64_t epoch = 0;
+  std::string receipt = {};
+};
+
+struct FollowUp {
+  std::string queue;  // must exist
+  PutRequest message;
+};
+
+struct MoveRequest {
+  std::string to_queue = {};    // made if need be
+  std::string annotation = {};  // replaces the one it has
+  /// Instead: a note with this reason and the message's history.
+  std::optional<std::string> reason = {};
+  bool reset_dequeue_count = false;
+  std::optional<std::string> text = {};
+};
+
+struct WaitRequest {
+  Duration span{};
+  std::string token;  // for cancel_wait; empty: none
 };
 
 struct StoredPage {
@@ -57,9 +75,22 @@ struct StoredPage {
   std::string continuation;  // empty at the end
 };
 
+struct FiguresPage {
+  struct Item {
+    std::string account, queue;
+    QueueFigures figures;
+  };
+  std::vector<Item> queues;
+  std::string next;  // empty at the end
+};
+
+struct ServiceLimits {
+  std::size_t max_waiters = 10000;  // beyond it a wait is kServerBusy
+};
+
 class QueueService {
  public:
-  QueueService(kv::Engine& engine, Clock& clock, Random& random);
+  QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {});
   ~QueueService();
 
   // Queues.
@@ -74,6 +105,8 @@ class QueueService {
                                 std::uint32_t limit);
   Task<Result<QueueProperties>> get_properties(std::string account, std::string queue);
   Task<Result<void>> set_metadata(std::string account, std::string queue, Metadata metadata);
+  /// Sets these entries and leaves the others; an empty value takes an entry away.
+  Task<Result<void>> patch_metadata(std::string account, std::string queue, Metadata changes);
   Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
@@ -81,46 +114,67 @@ class QueueService {
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);
 
-  // Messages, by receipt.
+  // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
-  Task<Result<std::vector<TakenMessage>>> get(std::string account, std::string queue, std::uint32_t count,
-                                              Duration visibility);
+  /// Takes what is visible; if there is nothing, waits for it (at most 30 s). kServerBusy if too many wait.
+  Task<Result<std::vector<TakenMessage>>> get(std::string account, std::string queue, TakeRequest request,
+                                              WaitRequest wait);
+  /// Ends the wait that was begun with this token, if there is one.
+  void cancel_wait(const std::string& token);
   Task<Result<std::vector<Message>>> peek(std::string account, std::string queue, std::uint32_t count);
-  Task<Result<Placed>> update(std::string account, std::string queue, std::string id, std::string receipt,
-                              Duration visibility, std::optional<std::string> text);
-  Task<Result<void>> erase(std::string account, std::string queue, std::string id, std::string receipt);
+  /// Visible again after `visibility`; by whom it is held stays as it is. By a lease it is a renewal, or, with no
+  /// time, a release.
+  Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text);
+  Task<Result<void>> erase(LeaseKey holder);
+  /// One transaction: the message is gone and the follow-ups are put.
+  Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups);
+  /// One transaction: the same message is in another queue, visible there.
+  Task<Result<Placed>> move(LeaseKey holder, MoveRequest request);
   /// O(1), like delete_queue.
   Task<Result<void>> clear(std::string account, std::string queue);
 
   // Messages, by lease; see internal/queue_client.h.
-  Task<Result<std::optional<Message>>> receive(std::string account, std::string queue, Duration visibility,
-                                               Duration wait);
-  Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation);
-  Task<Result<void>> complete(LeaseKey lease);
-  Task<Result<void>> release(LeaseKey lease, Duration delay, std::string annotation, bool count_attempt);
-  Task<Result<void>> move(LeaseKey lease, std::string to_queue, std::string annotation);
+  /// A sequence number that is not 0 must rise: a renewal that was overtaken by a later one is kFenced.
+  Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
+                           std::uint64_t sequence);
+  Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
 
   // Messages, for people.
   Result<StoredPage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
                           std::string_view continuation);
   Result<std::optional<Message>> find(std::string_view account, std::string_view queue, std::string_view id);
   Task<Result<void>> remove(std::string account, std::string queue, std::string id);
-  Task<Result<void>> redrive(std::string account, std::string queue, std::string id, std::string to_queue,
-                             std::optional<std::string> text, std::string annotation);
+  Task<Result<void>> redrive(std::string account, std::string queue, std::string id, MoveRequest request);
 
-  /// Receivers that wait return with nothing, now and later.
+  // Figures.
+  Task<Result<QueueFigures>> figures(std::string account, std::string queue);
+  /// Of one account, or of all if it is empty; at most `limit` queues after `from` (a `next` of before). Reads alone.
+  Result<FiguresPage> all_figures(std::string_view account, std::string_view from, std::uint32_t limit);
+  [[nodiscard]] std::size_t waiters() const;
+
+  /// Receivers that wait return with nothing, now and later. Upkeep ends.
   void begin_shutdown();
   /// Removes the messages of cleared and deleted queues; run once at start, and by itself after each such operation.
   Task<void> collect_garbage();
+  /// One round over all queues: drops expired messages wherever they are and idempotency keys dead by age.
+  Task<Result<void>> upkeep();
+  /// Rounds of it until begin_shutdown().
+  Task<void> keep_up(Duration interval);
 
  private:
   struct Core;
   using Change = std::function<Result<void>(QueueRows&)>;
+  using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
+  using HeldChange = std::function<Result<void>(QueueRows&, FoundMessage&)>;
   Task<Result<void>> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
-  Task<Result<void>> change_leased(const FailStep& step, LeaseKey lease,
-                                   std::function<void(QueueRows&, FoundMessage&)> change);
-  Task<Result<Taken>> take(std::string account, std::string queue, std::uint32_t count, Duration visibility);
+  Task<Result<void>> change_held(const FailStep& step, LeaseKey holder, HeldChange change);
+  Task<Result<Taken>> take(std::string account, std::string queue, TakeRequest request);
+  Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
+                                Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);
+  Task<Result<void>> settle(std::string account, std::string queue);
+  Task<Result<void>> sweep(std::string account, std::string queue);
+  Task<Result<void>> drop_dead_keys(std::string account, std::string queue);
   std::shared_ptr<Core> core_;
 };
 

@@ -31,6 +31,24 @@ Task<Result<void>> TableClient::delete_table(std::string table) {
   co_return Result<void>{};
 }
 
+Task<Result<void>> TableClient::delete_table_fenced(std::string table, Fence fence) {
+  std::string method = "table.delete_fenced";
+  auto payload = encode(FencedDeleteRequest{account_, std::move(table), std::move(fence)});
+  auto task = call(std::move(method), std::move(payload));
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> TableClient::forget_operation(std::string operation_id) {
+  std::string method = "table.forget";
+  auto payload = encode(OperationRequest{account_, std::move(operation_id), 0});
+  auto task = call(std::move(method), std::move(payload));
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return Result<void>{};
+}
+
 Task<Result<bool>> TableClient::table_exists(std::string table) {
   std::string method = "table.exists";
   auto payload = encode(TableRequest{account_, std::move(table)});

@@ -14,6 +14,7 @@ struct QueryRequest {
   std::string filter;        // OData text; empty for all
   std::uint32_t top = 1000;  // 1..1000
   std::string continuation;  // from the page before; empty at first. May be kept in a checkpoint.
+  std::string operation;     // if given: only copies that this operation wrote
 };
 
 struct QueryPage {
@@ -28,6 +29,8 @@ class TableClient {
 
   Task<Result<void>> create_table(std::string table);  // kTableAlreadyExists
   Task<Result<void>> delete_table(std::string table);  // kResourceNotFound
+  /// In one transaction with the fence; counts 1 for the table. kResourceNotFound.
+  Task<Result<void>> delete_table_fenced(std::string table, Fence fence);
   Task<Result<bool>> table_exists(std::string table);
   Task<Result<std::vector<std::string>>> list_tables();
   /// Nothing if there is no such entity; kTableNotFound.
@@ -40,6 +43,8 @@ class TableClient {
   Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> read_operation(std::string operation_id);
+  /// Removes the ledger if it is closed; for operations whose messages are gone for good.
+  Task<Result<void>> forget_operation(std::string operation_id);
   /// Adds to counters of an open operation without any other effect (for skipped keys).
   Task<Result<OperationLedger>> count(Fence fence, std::uint64_t amount);
 

@@ -29,6 +29,16 @@ Task<Reply> drop(TableService& service, std::string payload) {
   co_return std::string();
 }
 
+Task<Reply> drop_fenced(TableService& service, std::string payload) {
+  auto request = decode_fenced_delete_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task =
+      service.delete_table_fenced(std::move(request->account), std::move(request->table), std::move(request->fence));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return std::string();
+}
+
 Task<Reply> exists(TableService& service, std::string payload) {
   auto request = decode_table_request(payload);
   if (!request) co_return fail(std::move(request.error()));
@@ -63,6 +73,7 @@ Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) 
   query.filter = std::move(filter);
   query.top = call.query.top;
   query.from = std::move(from);
+  query.operation = std::move(call.query.operation);
   return query;
 }
 
@@ -123,6 +134,15 @@ Task<Reply> read_operation(TableService& service, std::string payload) {
   co_return encode_ledger_reply(*done);
 }
 
+Task<Reply> forget(TableService& service, std::string payload) {
+  auto request = decode_operation_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.forget_operation(std::move(request->account), std::move(request->operation_id));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return std::string();
+}
+
 Task<Reply> count(TableService& service, std::string payload) {
   auto request = decode_count_request(payload);
   if (!request) co_return fail(std::move(request.error()));
@@ -147,6 +167,8 @@ constexpr std::pair<std::string_view, Handler> kHandlers[] = {
     {"table.count", &count},
     {"table.create", &create},
     {"table.delete", &drop},
+    {"table.delete_fenced", &drop_fenced},
+    {"table.forget", &forget},
     {"table.exists", &exists},
     {"table.list", &list},
 };

@@ -68,7 +68,7 @@ bool read_mutation(ByteReader& in, Mutation& into) {
 void write_entity(ByteWriter& out, const Entity& entity) {
   out.string(entity.partition_key);
   out.string(entity.row_key);
-  out.string(encode_entity(entity.version, entity.source_version, entity.properties));
+  out.string(encode_entity(entity.version, entity.source_version, entity.properties, entity.operation));
 }
 bool read_entity(ByteReader& in, Entity& into) {
   into.partition_key = in.string();
@@ -88,6 +88,7 @@ std::string encode(const QueryCall& r) {
   ByteWriter out(bytes);
   out.varint(r.query.top);
   out.string(r.query.continuation);
+  out.string(r.query.operation);
   return bytes;
 }
 
@@ -98,6 +99,13 @@ std::string encode(const MutateRequest& r) {
   for (const auto& mutation : r.mutations) write_mutation(out, mutation);
   out.boolean(r.fence.has_value());
   if (r.fence) write_fence(out, *r.fence);
+  return bytes;
+}
+
+std::string encode(const FencedDeleteRequest& r) {
+  auto bytes = strings(r.account, r.table);
+  ByteWriter out(bytes);
+  write_fence(out, r.fence);
   return bytes;
 }
 
@@ -152,6 +160,7 @@ Result<QueryCall> decode_query_request(std::string_view bytes) {
   r.query.filter = in.string();
   const auto top = in.varint();
   r.query.continuation = in.string();
+  r.query.operation = in.string();
   if (!in.finished() || top > kMaxPageEntities) return malformed("query");
   r.query.top = static_cast<std::uint32_t>(top);
   return r;
@@ -170,6 +179,16 @@ Result<MutateRequest> decode_mutate_request(std::string_view bytes) {
   }
   if (in.boolean()) r.fence = read_fence(in);
   if (!in.finished()) return malformed("mutate");
+  return r;
+}
+
+Result<FencedDeleteRequest> decode_fenced_delete_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  FencedDeleteRequest r;
+  r.account = in.string();
+  r.table = in.string();
+  r.fence = read_fence(in);
+  if (!in.finished()) return malformed("fenced delete");
   return r;
 }
 

@@ -5,7 +5,10 @@
 //   table.create, table.delete, table.exists  table                                   -, -, u8
 //   table.list                                from                                    names, next?
 //   table.get                                 table, pk, rk                           entity?
-//   table.query                               table, filter, varint top, continuation entities, continuation
+//   table.query                               table, filter, varint top, continuation, operation
+//                                                                                     entities, continuation
+//   table.delete_fenced                       table, fence                            -
+//   table.forget                              operation id, varint 0                  -
 //   table.mutate                              table, pk, mutations, fence?            outcomes
 //   table.open, table.close, table.operation  operation id, varint epoch              ledger
 //   table.count                               fence, varint amount                    ledger
@@ -39,6 +42,10 @@ struct MutateRequest {
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
 };
+struct FencedDeleteRequest {
+  std::string account, table;
+  Fence fence;
+};
 struct OperationRequest {
   std::string account, operation_id;
   std::uint64_t epoch = 0;
@@ -54,6 +61,7 @@ std::string encode(const ListRequest& request);
 std::string encode(const GetRequest& request);
 std::string encode(const QueryCall& request);
 std::string encode(const MutateRequest& request);
+std::string encode(const FencedDeleteRequest& request);
 std::string encode(const OperationRequest& request);
 std::string encode(const CountRequest& request);
 Result<TableRequest> decode_table_request(std::string_view bytes);
@@ -61,6 +69,7 @@ Result<ListRequest> decode_list_request(std::string_view bytes);
 Result<GetRequest> decode_get_request(std::string_view bytes);
 Result<QueryCall> decode_query_request(std::string_view bytes);
 Result<MutateRequest> decode_mutate_request(std::string_view bytes);
+Result<FencedDeleteRequest> decode_fenced_delete_request(std::string_view bytes);
 Result<OperationRequest> decode_operation_request(std::string_view bytes);
 Result<CountRequest> decode_count_request(std::string_view bytes);
 

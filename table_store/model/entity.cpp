@@ -17,6 +17,7 @@ Entity EntityView::to_entity() const {
   out.row_key = row_key;
   out.version = version;
   out.source_version = source_version;
+  out.operation = operation;
   auto reader = properties();
   out.properties.reserve(reader.left());
   while (reader.next()) out.properties.push_back({std::string(reader.name()), value_of(reader.value())});

@@ -41,6 +41,8 @@ struct Entity {
   std::optional<Version> source_version;
   std::vector<Property>
       properties;  // in the order given by the client; names unique; no PartitionKey, RowKey, Timestamp
+  /// On copies by "put if newer": the operation whose fence they were written under; empty if there was none.
+  std::string operation = {};
   [[nodiscard]] const Value* find(std::string_view name) const;
 };
 

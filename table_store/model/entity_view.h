@@ -12,7 +12,8 @@ struct EntityView {
   std::string_view partition_key, row_key;
   Version version = 0;
   std::optional<Version> source_version;
-  std::string_view block;  // of the properties (property_block.h)
+  std::string_view block;           // of the properties (property_block.h)
+  std::string_view operation = {};  // as in Entity
 
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
   /// A copy that stands by itself. The block must be one (is_property_block).

@@ -31,8 +31,9 @@ struct Mutation {
   /// kInsertOrReplace and kErase: the change loses (outcome kSuperseded, nothing written) to an entity whose effective
   /// version (its source_version, else its version) is newer than this. An equal source_version is kUnchanged.
   std::optional<Version> source_version;
-  /// kErase, kReplace, kMerge, kInsert: report kSkipped for a failed condition instead of failing the whole
-  /// transaction.
+  /// kErase, kReplace, kMerge, kInsert: report kMissing or kConflict for a failed condition instead of failing the
+  /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for what was put there
+  /// directly.
   bool lenient = false;
 };
 

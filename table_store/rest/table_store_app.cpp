@@ -25,6 +25,7 @@ class TableStore final : public service::Store {
   http::Response render_error(const Error& error, const std::string& request_id) override {
     return routes_.render_error(error, request_id);
   }
+  void begin_shutdown() override { service_.begin_shutdown(); }
   rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
 
  private:

@@ -92,6 +92,8 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& e
     return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, existing.version);
   }
   if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
+    const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.source_version;
+    if (mutation.lenient && original) return Verdict{MutationOutcome{OutcomeKind::kConflict, existing.version}};
     if (existing.effective() > *mutation.source_version) {
       return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version, existing.source_version}};
     }
@@ -149,7 +151,9 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std:
     if (!properties) return fail(std::move(properties.error()));
     txn.put(key, encode_entity(version, std::nullopt, *properties));
   } else {
-    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index]));
+    std::string_view operation;
+    if (job.fence && mutation.source_version) operation = job.fence->operation_id;
+    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation));
   }
   return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }

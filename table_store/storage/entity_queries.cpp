@@ -20,6 +20,8 @@ constexpr Duration kBudget = 5s;
 // Work between two looks at the clock.
 constexpr std::size_t kEntitiesBetweenLooks = 32;
 constexpr std::size_t kBytesBetweenLooks = 128UL << 10;
+// What a step costs beside the bytes it reads, in bytes: a search in the database.
+constexpr std::size_t kBytesOfAStep = 256;
 // A full page looks this far for another match, so that a last page usually says that it is the last.
 constexpr std::size_t kLookAhead = 1000;
 // A walk over more entities than this will hardly be asked for again while the cache remembers it.
@@ -89,49 +91,69 @@ std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uin
   return out;
 }
 
-/// The rows of the ranges, one after another. A range that is one key is a get.
+/// The rows of the ranges, one after another. A range that is one key is a get. Each step is short, also through ranges
+/// where nothing is, so that the caller can give the thread away between steps.
 class Walk {
  public:
+  enum class Step {
+    kRow,     // entity() is it
+    kAbsent,  // a planned point is not there; entity() has its keys
+    kGap,     // a planned range is empty
+    kEnd,
+  };
+
   Walk(const kv::Reader& snapshot, std::vector<PlannedRange> ranges)
       : snapshot_(snapshot), ranges_(std::move(ranges)) {}
 
-  /// False at the end. Views live until the next call.
-  Result<bool> next() {
-    if (cursor_ && cursor_->valid()) cursor_->next();
-    while (!cursor_ || !cursor_->valid()) {
-      if (cursor_) {
-        if (auto ok = cursor_->status(); !ok) return fail(std::move(ok.error()));
-        cursor_.reset();
-      }
-      if (at_ == ranges_.size()) return false;
-      const auto& range = ranges_[at_++];
-      if (range.access != Access::kPoint) {
-        cursor_ = walked_ < kLongWalk ? snapshot_.scan(range.keys) : snapshot_.scan_long(range.keys);
-        continue;
-      }
-      auto found = snapshot_.get(range.keys.lower);
-      if (!found) return fail(std::move(found.error()));
-      if (!*found) continue;
-      point_ = std::move(**found);
-      return read(range.keys.lower, point_);
-    }
-    if (++walked_ == kLongWalk) {
-      const auto& range = ranges_[at_ - 1];
-      cursor_ = snapshot_.scan_long({std::string(cursor_->key()), range.keys.upper});
-    }
+  /// Views live until the next call.
+  Result<Step> next() {
+    if (!cursor_) return open_next();
+    cursor_->next();
+    if (!cursor_->valid()) return close();
+    if (++walked_ == kLongWalk)
+      cursor_ = snapshot_.scan_long({std::string(cursor_->key()), ranges_[at_ - 1].keys.upper});
     return read(cursor_->key(), cursor_->value());
   }
   [[nodiscard]] const EntityView& entity() const { return entity_; }
 
  private:
-  Result<bool> read(std::string_view key, std::string_view value) {
+  Result<Step> open_next() {
+    if (at_ == ranges_.size()) return Step::kEnd;
+    const auto& range = ranges_[at_++];
+    if (range.access == Access::kPoint) return read_point(range.keys.lower);
+    cursor_ = walked_ < kLongWalk ? snapshot_.scan(range.keys) : snapshot_.scan_long(range.keys);
+    return cursor_->valid() ? read(cursor_->key(), cursor_->value()) : close();
+  }
+
+  Result<Step> close() {
+    auto ok = cursor_->status();
+    cursor_.reset();
+    if (!ok) return fail(std::move(ok.error()));
+    return at_ == ranges_.size() ? Step::kEnd : Step::kGap;
+  }
+
+  Result<Step> read_point(const std::string& key) {
+    auto found = snapshot_.get(key);
+    if (!found) return fail(std::move(found.error()));
+    if (*found) {
+      point_ = std::move(**found);
+      return read(key, point_);
+    }
+    if (!key_.read(key)) return fail(ErrorCode::kCorruption);
+    entity_ = EntityView{};
+    entity_.partition_key = key_.partition_key;
+    entity_.row_key = key_.row_key;
+    return Step::kAbsent;
+  }
+
+  Result<Step> read(std::string_view key, std::string_view value) {
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
     auto view = view_entity(value);
     if (!view) return fail(std::move(view.error()));
     entity_ = *view;
     entity_.partition_key = key_.partition_key;
     entity_.row_key = key_.row_key;
-    return true;
+    return Step::kRow;
   }
 
   const kv::Reader& snapshot_;
@@ -210,6 +232,8 @@ Result<std::optional<Entity>> TableService::get(std::string_view account, std::s
   return found;
 }
 
+void TableService::begin_shutdown() { impl_->turns.close(); }
+
 Task<Result<QueryResult>> TableService::query(std::string account, Query query,
                                               std::function<bool(const EntityView&)> each) {
   if (auto ok = check_query(query); !ok) co_return fail(std::move(ok.error()));
@@ -223,15 +247,19 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   ScanTurns::Turn turn;
   QueryResult result;
   bool full = false;
+  bool stopping = false;
   std::size_t looked_ahead = 0;
   for (;;) {
-    const auto more = walk.next();
-    if (!more) co_return fail(more.error());
-    if (!*more) co_return result;
+    const auto step = walk.next();
+    if (!step) co_return fail(step.error());
+    if (*step == Walk::Step::kEnd) co_return result;
     const auto& entity = walk.entity();
-    const bool matches =
-        query.bounds.contains(entity.partition_key, entity.row_key) && (!filter_rows || query.filter.matches(entity));
-    if (budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead))) {
+    const bool written = query.operation.empty() || entity.operation == query.operation;
+    const bool matches = *step == Walk::Step::kRow && written &&
+                         query.bounds.contains(entity.partition_key, entity.row_key) &&
+                         (!filter_rows || query.filter.matches(entity));
+    const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
+    if (enough && *step != Walk::Step::kGap) {
       result.next = continue_at(entity);
       co_return result;
     }
@@ -240,11 +268,15 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
       ++result.count;
       full = !each(entity) || result.count == query.top;
     }
-    if (!budget.slice_over(entity.block.size())) continue;
+    if (!budget.slice_over(entity.block.size() + kBytesOfAStep)) continue;
     turn.give_back();
     if (query.abandoned && query.abandoned()) co_return fail(ErrorCode::kCancelled);
     auto waiting = impl_->turns.take(budget.slices());
     auto taken = co_await std::move(waiting);
+    if (taken.failed_with(ErrorCode::kUnavailable)) {
+      stopping = true;  // a short page, which the client continues with whoever comes next
+      continue;
+    }
     if (!taken) co_return fail(std::move(taken.error()));
     turn = std::move(*taken);
     budget.start_slice();

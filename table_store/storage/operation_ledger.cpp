@@ -87,6 +87,20 @@ Task<Result<OperationLedger>> TableService::count(std::string account, Fence fen
   co_return done;
 }
 
+Task<Result<void>> TableService::forget_operation(std::string account, std::string operation_id) {
+  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
+  kv::TransactionBody body = [account = std::move(account),
+                              operation_id = std::move(operation_id)](kv::Transaction& txn) -> Result<void> {
+    auto ledger = load_ledger(txn, account, operation_id);
+    if (!ledger) return fail(std::move(ledger.error()));
+    if (ledger->closed) txn.erase(operation_key(account, operation_id));
+    return {};
+  };
+  auto task = impl_->engine.transact(std::move(body));
+  auto done = co_await std::move(task);
+  co_return done;
+}
+
 Task<Result<OperationLedger>> TableService::read_operation(std::string account, std::string operation_id) {
   if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
   const auto snapshot = impl_->engine.snapshot();

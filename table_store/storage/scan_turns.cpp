@@ -18,12 +18,14 @@ struct ScanTurns::Turn::State {
   const ScanLimits limits;
   mutable std::mutex mutex;
   std::size_t running = 0;
+  bool closed = false;
   std::multimap<std::uint64_t, Waiter> waiters;  // by slices had; equals in the order they came
 
-  /// Nothing if too many wait already; the waiter was called or is kept otherwise.
+  /// False if too many wait already; the waiter was called or is kept otherwise.
   static bool enter(const std::shared_ptr<State>& self, std::uint64_t slices_had, Waiter waiter) {
     {
       std::lock_guard lock(self->mutex);
+      if (self->closed) return false;
       if (self->running >= self->limits.running) {
         if (self->waiters.size() >= self->limits.waiting) return false;
         self->waiters.emplace(slices_had, std::move(waiter));
@@ -86,8 +88,19 @@ Task<Result<ScanTurns::Turn>> ScanTurns::take(std::uint64_t slices_had) {
   auto operation =
       asio::async_initiate<decltype(asio::use_awaitable), void(Turn)>(initiate, asio::use_awaitable, slices_had);
   auto turn = co_await std::move(operation);
-  if (!turn) co_return fail(ErrorCode::kServerBusy);
-  co_return std::move(turn);
+  if (turn) co_return std::move(turn);
+  std::lock_guard lock(state_->mutex);
+  co_return fail(state_->closed ? ErrorCode::kUnavailable : ErrorCode::kServerBusy);
+}
+
+void ScanTurns::close() {
+  std::multimap<std::uint64_t, Turn::State::Waiter> waiters;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+    waiters.swap(state_->waiters);
+  }
+  for (auto& [slices_had, waiter] : waiters) waiter(Turn());
 }
 
 std::size_t ScanTurns::running() const {

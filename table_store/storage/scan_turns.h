@@ -35,7 +35,10 @@ class ScanTurns {
 
   explicit ScanTurns(ScanLimits limits);
   /// Waits; `slices_had` is the caller's place in the queue. Always lets other work of the thread pass first.
+  /// kServerBusy: too many wait. kUnavailable: closed.
   Task<Result<Turn>> take(std::uint64_t slices_had);
+  /// No more turns: whoever waits is told, so that nothing of it is left when its executor goes.
+  void close();
   [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::size_t waiting() const;
 

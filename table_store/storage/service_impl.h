@@ -21,6 +21,8 @@ struct TableService::Impl {
   /// The stored bytes of an entity, if there is one; kTableNotFound.
   Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
                                                  std::string_view partition_key, std::string_view row_key);
+  /// With the fence's check and count, if there is one.
+  Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
 };
 
 /// kTableNotFound if there is none.

@@ -5,6 +5,7 @@
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
 //   'g'                                                  counter: last generation given out
 //   'o' text(account) text(operation id)                 operation ledger
+//   'O' the key of a ledger                               since when it has not changed: common/kv/fading_rows.h
 //   'p' text(account)                                    service properties, XML
 //   't' text(account) text(lower-case table name)        table: generation, name in its own case, ACL
 //   'v'                                                  counter: last version given out, in the whole store

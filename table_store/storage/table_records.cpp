@@ -5,6 +5,8 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kHasSourceVersion = 1;
+constexpr std::uint8_t kHasOperation = 2;
+
 std::unexpected<Error> corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
   error.detail = "bad " + std::string(what) + " record";
@@ -24,31 +26,34 @@ std::optional<std::string> read_optional(ByteReader& in) {
 bool read_head(ByteReader& in, EntityVersions& into) {
   if (in.u8() != kFormat) return false;
   const auto flags = in.u8();
-  if (flags > kHasSourceVersion) return false;
+  if (flags > (kHasSourceVersion | kHasOperation)) return false;
   into.version = in.i64();
-  if (flags == kHasSourceVersion) into.source_version = in.i64();
+  if ((flags & kHasSourceVersion) != 0) into.source_version = in.i64();
+  if ((flags & kHasOperation) != 0) into.operation = in.string();
   return in.ok();
 }
 
 }  // namespace
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties) {
+                          const std::vector<Property>& properties, std::string_view operation) {
   std::string block;
   ByteWriter out(block);
   write_properties(out, properties);
-  return encode_entity(version, source_version, block);
+  return encode_entity(version, source_version, std::string_view(block), operation);
 }
 
-std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block) {
-  constexpr std::size_t kLargestHead = 18;
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
+                          std::string_view operation) {
+  constexpr std::size_t kLargestHead = 20;
   std::string bytes;
-  bytes.reserve(kLargestHead + block.size());
+  bytes.reserve(kLargestHead + operation.size() + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
-  out.u8(source_version ? kHasSourceVersion : 0);
+  out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation)));
   out.i64(version);
   if (source_version) out.i64(*source_version);
+  if (!operation.empty()) out.string(operation);
   out.raw(block);
   return bytes;
 }
@@ -59,6 +64,7 @@ Result<void> decode_entity(std::string_view bytes, Entity& into) {
   if (!read_head(in, head) || !read_properties(in, into.properties) || !in.finished()) return corrupt("entity");
   into.version = head.version;
   into.source_version = head.source_version;
+  into.operation = head.operation;
   return {};
 }
 
@@ -69,6 +75,7 @@ Result<EntityView> view_entity(std::string_view bytes) {
   EntityView view;
   view.version = head.version;
   view.source_version = head.source_version;
+  view.operation = head.operation;
   view.block = in.rest();
   return view;
 }

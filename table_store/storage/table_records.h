@@ -1,8 +1,8 @@
 // The bytes of the table store's values (common/base/bytes.h). Every record begins with its format, 1. Decoding checks
 // everything and fails with kCorruption. Pure; any thread.
 //
-//   entity   1 | flags u8 (1: has source version) | version i64 | [source version i64] | properties
-//            (model/property_block.h)
+//   entity   1 | flags u8 (1: has source version, 2: has operation) | version i64 |
+//            [source version i64] | [operation string] | properties (model/property_block.h)
 //   table    1 | generation u64 | name string | varint count | count * (id string | start? | expiry? | permission?)
 //            x? is u8 0, or u8 1 and a string
 //   ledger   common/base/operation_ledger.h
@@ -25,9 +25,10 @@ struct TableRecord {
 };
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties);
+                          const std::vector<Property>& properties, std::string_view operation = {});
 /// The same around a block that is encoded already.
-std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block);
+std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
+                          std::string_view operation = {});
 /// Fills all but the keys.
 Result<void> decode_entity(std::string_view bytes, Entity& into);
 
@@ -37,6 +38,7 @@ Result<EntityView> view_entity(std::string_view bytes);
 struct EntityVersions {
   Version version = 0;
   std::optional<Version> source_version;
+  std::string_view operation;  // in the bytes that were decoded
   [[nodiscard]] Version effective() const { return source_version.value_or(version); }
 };
 /// The head of an entity alone, for conditions.

@@ -7,6 +7,10 @@
 
 namespace tidemark::table_store {
 namespace {
+// A list is one step on an I/O thread; a filter that few names pass goes on in the next page.
+constexpr std::size_t kMaxTablesLookedAt = 5000;
+}  // namespace
+namespace {
 
 const FailStep kCreateTableStep("table.create_table");
 const FailStep kDeleteTableStep("table.delete_table");
@@ -65,23 +69,54 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  const TableDirectory::Drop drop(*impl_->directory, table_key(account, table));
-  kv::TransactionBody body = [account = std::move(account),
-                              table = std::move(table)](kv::Transaction& txn) -> Result<void> {
-    auto generation = find_generation(txn, account, table);
-    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-    if (!generation) return fail(std::move(generation.error()));
-    txn.erase(table_key(account, table));
-    txn.put(dropped_key(*generation), "");
-    return {};
-  };
-  auto task = impl_->engine.transact(std::move(body), &kDeleteTableStep);
+  auto task = impl_->drop(std::move(account), std::move(table), std::nullopt);
   auto done = co_await std::move(task);
   if (done) {
     auto executor = co_await asio::this_coro::executor;
     auto collection = collect_garbage();
     spawn(executor, std::move(collection));
   }
+  co_return done;
+}
+
+Task<Result<void>> TableService::delete_table_fenced(std::string account, std::string table, Fence fence) {
+  if (auto ok = check_operation_id(fence.operation_id); !ok) co_return fail(std::move(ok.error()));
+  auto task = impl_->drop(std::move(account), std::move(table), std::move(fence));
+  auto done = co_await std::move(task);
+  if (done) {
+    auto executor = co_await asio::this_coro::executor;
+    auto collection = collect_garbage();
+    spawn(executor, std::move(collection));
+  }
+  co_return done;
+}
+
+/// Fence, table and ledger change together.
+Task<Result<void>> TableService::Impl::drop(std::string account, std::string table, std::optional<Fence> fence) {
+  const TableDirectory::Drop drop_now(*directory, table_key(account, table));
+  kv::TransactionBody body = [account = std::move(account), table = std::move(table),
+                              fence = std::move(fence)](kv::Transaction& txn) -> Result<void> {
+    OperationLedger ledger;
+    if (fence) {
+      auto loaded = load_ledger(txn, account, fence->operation_id);
+      if (!loaded) return fail(std::move(loaded.error()));
+      ledger = std::move(*loaded);
+      if (auto ok = check_fence(ledger, fence->epoch); !ok) return ok;
+    }
+    auto generation = find_generation(txn, account, table);
+    if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+    if (!generation) return fail(std::move(generation.error()));
+    txn.erase(table_key(account, table));
+    txn.put(dropped_key(*generation), "");
+    if (!fence) return {};
+    if (!fence->count_applied_as.empty()) {
+      if (auto ok = add_to_counter(ledger, fence->count_applied_as, 1); !ok) return ok;
+    }
+    store_ledger(txn, account, fence->operation_id, ledger);
+    return {};
+  };
+  auto task = engine.transact(std::move(body), &kDeleteTableStep);
+  auto done = co_await std::move(task);
   co_return done;
 }
 
@@ -92,17 +127,18 @@ Task<Result<TableService::TablePage>> TableService::list_tables(std::string acco
   const auto range = tables_range(account, from);
   const auto cursor = snapshot->scan(range);
   TablePage page;
+  std::size_t looked_at = 0;
   for (; cursor->valid(); cursor->next()) {
     auto record = decode_table(cursor->value());
     if (!record) co_return fail(std::move(record.error()));
     Entity row;
     row.properties.push_back({"TableName", Value(record->name)});
-    if (!filter.matches(row)) continue;
-    if (page.names.size() == limit) {
+    const bool matches = filter.matches(row);
+    if ((matches && page.names.size() == limit) || ++looked_at > kMaxTablesLookedAt) {
       page.next = record->name;
       break;
     }
-    page.names.push_back(std::move(record->name));
+    if (matches) page.names.push_back(std::move(record->name));
   }
   if (auto ok = cursor->status(); !ok) co_return fail(std::move(ok.error()));
   co_return page;

@@ -38,6 +38,7 @@ struct Query {
   std::uint32_t top = 1000;  // 1..1000
   std::optional<Continuation> from;
   KeyBounds bounds;
+  std::string operation;  // if given: only copies that this operation wrote
   /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
 };
@@ -55,6 +56,8 @@ class TableService {
   Task<Result<void>> create_table(std::string account, std::string table);
   /// O(1): the name is free at once; the rows go in the background.
   Task<Result<void>> delete_table(std::string account, std::string table);
+  /// In one transaction with the fence's check and count.
+  Task<Result<void>> delete_table_fenced(std::string account, std::string table, Fence fence);
   /// Names in case-insensitive order, from `from` on, at most `limit`; `filter` sees one property, TableName.
   struct TablePage {
     std::vector<std::string> names;
@@ -94,7 +97,12 @@ class TableService {
   Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id);
+  /// Removes the ledger if it is closed: its operation can have no message and no worker any more.
+  Task<Result<void>> forget_operation(std::string account, std::string operation_id);
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount);
+
+  /// Scans end with what they have and a continuation, so that nothing waits when the executors go.
+  void begin_shutdown();
 
   /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
   Task<void> collect_garbage();

@@ -124,9 +124,17 @@ class FailPointTest(CrashTest):
             family = point.split(".")[0]
             with self.subTest(fail_point=point):
                 begun = time.monotonic()
-                {"index": self.index_case, "retry": self.retry_case, "poison": self.poison_case}.get(
-                    family, self.archive_case)(point)
+                for case in self.cases(family):
+                    case(point)
                 print(f"{point}: {time.monotonic() - begun:.1f} s", flush=True)
+
+    def cases(self, family):
+        """The jobs that pass the points of a family."""
+        return {
+            "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
+            "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
+            "redrive": [self.redrive_case], "move": [self.archive_case, self.unarchive_case, self.undo_case],
+        }.get(family, [self.archive_case])
 
     def await_death(self, worker):
         self.assertEqual(worker.wait(20), -signal.SIGKILL, f"the fail point was not reached; {worker.log()}")
@@ -142,8 +150,13 @@ class FailPointTest(CrashTest):
     def archive_case(self, point):
         entities = entities_of(5, 6)
         source, destination = self.fill(entities)
-        dying = self.worker("dying", fail_point=point)
+        # The first delivery opens nothing: an earlier one must have died.
+        first = self.worker("first", fail_point="claim.after") if point.startswith("open.") else None
+        dying = None if first else self.worker("dying", fail_point=point)
         job_id = self.api.submit(self.archive(source, destination))
+        if first:
+            self.await_death(first)
+            dying = self.worker("dying", fail_point=point)
         self.await_death(dying)
         here, there = self.tables.scan(source), self.tables.scan(destination)
         self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
@@ -174,6 +187,99 @@ class FailPointTest(CrashTest):
             self.assertEqual(len(keys), len(set(keys)), f"repeated keys for {value}")
         self.assertEqual({value: set(keys) for value, keys in found.items()}, wanted)
         self.assertEqual(job["progress"]["done"], len(entities), job)
+
+    def unarchive_case(self, point):
+        def spec(source, destination, _archived):
+            return {"kind": "unarchive", "source": destination, "destination": source, "filter": "", "maxAttempts": 100}
+        self.restore_case(point, spec)
+
+    def undo_case(self, point):
+        self.restore_case(point, lambda _s, _d, archived: {"kind": "undo", "job": archived, "maxAttempts": 100})
+
+    def restore_case(self, point, spec):
+        """Everything archived comes back, except what was created anew meanwhile."""
+        entities = entities_of(5, 6)
+        source, destination = self.fill(entities)
+        archived = self.finish(self.api.submit(self.archive(source, destination)))
+        moved = [e for e in entities if not e["Keep"]]
+        newer = dict(moved[0], Text="newer")
+        self.tables.put(source, newer)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit(spec(source, destination, archived["id"]))
+        self.await_death(dying)
+        here, there = self.tables.scan(source), self.tables.scan(destination)
+        self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), {**by_key(entities), **by_key([newer])})
+        self.assertEqual(self.tables.scan(destination), by_key(moved[:1]))
+        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(moved) - 1, 1), job)
+
+    def delete_case(self, point):
+        entities = entities_of(5, 6)
+        source, _ = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "delete", "source": source, "filter": "Keep eq false", "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(e for e in entities if e["Keep"]))
+        self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
+
+    def drop_case(self, point):
+        """A table that is created again right after it went must not be taken too."""
+        entities = entities_of(2, 3)
+        source, _ = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "delete", "source": source, "wholeTable": True, "maxAttempts": 100})
+        self.await_death(dying)
+        gone = point == "drop.table.after"
+        if gone:
+            self.tables.create_table(source)
+            self.tables.put(source, entities[0])
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 1), job)
+        if gone:
+            self.assertEqual(self.tables.scan(source), by_key(entities[:1]))
+        else:
+            self.tables.create_table(source)
+            self.assertEqual(self.tables.scan(source), {})
+
+    def copy_case(self, point):
+        entities = entities_of(5, 6)
+        source, destination = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({
+            "kind": "copy", "source": source, "destination": destination, "filter": "Keep eq false",
+            "partitionKeyTemplate": "{Color}", "rowKeyTemplate": "{PartitionKey} {RowKey}", "properties": ["Number"],
+            "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        wanted = [{"PartitionKey": e["Color"], "RowKey": f"{e['PartitionKey']} {e['RowKey']}", "Number": e["Number"]}
+                  for e in entities if not e["Keep"]]
+        self.assertEqual(self.tables.scan(destination), by_key(wanted))
+        self.assertEqual(self.tables.scan(source), by_key(entities))
+        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(wanted), 0), job)
+
+    def redrive_case(self, point):
+        source = f"Later{next(self.numbers)}"
+        spec = {"kind": "delete", "source": source, "filter": ""}
+        failed = [self.api.submit(spec) for _ in range(6)]
+        helper = self.worker("first")
+        for job_id in failed:
+            self.assertEqual(self.await_end(job_id)["state"], "poisoned")
+        self.assertEqual(helper.terminate(), 0, helper.log())
+        self.tables.create_table(source)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "redrive", "poisonKind": "delete", "canary": 2, "perSecond": 1000,
+                                  "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", len(failed)), job)
+        for sent in failed:
+            self.assertEqual(self.await_end(sent)["state"], "succeeded")
+        self.assertEqual([p for p in self.api.poison() if p["jobId"] in failed], [])
 
     def poison_case(self, point):
         dying = self.worker("dying", fail_point=point)
@@ -319,20 +425,49 @@ class RandomKillTest(CrashTest):
             else:
                 self.stack.restart(victim)
             kills += 1
-            self.check_nothing_lost(*choice.choice(jobs)[1:])
+            archives = [job[1:4] for job in jobs if job[4] == self.check_archived]
+            self.check_nothing_lost(*choice.choice(archives))
         print(f"{kills} kills, {len(jobs)} jobs", flush=True)
-        for job_id, entities, source, destination in jobs:
-            self.check_archived(self.await_end(job_id), entities, source, destination)
+        for job_id, entities, source, destination, check in jobs:
+            check(self.await_end(job_id), entities, source, destination)
+        undone = [(self.api.submit({"kind": "undo", "job": job[0], "maxAttempts": 100}), *job[1:4])
+                  for job in jobs if job[4] == self.check_archived]
+        for job_id, entities, source, destination in undone:
+            job = self.await_end(job_id)
+            self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
+            self.assertEqual(self.tables.scan(source), by_key(entities))
+            self.assertEqual(self.tables.scan(destination), {})
         self.await_empty_queue()
         self.assertEqual(self.tables.scan("Acknowledged"), acknowledged)
-        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs))
+        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs + undone))
         self.assertEqual(self.api.poison(), [])
+
+    def check_copied(self, job, entities, source, destination):
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(entities))
+        wanted = [dict(e, PartitionKey=e["Color"], RowKey=f"{e['PartitionKey']}{e['RowKey']}")
+                  for e in entities if not e["Keep"]]
+        self.assertEqual(self.tables.scan(destination), by_key(wanted))
+        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(wanted), 0), job)
+
+    def check_deleted(self, job, entities, source, _destination):
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(e for e in entities if e["Keep"]))
+        self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
 
     def submit_one(self, number, seed):
         entities = entities_of(200, 3, seed=number)
         source, destination = self.fill(entities)
-        spec = dict(self.archive(source, destination), idempotencyKey=f"{seed}-{number}")
-        return patiently(self.api.submit, spec), entities, source, destination
+        spec, check = self.archive(source, destination), self.check_archived
+        if number % 3 == 1:
+            spec.update(kind="copy", partitionKeyTemplate="{Color}", rowKeyTemplate="{PartitionKey}{RowKey}")
+            check = self.check_copied
+        elif number % 3 == 2:
+            spec.update(kind="delete")
+            del spec["destination"]
+            check = self.check_deleted
+        spec["idempotencyKey"] = f"{seed}-{number}"
+        return patiently(self.api.submit, spec), entities, source, destination, check
 
     def check_nothing_lost(self, entities, source, destination):
         # In this order: what has left the source by then is in the destination by then.

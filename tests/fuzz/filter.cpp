@@ -42,7 +42,11 @@ void check_entity(const Filter& filter, const QueryPlan& plan, const Entity& ent
   std::string block;
   ByteWriter writer(block);
   write_properties(writer, entity.properties);
-  const EntityView view{entity.partition_key, entity.row_key, entity.version, {}, block};
+  EntityView view;
+  view.partition_key = entity.partition_key;
+  view.row_key = entity.row_key;
+  view.version = entity.version;
+  view.block = block;
   const bool matches = filter.matches(entity);
   fuzz::require(matches == filter.matches(view), "stored bytes match as the entity does");
   const auto key = encode_entity_key(entity.partition_key, entity.row_key);

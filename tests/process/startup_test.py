@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import Stack, clean_environment, program  # noqa: E402
+from stack import SOURCE, Stack, clean_environment, program  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
@@ -62,8 +62,21 @@ class StartupTest(unittest.TestCase):
                 self.refuse(name, "--colour", "red", says=["--colour", "--help"])
                 self.refuse(name, "--log-level", "loud", says=["log_level", "loud", "debug"])
         self.refuse("worker", "--lease-s", "0", says=["lease_s", "0"])
-        self.refuse("worker", says=["no.such.point", "--list-fail-points"],
-                    environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
+        for name in (*STORES, "worker", "api"):
+            self.refuse(name, says=["no.such.point", "--list-fail-points"],
+                        environment={"TIDEMARK_FAIL_POINT": "no.such.point"})
+
+    def test_every_setting_is_known_to_the_others(self):
+        """One file may serve all programs: each must know the names of the others' settings."""
+        path = os.path.join(SOURCE, "common", "process", "known_settings.h")
+        with open(path, encoding="utf-8") as header:
+            block = header.read().split("kKnownSettings[] = {")[1].split("}")[0]
+        known = set(re.findall(r'"([a-z0-9_]+)"', block))
+        said = set()
+        for name in (*SERVERS, "worker"):
+            text = subprocess.run([program(name), "--help"], capture_output=True, text=True, check=True).stdout
+            said |= {option.replace("-", "_") for option in re.findall(r"^ +--([a-z0-9-]+)", text, re.MULTILINE)}
+        self.assertEqual(known, said - {"help", "version", "config", "list_fail_points"})
 
     def test_bad_accounts(self):
         for name in STORES:
@@ -141,6 +154,15 @@ class StartupTest(unittest.TestCase):
     def test_api_without_stores(self):
         error = self.refuse("api", "--startup-timeout-s", "1", says=["stores do not answer", self.stack.data], code=1)
         self.assertIn("table_store", error)
+
+    def test_fail_points_are_listed(self):
+        owned = {"table_store": "table.mutate.after", "queue_service": "queue.put.after", "blob_store": "blob.put_blob.after",
+                 "worker": "claim.after", "api": "http.reply.before"}
+        for name, point in owned.items():
+            listed = subprocess.run([program(name), "--list-fail-points"], capture_output=True, check=True, text=True,
+                                    env=clean_environment()).stdout.split()
+            self.assertIn(point, listed, name)
+            self.assertEqual(listed, sorted(set(listed)), name)
 
     def test_help_mentions_every_setting(self):
         for name in SERVERS + ("worker",):

@@ -153,6 +153,7 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   co_await std::move(wait);
   bool ready = false;
   bool done = false;
+  std::string id;
   while (!done && !self.life_.dead()) {
     if (!ready) {
       auto ready_task = self.jobs_.ensure_ready();
@@ -170,16 +171,44 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
       auto submit_task = self.jobs_.submit(std::move(*spec));
       auto submitted = co_await std::move(submit_task);
       done = submitted.has_value();
-      if (done) self.notes_.submitted.push_back(submitted->job.id);
+      if (done) id = submitted->job.id;
+      if (done) self.notes_.submitted.push_back(id);
     }
     auto nap = sleep_for(self.life_.clock(), done ? job.cancel_after : Duration(100ms));
     co_await std::move(nap);
   }
   if (job.cancelled && !job.spec.empty() && !self.life_.dead()) {
-    auto cancelling = cancel(self, self.notes_.submitted.back());
+    auto cancelling = cancel(self, id);
     co_await std::move(cancelling);
   }
+  if (job.undone && !job.spec.empty() && !self.life_.dead()) {
+    auto undoing = undo(self, id);
+    co_await std::move(undoing);
+  }
   --self.notes_.busy;
+}
+
+Task<void> PeopleHost::undo(PeopleHost& self, std::string id) {
+  bool ended = false;
+  bool done = false;
+  while (!done && !self.life_.dead()) {
+    if (!ended) {
+      auto find_task = self.jobs_.find(id);
+      auto record = co_await std::move(find_task);
+      ended = record && record->has_value() && jobs::is_terminal((*record)->state);
+    } else {
+      auto spec =
+          jobs::parse_job_spec(R"({"kind":"undo","maxAttempts":20,"idempotencyKey":"undo","job":")" + id + "\"}");
+      if (!spec) std::abort();
+      spec->idempotency_key = "undo " + id;
+      auto submit_task = self.jobs_.submit(std::move(*spec));
+      auto submitted = co_await std::move(submit_task);
+      done = submitted.has_value();
+      if (done) self.notes_.submitted.push_back(submitted->job.id);
+    }
+    auto nap = sleep_for(self.life_.clock(), 200ms);
+    co_await std::move(nap);
+  }
 }
 
 Task<void> PeopleHost::cancel(PeopleHost& self, std::string id) {

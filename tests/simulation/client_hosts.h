@@ -52,6 +52,7 @@ class PeopleHost final : public Program {
   static Task<void> fill(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
+  static Task<void> undo(PeopleHost& self, std::string id);
   static Task<void> cancel(PeopleHost& self, std::string id);
   table_store::Mutation entity(const std::string& row_key);
   table_store::Mutation any_change(const std::string& row_key);

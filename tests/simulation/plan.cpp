@@ -39,12 +39,22 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
     spec["source"] = "Missing";
     spec["filter"] = "";
   }
+  // Some go the other way, and some make copies of what the others move about.
+  const auto direction = dice.below(100);
+  if (direction < 15 && spec["source"] == "Source") {
+    spec["kind"] = "unarchive";
+    std::swap(spec["source"], spec["destination"]);
+  } else if (direction < 25) {
+    spec["kind"] = "copy";
+    spec["destination"] = "Copies";
+  }
   spec["maxAttempts"] = 1 + dice.below(20);
   spec["idempotencyKey"] = "k" + std::to_string(dice.next());
   if (!dice.chance(300)) job.spec = spec.dump();
   job.after = dice.between(0ms, 4s);
   job.cancelled = dice.chance(700);
   job.cancel_after = dice.between(0ms, 3s);
+  job.undone = dice.chance(1500);
   return job;
 }
 
@@ -99,7 +109,8 @@ std::string describe(const Plan& plan) {
               {"skewMs", ms(plan.skew)}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
-    out["jobs"].push_back({{"spec", text}, {"afterMs", ms(job.after)}, {"cancelled", job.cancelled}});
+    out["jobs"].push_back(
+        {{"spec", text}, {"afterMs", ms(job.after)}, {"cancelled", job.cancelled}, {"undone", job.undone}});
   }
   return out.dump();
 }

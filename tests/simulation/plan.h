@@ -12,6 +12,7 @@ struct PlannedJob {
   std::string spec;  // JSON; empty: a message that is no job
   Duration after{};
   bool cancelled = false;
+  bool undone = false;  // taken back by another job once it has ended
   Duration cancel_after{};
 };
 

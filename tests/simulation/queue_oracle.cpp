@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::string_view kLeaseMethods[] = {"queue.renew", "queue.complete", "queue.release", "queue.move"};
 
-bool is_message_row(const std::string& key) { return key.size() == 26 && key[0] == 'm' && key[9] == 'v'; }
+// Ready, timed or waiting.
+bool is_message_row(const std::string& key) {
+  return key.size() > 10 && key[0] == 'm' && (key[9] == 'r' || key[9] == 't' || key[9] == 'w');
+}
 bool is_figures_row(const std::string& key) { return key.size() == 10 && key[0] == 'm' && key[9] == 'c'; }
 
 std::uint64_t generation_in(std::string_view key) {
@@ -78,7 +81,7 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
       if (queue && name) generations_[*name] = queue->generation;
     } else if (is_figures_row(change.key) && change.value) {
       auto figures = queue_service::decode_figures(*change.value);
-      if (figures) counts_[generation_in(change.key)] = figures->messages;
+      if (figures) counts_[generation_in(change.key)] = *figures;
     }
   }
   for (const auto& id : touched) {
@@ -88,11 +91,27 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
     if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
   }
   if (touched.empty()) return;
-  std::map<std::uint64_t, std::uint64_t> found;
-  for (const auto& [key, id] : by_row_) ++found[generation_in(key)];
-  for (const auto& [generation, count] : counts_) {
-    if (found[generation] != count)
-      violated("Q6: a queue counts " + std::to_string(count) + " messages, not " + std::to_string(found[generation]));
+  check_figures();
+}
+
+void QueueOracle::check_figures() {
+  std::map<std::uint64_t, queue_service::FiguresRecord> found;
+  for (const auto& [key, id] : by_row_) {
+    auto& sets = found[generation_in(key)];
+    const bool leased = messages_[id].record.leased;
+    ++(key[9] == 'r' ? sets.ready : key[9] == 'w' ? sets.waiting : leased ? sets.leased : sets.delayed);
+  }
+  for (const auto& [generation, counted] : counts_) {
+    const auto& sets = found[generation];
+    const auto differs = [&](std::string_view what, std::uint64_t says, std::uint64_t is) {
+      if (says == is) return;
+      violated("Q6: a queue counts " + std::to_string(says) + " " + std::string(what) + " messages, not " +
+               std::to_string(is));
+    };
+    differs("ready", counted.ready, sets.ready);
+    differs("delayed", counted.delayed, sets.delayed);
+    differs("leased", counted.leased, sets.leased);
+    differs("waiting", counted.waiting, sets.waiting);
   }
 }
 

@@ -1,7 +1,7 @@
 // Knows what the queue service holds, from its commits, and checks each of them:
 //   Q1  a message goes only by a call that ends it      Q2  it is in one queue, at one place
 //   Q3  its epoch only rises, and only the live delivery changes it
-//   Q6  a queue's count is the number of its messages
+//   Q6  a queue's counts are the sizes of its sets
 // and that no message becomes poison twice. One thread.
 #pragma once
 #include <map>
@@ -29,14 +29,15 @@ class QueueOracle {
     std::uint64_t times_poison = 0;
   };
   void check_lease(const Cause& cause);
+  void check_figures();
   void put_row(const RowChange& change, std::set<std::string>& touched);
   void violated(std::string text);
 
   Scheduler& scheduler_;
-  std::map<std::string, std::uint64_t> generations_;  // by queue
-  std::map<std::uint64_t, std::uint64_t> counts_;     // by generation
-  std::map<std::string, std::string> by_row_;         // row key -> message id
-  std::map<std::string, Known> messages_;             // by id
+  std::map<std::string, std::uint64_t> generations_;              // by queue
+  std::map<std::uint64_t, queue_service::FiguresRecord> counts_;  // by generation
+  std::map<std::string, std::string> by_row_;                     // row key -> message id
+  std::map<std::string, Known> messages_;                         // by id
 };
 
 }  // namespace tidemark::simulation

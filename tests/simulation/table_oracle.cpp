@@ -80,15 +80,18 @@ void TableOracle::entity_changed(const RowChange& change, Context& context) {
   }
   if (table == kSourceTable) source_changed(key, now, context);
   if (table == kDestinationTable) destination_changed(key, now, context);
+  if (table == kCopiesTable) denormalised_changed(key, now, context);
   if (table == jobs::kJobTable && key.first == jobs::kJobPartition) record_changed(key, now);
 }
 
 void TableOracle::source_changed(const Key& key, const std::optional<Entity>& now, Context& context) {
   auto& state = source_[key];
   if (now) {
-    if (!context.by_user) violated("a worker wrote " + shown(key) + " into the source");
-    if (!state.version) ++state.births;
+    if (!context.by_user) check_restored(key, *now);
+    // A restored entity is a new one: what was archived before is not what it is now.
+    if (!state.version || !context.by_user) ++state.births;
     state.version = now->version;
+    state.restored_from = now->source_version;
     state.bytes = content_of(*now);
     state.history[now->version] = state.bytes;
     state.birth_of[now->version] = state.births;
@@ -108,8 +111,53 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
   state.version.reset();
 }
 
-void TableOracle::destination_changed(const Key& key, const std::optional<Entity>& now, const Context& context) {
-  if (!now) return violated("A1: the archived copy of " + shown(key) + " was removed");
+void TableOracle::check_restored(const Key& key, const Entity& now) {
+  const auto& state = source_[key];
+  const auto copy = copies_.find(key);
+  if (!now.source_version) return violated("a worker wrote " + shown(key) + " into the source");
+  const auto original = state.history.find(*now.source_version);
+  if (original == state.history.end() || original->second != content_of(now)) {
+    violated("A2: " + shown(key) + " was restored as something that it never was");
+  }
+  // The copy may be gone by now: then the same version was restored from it before.
+  if (copy != copies_.end() && copy->second.source_version < *now.source_version) {
+    violated("A2: " + shown(key) + " was restored from a copy that is not there");
+  }
+  if (state.version && state.restored_from.value_or(*state.version) > *now.source_version) {
+    violated("A3: an archived version of " + shown(key) + " replaced a newer one");
+  }
+}
+
+void TableOracle::denormalised_changed(const Key& key, const std::optional<Entity>& now, Context& context) {
+  if (!now) {
+    denormalised_.erase(key);
+    ++context.moved;
+    return;
+  }
+  if (!now->source_version) return violated("C1: the denormalised copy of " + shown(key) + " names no version");
+  const auto& history = source_[key].history;
+  const auto original = history.find(*now->source_version);
+  if (original == history.end() || original->second != content_of(*now)) {
+    violated("C1: the denormalised copy of " + shown(key) + " differs from the version it names");
+  }
+  auto& known = denormalised_[key];
+  if (known > *now->source_version) violated("C2: an older version replaced a newer copy of " + shown(key));
+  known = *now->source_version;
+}
+
+void TableOracle::destination_changed(const Key& key, const std::optional<Entity>& now, Context& context) {
+  if (!now) {
+    const auto& state = source_[key];
+    const auto copy = copies_.find(key);
+    if (copy == copies_.end()) return violated("the archive lost " + shown(key) + ", which it did not have");
+    // Restored since the copy was made, or a user's deletion came after the restoring.
+    if (state.births <= copy->second.births)
+      violated("A1: the archived copy of " + shown(key) + " was removed, and the source does not have it");
+    copies_.erase(copy);
+    ++context.moved;
+    ++moves_;
+    return;
+  }
   if (!now->source_version) return violated("A2: the copy of " + shown(key) + " names no version");
   const auto& history = source_[key].history;
   const auto original = history.find(*now->source_version);
@@ -122,7 +170,8 @@ void TableOracle::destination_changed(const Key& key, const std::optional<Entity
   if (before != copies_.end() && before->second.source_version > *now->source_version) {
     violated("A2: an older copy replaced a newer one of " + shown(key));
   }
-  copies_[key] = {*now->source_version, context.fence ? context.fence->operation_id : std::string()};
+  copies_[key] = {*now->source_version, context.fence ? context.fence->operation_id : std::string(),
+                  source_[key].births};
 }
 
 void TableOracle::record_changed(const Key& key, const std::optional<Entity>& now) {
@@ -162,7 +211,7 @@ void TableOracle::check_job(const jobs::JobRecord& job) {
   if (job.state != jobs::JobState::kSucceeded) return;
   const auto& operation = operations_[job.id];
   if (!operation.ledger.closed) violated("job " + job.id + " succeeded, its operation is open");
-  if (job.done != operation.moved) {
+  if (job.kind != "copy" && job.done != operation.moved) {
     violated("job " + job.id + " says " + std::to_string(job.done) + " done, it moved " +
              std::to_string(operation.moved));
   }

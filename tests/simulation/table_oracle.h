@@ -2,6 +2,7 @@
 //   A1  a worker removes an entity from the source only if the destination has it
 //   A2  an archived copy is the source at the version it names, and that version never goes down
 //   A3  a worker removes only the version that is archived, never a newer one
+//   C1, C2  the same of denormalised copies: a version that was, never going down
 //   A4  no effect of an operation lands once it is closed, nor of a delivery that was overtaken
 // and of the jobs' records: a state that ended stays, epochs only rise, counters are what was moved. One thread.
 #pragma once
@@ -19,6 +20,7 @@ namespace tidemark::simulation {
 inline constexpr const char* kAccount = "devstoreaccount1";
 inline constexpr const char* kSourceTable = "Source";
 inline constexpr const char* kDestinationTable = "Archive";
+inline constexpr const char* kCopiesTable = "Copies";
 
 class TableOracle {
  public:
@@ -27,12 +29,14 @@ class TableOracle {
     std::optional<table_store::Version> version;
     std::string bytes;
     std::map<table_store::Version, std::string> history;
-    std::uint64_t births = 0;  // how often it began to exist
+    std::optional<table_store::Version> restored_from;  // the archived version that it is
+    std::uint64_t births = 0;                           // how often it began to exist
     std::map<table_store::Version, std::uint64_t> birth_of;
   };
   struct Copy {
     table_store::Version source_version = 0;
-    std::string operation;  // that wrote it last
+    std::string operation;     // that wrote it last
+    std::uint64_t births = 0;  // of the source's entity when it was written
   };
   struct Operation {
     table_store::OperationLedger ledger;
@@ -59,7 +63,9 @@ class TableOracle {
   };
   void entity_changed(const RowChange& change, Context& context);
   void source_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
-  void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, const Context& context);
+  void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
+  void check_restored(const Key& key, const table_store::Entity& now);
+  void denormalised_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void record_changed(const Key& key, const std::optional<table_store::Entity>& now);
   void ledger_changed(const RowChange& change, const std::string& operation, const Context& context);
   void check_job(const jobs::JobRecord& job);
@@ -70,6 +76,7 @@ class TableOracle {
   std::map<std::uint64_t, std::string> tables_;  // by generation
   std::map<Key, SourceState> source_;
   std::map<Key, Copy> copies_;
+  std::map<Key, table_store::Version> denormalised_;
   std::map<std::string, Operation> operations_;
   std::map<std::string, jobs::JobRecord> jobs_;
   std::uint64_t moves_ = 0;

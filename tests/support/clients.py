@@ -258,14 +258,13 @@ class TableClient(HttpClient):
 class QueueClient(HttpClient):
     """Messages are dicts of the elements that the service gives: MessageId, MessageText, PopReceipt and so on."""
 
-    def _ask(self, method, path, query="", body=None):
-        date = email.utils.formatdate(usegmt=True)
+    def _ask(self, method, path, query="", body=None, extensions=None):
         comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
         content_type = "application/xml" if body is not None else ""
-        text = (f"{method}\n\n{content_type}\n\nx-ms-date:{date}\nx-ms-version:2019-02-02\n"
-                f"/{ACCOUNT}/{ACCOUNT}{path}{comp}")
-        headers = {"x-ms-date": date, "x-ms-version": "2019-02-02",
-                   "Authorization": f"SharedKeyLite {ACCOUNT}:" + _signature(text)}
+        headers = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": "2019-02-02", **(extensions or {})}
+        signed = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
+        text = f"{method}\n\n{content_type}\n\n{signed}/{ACCOUNT}/{ACCOUNT}{path}{comp}"
+        headers["Authorization"] = f"SharedKeyLite {ACCOUNT}:" + _signature(text)
         if body is not None:
             headers["Content-Type"] = content_type
         return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), headers, body)
@@ -285,6 +284,18 @@ class QueueClient(HttpClient):
         """The message's id. Parameters: visibilitytimeout, messagettl."""
         _, body = self._ask("POST", f"/{queue}/messages", urlencode(parameters), self._message(text))
         return self._messages(body)[0]["MessageId"]
+
+    def put_once(self, queue, text, key, retention_s):
+        """The same key again gives the same message, for a while."""
+        extensions = {"x-ms-tidemark-idempotency-key": key, "x-ms-tidemark-idempotency-retention": str(retention_s)}
+        self._ask("POST", f"/{queue}/messages", "messagettl=1", self._message(text), extensions)
+
+    def finish_one(self, queue):
+        """Takes a message, if there is one, and ends it with a follow-up into the same queue."""
+        for message in self.take(queue):
+            query = urlencode({"popreceipt": message["PopReceipt"], "visibilitytimeout": 0})
+            self._ask("PUT", f"/{queue}/messages/{message['MessageId']}", query, self._message("next"),
+                      {"x-ms-tidemark-finish": "true"})
 
     def take(self, queue, count=1, visibility_s=30):
         _, body = self._ask("GET", f"/{queue}/messages", f"numofmessages={count}&visibilitytimeout={visibility_s}")

@@ -15,7 +15,7 @@ TEST(PoisonRecord, SurvivesTheAnnotation) {
   record.queue = "tidemark-jobs";
   record.redrives = 2;
   record.moved_at = Time(Ticks(10'000'000));
-  record.attempts.push_back({1, "w1", Time(Ticks(20'000'000)), 15, "transient", "Unavailable", "gone"});
+  record.attempts.push_back({1, "w1", Time(Ticks(20'000'000)), 15, "failed", "transient", "Unavailable", "gone"});
   queue_service::Message message;
   message.id = "m";
   message.text = R"({"kind":"index","source":"Aaa","property":"P","destination":"Bbb"})";
@@ -47,7 +47,7 @@ TEST(PoisonRecord, OfAMessagePutThereByHand) {
 TEST(PoisonRecord, IsBounded) {
   PoisonRecord record;
   for (std::uint32_t i = 0; i < 500; ++i)
-    record.attempts.push_back({i, "w", {}, 1, "transient", "C", std::string(5000, 'x')});
+    record.attempts.push_back({i, "w", {}, 1, "failed", "transient", "C", std::string(5000, 'x')});
   queue_service::Message message;
   message.annotation = poison_annotation(record);
   EXPECT_LT(message.annotation.size(), 110'000U);

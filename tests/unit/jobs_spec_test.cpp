@@ -53,10 +53,54 @@ TEST(JobSpec, RefusesWhatIsNoObject) {
   }
 }
 
-TEST(JobSpec, SurvivesItsOwnText) {
+TEST(JobSpec, EveryKindListsItsProblems) {
   for (const char* text :
-       {R"({"kind":"archive","source":"Aaa","destination":"Bbb","filter":"PartitionKey eq 'd'","maxAttempts":100})",
-        R"({"kind":"index","source":"Aaa","property":"Maintainer","destination":"Bbb","idempotencyKey":"k1"})"}) {
+       {R"({"kind":"delete","source":"Aaa"})", R"({"kind":"delete","source":"Aaa","filter":"","wholeTable":true})",
+        R"({"kind":"copy","source":"Aaa","destination":"Aaa","filter":""})",
+        R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","rowKeyTemplate":"{"})",
+        R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","properties":["A","A"]})",
+        R"({"kind":"unarchive","source":"Aaa","destination":"aaa","filter":""})", R"({"kind":"undo","job":"x"})",
+        R"({"kind":"redrive","poisonKind":"fly"})", R"({"kind":"redrive","canary":101})",
+        R"({"kind":"redrive","maxAffected":1})", R"({"kind":"delete","source":"Aaa","filter":"","priority":"urgent"})",
+        R"({"kind":"delete","source":"Aaa","filter":"","notBefore":"soon"})",
+        R"({"kind":"delete","source":"Aaa","filter":"","retryBaseMs":5,"retryCapMs":1})",
+        R"({"kind":"delete","source":"Aaa","filter":"","maxAffected":0})"}) {
+    const auto spec = parse_job_spec(text);
+    ASSERT_TRUE(spec.failed_with(ErrorCode::kJobInvalid)) << text;
+    EXPECT_EQ(spec.error().fields.size(), 1U) << spec.error().message;
+  }
+}
+
+TEST(JobSpec, AnUnknownKindIsNotTheOnlyProblemListed) {
+  const auto spec = parse_job_spec(R"({"kind":"fly","maxAttempts":0})");
+  ASSERT_FALSE(spec.has_value());
+  EXPECT_EQ(spec.error().fields.size(), 2U);
+}
+
+TEST(JobSpec, ManyAtOnceNameThePlaceOfEachProblem) {
+  EXPECT_EQ(parse_job_specs(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""}]})")->size(), 1U);
+  for (const char* text : {"[]", "{}", R"({"jobs":[]})", R"({"jobs":{}})", R"({"jobs":[1],"more":1})"}) {
+    EXPECT_TRUE(parse_job_specs(text).failed_with(ErrorCode::kJobInvalid)) << text;
+  }
+  const auto bad = parse_job_specs(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""},7,{"kind":"delete"}]})");
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().fields.size(), 3U);
+  EXPECT_THAT(bad.error().message, HasSubstr("jobs[1]: "));
+  EXPECT_THAT(bad.error().message, HasSubstr("jobs[2]: source is missing"));
+}
+
+TEST(JobSpec, SurvivesItsOwnText) {
+  for (
+      const char* text :
+      {R"({"kind":"unarchive","source":"Aaa","destination":"Bbb","filter":"","maxPerSecond":7,"maxAffected":9})",
+       R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","rowKeyTemplate":"{X}","properties":["A","B"]})",
+       R"({"kind":"delete","source":"Aaa","wholeTable":true,"priority":"low","notBefore":"2026-01-02T03:04:05.678Z"})",
+       R"({"kind":"delete","source":"Aaa","partitionKey":"p","rowKey":"r","retryBaseMs":1,"retryCapMs":2})",
+       R"({"kind":"undo","job":"7fffffffffffffff-00000000","priority":"high"})",
+       R"({"kind":"redrive","poisonKind":"copy","fingerprint":"0123456789abcdef","movedAfter":"2026-01-01T00:00:00Z",
+            "perSecond":3,"canary":2,"limit":10})",
+       R"({"kind":"archive","source":"Aaa","destination":"Bbb","filter":"PartitionKey eq 'd'","maxAttempts":100})",
+       R"({"kind":"index","source":"Aaa","property":"Maintainer","destination":"Bbb","idempotencyKey":"k1"})"}) {
     auto spec = parse_job_spec(text);
     ASSERT_TRUE(spec.has_value()) << spec.error().message;
     auto again = parse_job_spec(canonical_text(*spec));

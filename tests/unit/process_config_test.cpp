@@ -131,10 +131,46 @@ TEST_F(Config, UnknownNamesAreErrors) {
   EXPECT_THAT(parse_error({"--port"}), HasSubstr("--port"));
 }
 
+TEST_F(Config, OneFileServesEveryProgram) {
+  const auto shared = file(R"({"data": "/srv", "port": 1, "lease_s": 5, "worker": {"port": 2, "lease_s": 9},
+                               "table_store": {"port": 3}})");
+  Settings worker("worker", "Works.");
+  std::string data;
+  std::int64_t port = 0;
+  std::int64_t lease = 0;
+  worker.add("data", data, "Where the data is.");
+  worker.add("port", port, 0, 65535, "The port.");
+  worker.add("lease_s", lease, 1, 60, "The lease.");
+  const char* line[] = {"worker", "--config", shared.c_str()};
+  ASSERT_TRUE(worker.parse(3, line));
+  EXPECT_EQ(data, "/srv");
+  EXPECT_EQ(port, 2);  // its own section wins
+  EXPECT_EQ(lease, 9);
+  ASSERT_TRUE(parse({"--config", shared.c_str()}));  // has no lease_s and no section
+  EXPECT_EQ(port_, 1);
+}
+
+TEST_F(Config, SectionsAreChecked) {
+  EXPECT_THAT(file_error(R"({"wroker": {"port": 1}})"), AllOf(HasSubstr("'wroker'"), HasSubstr("table_store, worker")));
+  Settings api("api", "Answers.");
+  std::int64_t port = 0;
+  api.add("port", port, 0, 65535, "The port.");
+  // In its own section only its own settings are right.
+  const auto path = file(R"({"api": {"lease_s": 5}})");
+  const char* line[] = {"api", "--config", path.c_str()};
+  const auto parsed = api.parse(3, line);
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_THAT(parsed.error().message, AllOf(HasSubstr("'lease_s'"), HasSubstr("api")));
+  const auto wrong = file(R"({"api": {"port": 70000}})");
+  const char* other[] = {"api", "--config", wrong.c_str()};
+  EXPECT_THAT(api.parse(3, other).error().message, HasSubstr("section api"));
+}
+
 TEST_F(Config, BrokenFilesAreErrors) {
   EXPECT_THAT(file_error("{"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(file_error("[]"), HasSubstr("flat JSON object"));
+  EXPECT_THAT(file_error("[]"), HasSubstr("one JSON object"));
   EXPECT_THAT(file_error(R"({"port": 1, "port": 2})"), HasSubstr("twice"));
+  EXPECT_THAT(file_error(R"({"api": {"port": 1, "port": 2}})"), HasSubstr("twice"));
   EXPECT_THAT(file_error(std::string(2 << 20, ' ')), HasSubstr("1 MiB"));
   EXPECT_THAT(parse_error({"--config", "/nonexistent/file"}), HasSubstr("cannot be opened"));
   EXPECT_THAT(parse_error({"--config", directory_.c_str()}), HasSubstr("cannot be"));

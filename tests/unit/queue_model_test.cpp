@@ -8,7 +8,7 @@ using std::chrono::seconds;
 
 TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {"x", {}, std::nullopt})));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "x"})));
   ASSERT_TRUE(run(service_.clear("acc", "q-1")));
   ASSERT_TRUE(run(service_.delete_queue("acc", "q-1")));
   settle();
@@ -20,26 +20,26 @@ TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
 
 TEST_F(QueueTest, ReceiptsFitOneMessageOnly) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  auto a = run(service_.put("acc", "q-1", {"a", {}, std::nullopt}));
-  auto b = run(service_.put("acc", "q-1", {"b", {}, std::nullopt}));
+  auto a = run(service_.put("acc", "q-1", {.text = "a"}));
+  auto b = run(service_.put("acc", "q-1", {.text = "b"}));
   ASSERT_TRUE(a && b);
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, b->receipt)).failed_with(ErrorCode::kPopReceiptMismatch));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, "garbage")).failed_with(ErrorCode::kPopReceiptMismatch));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", "nobody", "garbage")).failed_with(ErrorCode::kMessageNotFound));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", "nobody", a->receipt)).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, b->receipt})).failed_with(ErrorCode::kPopReceiptMismatch));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, "garbage"})).failed_with(ErrorCode::kPopReceiptMismatch));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", "nobody", 0, "garbage"})).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", "nobody", 0, a->receipt})).failed_with(ErrorCode::kMessageNotFound));
   EXPECT_EQ(to_receipt(*from_receipt(a->receipt)), a->receipt);
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", a->id, a->receipt)));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", a->id, 0, a->receipt})));
 }
 
 TEST_F(QueueTest, ReceiptIsDeadAfterTheMessageWentAwayAndCameBack) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
   const auto put = run(service_.put("acc", "q-1", {"x", {}, std::nullopt}));
   ASSERT_TRUE(put);
-  ASSERT_TRUE(run(service_.redrive("acc", "q-1", put->id, "q-2", std::nullopt, "")));
+  ASSERT_TRUE(run(service_.redrive("acc", "q-1", put->id, {.to_queue = "q-2", .reset_dequeue_count = true})));
   ASSERT_TRUE(run(service_.delete_queue("acc", "q-1")));
   // The same moment, and the first message of the queue again: only the generation tells the places apart.
-  ASSERT_TRUE(run(service_.redrive("acc", "q-2", put->id, "q-1", std::nullopt, "")));
-  EXPECT_TRUE(run(service_.erase("acc", "q-1", put->id, put->receipt)).failed_with(ErrorCode::kMessageNotFound));
+  ASSERT_TRUE(run(service_.redrive("acc", "q-2", put->id, {.to_queue = "q-1", .reset_dequeue_count = true})));
+  EXPECT_TRUE(run(service_.erase({"acc", "q-1", put->id, 0, put->receipt})).failed_with(ErrorCode::kMessageNotFound));
 }
 
 TEST_F(QueueTest, TextsAreMeasuredInBytesOfUtf8) {
@@ -60,8 +60,9 @@ TEST_F(QueueTest, CreateComparesMetadata) {
 
 TEST_F(QueueTest, ThousandsOfExpiredMessagesDoNotHideTheLiveOne) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
-  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(run(service_.put("acc", "q-1", {"old", {}, seconds(5)})));
-  ASSERT_TRUE(run(service_.put("acc", "q-1", {"live", {}, std::nullopt})));
+  for (int i = 0; i < 3000; ++i)
+    ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "old", .time_to_live = seconds(5)})));
+  ASSERT_TRUE(run(service_.put("acc", "q-1", {.text = "live"})));
   advance(seconds(6));
   auto seen = run(service_.peek("acc", "q-1", 1));
   ASSERT_TRUE(seen);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <mutex>
 
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -15,8 +16,20 @@ namespace {
 using std::chrono::milliseconds;
 using Reply = std::future<Result<std::string>>;
 
+std::atomic<bool> hold{false};
+
 Task<Result<std::string>> answer(std::string method, std::string payload) {
   if (method == "echo") co_return payload;
+  if (method == "hold") {
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    while (hold) {
+      timer.expires_after(milliseconds(1));
+      auto wait = timer.async_wait(asio::use_awaitable);
+      co_await std::move(wait);
+    }
+    co_return "reply to " + payload;
+  }
   if (method == "throw") throw std::runtime_error("broken");
   if (method == "hang") {
     auto executor = co_await asio::this_coro::executor;
@@ -175,6 +188,46 @@ TEST_F(Rpc, HostileFramesAreIgnoredAndCounted) {
   EXPECT_TRUE(start("echo", "").get());
   ::zmq_close(raw);
   ::zmq_ctx_term(context);
+}
+
+/// What a hook was told; it may be told more after the test's end.
+struct Told {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, std::string>> calls;
+  bool any() {
+    std::lock_guard lock(mutex);
+    return !calls.empty();
+  }
+};
+
+Task<void> note(std::shared_ptr<Told> told, std::string request, std::string reply) {
+  std::lock_guard lock(told->mutex);
+  told->calls.emplace_back(std::move(request), std::move(reply));
+  co_return;
+}
+
+TEST_F(Rpc, TellsOfRepliesThatFindNoCaller) {
+  auto told = std::make_shared<Told>();
+  options_.undelivered = {"hold", [told](std::string request, std::string reply) {
+                            return note(told, std::move(request), std::move(reply));
+                          }};
+  start_server();
+  // Whether the server knows already that the caller has gone is up to the kernel, so it gets several callers.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (int i = 0; !told->any() && std::chrono::steady_clock::now() < limit; ++i) {
+    hold = true;
+    const auto calls = server_->counters().calls;
+    auto abandoned = start("hold", std::to_string(i));
+    while (server_->counters().calls == calls) std::this_thread::yield();
+    client_.reset();
+    EXPECT_EQ(failure(std::move(abandoned)), ErrorCode::kCancelled);
+    EXPECT_EQ(value(start("echo", "x")), "x");
+    hold = false;
+    EXPECT_EQ(value(start("echo", "y")), "y");
+  }
+  ASSERT_TRUE(told->any());
+  std::lock_guard lock(told->mutex);
+  EXPECT_EQ(told->calls[0].second, "reply to " + told->calls[0].first);
 }
 
 TEST_F(Rpc, SocketIsPrivateRefusesASecondServerAndGoesAtStop) {

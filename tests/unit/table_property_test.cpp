@@ -208,7 +208,7 @@ class Pair {
     auto got = run_task(service_->mutate("acct", op.table, op.pk, std::move(mutations), std::nullopt));
     if (auto wrong = outcome(got, expected); !wrong.empty() || !got) return wrong;
     const auto same = [](const MutationOutcome& a, const MutationOutcome& b) {
-      return a.kind == b.kind && a.version == b.version;
+      return a.kind == b.kind && a.version == b.version && a.source_version == b.source_version;
     };
     const bool equal = std::equal(got->outcomes.begin(), got->outcomes.end(), expected.outcomes.begin(),
                                   expected.outcomes.end(), same);

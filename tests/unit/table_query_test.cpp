@@ -175,6 +175,24 @@ TEST_F(TableQueryTest, ExactPageHasNoContinuation) {
   EXPECT_FALSE(run_task(service->query("acct", query, [](const EntityView&) { return true; })).has_value());
 }
 
+TEST_F(TableQueryTest, AListOfTablesIsDoneInBoundedSteps) {
+  constexpr int kTables = 12'000;
+  for (int i = 0; i < kTables; ++i) create("t" + std::to_string(100'000 + i));
+  const auto wanted = *Filter::parse("TableName eq 't111999'");
+  std::vector<std::string> names;
+  std::string from;
+  int pages = 0;
+  for (bool more = true; more; ++pages) {
+    auto page = run_task(service->list_tables("acct", wanted, 1000, from));
+    ASSERT_TRUE(page.has_value());
+    names.insert(names.end(), page->names.begin(), page->names.end());
+    more = page->next.has_value();
+    if (more) from = *page->next;
+  }
+  EXPECT_EQ(names, std::vector<std::string>{"t111999"});
+  EXPECT_EQ(pages, 3);
+}
+
 /// Every look at it is two seconds later.
 class HurryingClock : public ManualClock {
  public:

@@ -14,6 +14,9 @@ TEST(TableRecords, GoldenBytes) {
   EXPECT_EQ(hex_encode(encode_entity(258, std::nullopt, properties)),
             "010002010000000000000301610101780162020101630501");
   EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>())), "01010100000000000000020000000000000000");
+  EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>(), "op")),
+            "01030100000000000000020000000000000002"
+            "6f7000");
   EXPECT_EQ(hex_encode(encode_counter(5)), "010500000000000000");
   EXPECT_EQ(hex_encode(entity_key(1, "a", "b")),
             "6500000000000000016100016200"

@@ -35,10 +35,14 @@ Judgement judge(const Mutation& change, const Row* row) {
     return refuse(change, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, row->version);
   }
   if (!change.source_version) return {};
+  if (change.kind == kInsertOrReplace && change.lenient && !row->source_version) {
+    return {{}, MutationOutcome{OutcomeKind::kConflict, row->version}};
+  }
   const auto effective = row->source_version ? *row->source_version : row->version;
-  if (effective > *change.source_version) return {{}, MutationOutcome{OutcomeKind::kSuperseded, row->version}};
+  if (effective > *change.source_version)
+    return {{}, MutationOutcome{OutcomeKind::kSuperseded, row->version, row->source_version}};
   if (change.kind == kInsertOrReplace && row->source_version == change.source_version) {
-    return {{}, MutationOutcome{OutcomeKind::kUnchanged, row->version}};
+    return {{}, MutationOutcome{OutcomeKind::kUnchanged, row->version, row->source_version}};
   }
   return {};
 }
@@ -136,7 +140,8 @@ Expected Store::mutate(const std::string& table, const std::string& partition_ke
       if (merges && row != nullptr) after->properties = row->properties;
       merge_into(after->properties, change.properties);
     }
-    expected.outcomes.push_back({OutcomeKind::kApplied, after ? version : 0});
+    expected.outcomes.push_back(
+        {OutcomeKind::kApplied, after ? version : 0, after ? after->source_version : std::nullopt});
   }
   if (!changes.empty()) last_version_ = version;
   for (auto& [key, row] : changes) {

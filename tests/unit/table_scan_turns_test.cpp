@@ -78,6 +78,27 @@ TEST(ScanTurns, ATurnGivenToSomebodyGoneIsNotLost) {
   EXPECT_EQ(turns.running(), 0U);
 }
 
+TEST(ScanTurns, ClosingSendsEverybodyAway) {
+  asio::io_context io;
+  ScanTurns turns(ScanLimits{1, 8});
+  std::vector<Result<ScanTurns::Turn>> answers;
+  const auto ask = [&] {
+    asio::co_spawn(io, turns.take(0),
+                   [&](std::exception_ptr, Result<ScanTurns::Turn> turn) { answers.push_back(std::move(turn)); });
+  };
+  for (int i = 0; i < 3; ++i) ask();
+  while (io.poll_one() > 0) continue;
+  ASSERT_EQ(answers.size(), 1U);
+  turns.close();
+  ask();
+  io.restart();
+  io.run();  // nothing is left that waits
+  ASSERT_EQ(answers.size(), 4U);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(answers[i].failed_with(ErrorCode::kUnavailable));
+  answers.clear();
+  EXPECT_EQ(turns.running(), 0U);
+}
+
 /// A millisecond passes with every look.
 class TickingClock : public ManualClock {
  public:
@@ -142,6 +163,25 @@ TEST_F(ScanShareTest, AScanThatNobodyWaitsForEnds) {
   auto result = run_task(ticking_service->query("acct", query, [](const EntityView&) { return true; }));
   EXPECT_TRUE(result.failed_with(ErrorCode::kCancelled));
   EXPECT_EQ(asked, 3);
+}
+
+TEST_F(ScanShareTest, AScanAtShutdownEndsWithAContinuation) {
+  auto query = scan();
+  query.filter = Filter();
+  query.abandoned = [&] {
+    ticking_service->begin_shutdown();
+    return false;
+  };
+  std::vector<std::string> rows;
+  const auto take = [&](const EntityView& entity) {
+    rows.emplace_back(entity.row_key);
+    return true;
+  };
+  auto result = run_task(ticking_service->query("acct", query, take));
+  ASSERT_TRUE(result.has_value());
+  ASSERT_TRUE(result->next);
+  EXPECT_FALSE(rows.empty());
+  EXPECT_GT(result->next->row_key, rows.back());
 }
 
 TEST_F(ScanShareTest, AClockThatJumpsBackOnlyShortensSlices) {

@@ -42,6 +42,61 @@ TEST_F(TableServiceTest, DeletedTableLosesItsRows) {
   EXPECT_FALSE(get("a"));
 }
 
+TEST_F(TableServiceTest, AFencedDeleteIsDoneOncePerOperation) {
+  const Fence fence{"op", 2, "tables"};
+  ASSERT_TRUE(run_task(service->delete_table_fenced("acct", "people", fence)).has_value());
+  EXPECT_EQ(run_task(service->read_operation("acct", "op"))->counter("tables"), 1U);
+  create("People");
+  EXPECT_TRUE(
+      run_task(service->delete_table_fenced("acct", "people", {"op", 1, "tables"})).failed_with(ErrorCode::kFenced));
+  EXPECT_TRUE(run_task(service->find_table("acct", "people")).has_value());
+  EXPECT_EQ(run_task(service->read_operation("acct", "op"))->counter("tables"), 1U);
+}
+
+TEST_F(TableServiceTest, OnlyAClosedOperationIsForgotten) {
+  ASSERT_TRUE(run_task(service->open_operation("acct", "op", 3)).has_value());
+  ASSERT_TRUE(run_task(service->forget_operation("acct", "op")).has_value());
+  EXPECT_EQ(run_task(service->read_operation("acct", "op"))->epoch, 3U);
+  ASSERT_TRUE(run_task(service->close_operation("acct", "op", 3)).has_value());
+  ASSERT_TRUE(run_task(service->forget_operation("acct", "op")).has_value());
+  EXPECT_EQ(run_task(service->read_operation("acct", "op"))->epoch, 0U);
+}
+
+TEST_F(TableServiceTest, ACopyNamesTheOperationThatWroteItUntilItIsWrittenOtherwise) {
+  auto copy = change(kInsertOrReplace, "a", {number("n", 1)});
+  copy.source_version = 5;
+  ASSERT_TRUE(mutate(copy, Fence{"op", 1, ""}).has_value());
+  ASSERT_TRUE(mutate(change(kInsertOrReplace, "b"), Fence{"op", 1, ""}).has_value());  // not a copy
+  EXPECT_EQ(get("a")->operation, "op");
+  EXPECT_EQ(get("b")->operation, "");
+  Query query;
+  query.table = "people";
+  query.operation = "op";
+  std::vector<std::string> rows;
+  std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
+    rows.emplace_back(entity.row_key);
+    return true;
+  };
+  ASSERT_TRUE(run_task(service->query("acct", query, each)).has_value());
+  EXPECT_EQ(rows, std::vector<std::string>{"a"});
+  ASSERT_TRUE(mutate(change(kMerge, "a", {number("n", 2)})).has_value());
+  EXPECT_EQ(get("a")->operation, "");
+}
+
+TEST_F(TableServiceTest, ALenientCopyReplacesOnlyCopies) {
+  ASSERT_TRUE(mutate(change(kInsert, "a", {number("n", 1)})).has_value());
+  auto copy = change(kInsertOrReplace, "a", {number("n", 2)});
+  copy.source_version = INT64_MAX;
+  copy.lenient = true;
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kConflict);
+  EXPECT_FALSE(get("a")->source_version);
+  copy.row_key = "b";
+  copy.source_version = 5;
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  copy.source_version = 6;
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+}
+
 TEST_F(TableServiceTest, EveryKindAgainstMissingAndExisting) {
   for (const auto kind : {kReplace, kMerge, kErase}) {
     auto missing = mutate(change(kind, "a"));

@@ -1,130 +1,10 @@
 // Jobs end to end: both stores' services on the memory engine, reached through their clients over a loopback.
-#include <gtest/gtest.h>
-
-#include <boost/asio/use_future.hpp>
-
-#include "common/kv/memory_engine.h"
-#include "jobs/poison.h"
-#include "queue_service/internal/queue_dispatch.h"
-#include "queue_service/storage/queue_service.h"
-#include "table_store/internal/table_dispatch.h"
-#include "table_store/storage/table_service.h"
-#include "workers/runtime/job_runner.h"
+#include "workers_fixture.h"
 
 namespace tidemark::workers {
 namespace {
 
-using table_store::Entity;
-using table_store::Mutation;
-using table_store::MutationKind;
-
-constexpr const char* kAccount = "devstoreaccount1";
-
-/// Calls the dispatch at once; `before` may do what another process would do just then, or answer with an error.
-class Loopback final : public rpc::Transport {
- public:
-  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    if (before) {
-      auto hook = before(method);
-      auto allowed = co_await std::move(hook);
-      if (!allowed) co_return fail(std::move(allowed.error()));
-    }
-    auto task = dispatch_(std::move(method), std::move(payload));
-    auto reply = co_await std::move(task);
-    co_return reply;
-  }
-  std::function<Task<Result<void>>(std::string)> before;
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
-class WorkersArchive : public ::testing::Test {
- protected:
-  template <class T>
-  T run(Task<T> task) {
-    auto future = asio::co_spawn(io_, std::move(task), asio::use_future);
-    io_.restart();
-    io_.run();
-    return future.get();
-  }
-
-  void SetUp() override {
-    ASSERT_TRUE(run(jobs_.ensure_ready()).has_value());
-    ASSERT_TRUE(run(tables_.create_table("Source")).has_value());
-    options_.worker_name = "w";
-    options_.retry.base = options_.retry.cap = std::chrono::milliseconds(1);
-  }
-
-  void put(const std::string& partition, const std::string& row, std::int32_t number) {
-    Mutation mutation;
-    mutation.kind = MutationKind::kInsertOrReplace;
-    mutation.row_key = row;
-    mutation.properties = {{"Number", number}};
-    auto done = run(tables_.mutate("Source", partition, {mutation}, std::nullopt));
-    ASSERT_TRUE(done.has_value()) << done.error().message;
-  }
-
-  jobs::JobRecord submit(const std::string& text) {
-    auto spec = jobs::parse_job_spec(text);
-    EXPECT_TRUE(spec.has_value()) << spec.error().message;
-    auto submitted = run(jobs_.submit(*spec));
-    EXPECT_TRUE(submitted.has_value()) << submitted.error().message;
-    return submitted->job;
-  }
-
-  std::optional<queue_service::Message> receive() {
-    auto message = run(queues_.receive("tidemark-jobs", std::chrono::seconds(30), std::chrono::seconds(2)));
-    EXPECT_TRUE(message.has_value());
-    return message ? *message : std::nullopt;
-  }
-
-  RunReport work(queue_service::Message message) {
-    JobRunner runner(options_, tables_, queues_, jobs_, *clock_, *random_);
-    return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
-  }
-  RunReport work_next() {
-    auto message = receive();
-    EXPECT_TRUE(message.has_value());
-    return message ? work(std::move(*message)) : RunReport{};
-  }
-
-  jobs::JobRecord record(const std::string& id) {
-    auto found = run(jobs_.find(id));
-    EXPECT_TRUE(found && *found);
-    return found && *found ? **found : jobs::JobRecord{};
-  }
-  std::vector<Entity> all(const std::string& table) {
-    std::vector<Entity> out;
-    table_store::QueryRequest request;
-    request.table = table;
-    do {
-      auto page = run(tables_.query(request));
-      EXPECT_TRUE(page.has_value()) << page.error().message;
-      if (!page) break;
-      for (auto& entity : page->entities) out.push_back(std::move(entity));
-      request.continuation = page->continuation;
-    } while (!request.continuation.empty());
-    return out;
-  }
-  std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
-
-  asio::io_context io_;
-  std::unique_ptr<Clock> clock_ = make_system_clock();
-  std::unique_ptr<Random> random_ = make_seeded_random(7);
-  std::unique_ptr<kv::Engine> table_engine_ = kv::make_memory_engine();
-  std::unique_ptr<kv::Engine> queue_engine_ = kv::make_memory_engine();
-  table_store::TableService table_service_{*table_engine_, *clock_, *random_};
-  queue_service::QueueService queue_service_{*queue_engine_, *clock_, *random_};
-  Loopback table_link_{table_store::make_table_dispatch(table_service_)};
-  Loopback queue_link_{queue_service::make_queue_dispatch(queue_service_)};
-  table_store::TableClient tables_{table_link_, kAccount};
-  queue_service::QueueClient queues_{queue_link_, kAccount};
-  jobs::JobStore jobs_{tables_, queues_, *clock_, *random_};
-  jobs::PoisonStore poison_{jobs_, queues_};
-  RunnerOptions options_;
-};
+using WorkersArchive = WorkersFixture;
 
 constexpr const char* kArchiveOne =
     R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r"})";
@@ -230,7 +110,7 @@ TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
   const auto job = submit(
       R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r","maxAttempts":3})");
   table_link_.before = [](std::string method) -> Task<Result<void>> {
-    if (method.find("open") != std::string::npos) co_return fail(ErrorCode::kInternalError);
+    if (method.find("close") != std::string::npos) co_return fail(ErrorCode::kInternalError);
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);

@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
-#include "workers/jobs/archive.h"
+#include "jobs/plan.h"
 #include "workers/jobs/index_pieces.h"
+#include "workers/jobs/pages.h"
 
 namespace tidemark::workers {
 namespace {
@@ -71,11 +72,11 @@ TEST(IndexPieces, HoldEveryKeyOnceInOrderAndStayWithinTheirLimits) {
 
 TEST(IndexPieces, NoKeysNoPieces) { EXPECT_TRUE(make_pieces("v", {}, 5).empty()); }
 
-TEST(ArchiveGroups, AreOfOnePartitionAndBounded) {
+TEST(PartitionGroups, AreOfOnePartitionAndBounded) {
   std::vector<table_store::Entity> entities;
   for (int i = 0; i < 250; ++i) entities.push_back({"a", std::to_string(i), 1, {}, {}});
   for (int i = 0; i < 6; ++i) entities.push_back({"b", std::to_string(i), 1, {}, {{"X", std::string(900'000, 'x')}}});
-  const auto groups = archive_groups(entities);
+  const auto groups = partition_groups(entities);
   std::size_t next = 0;
   for (const auto& [begin, end] : groups) {
     EXPECT_EQ(begin, next);
@@ -83,7 +84,7 @@ TEST(ArchiveGroups, AreOfOnePartitionAndBounded) {
     std::size_t bytes = 0;
     for (auto i = begin; i < end; ++i) {
       EXPECT_EQ(entities[i].partition_key, entities[begin].partition_key);
-      bytes += entity_bytes(entities[i]);
+      bytes += jobs::entity_bytes(entities[i]);
     }
     EXPECT_LE(bytes, kGroupBytes);
     next = end;

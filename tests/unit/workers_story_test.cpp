@@ -9,7 +9,7 @@ TEST(MessageStory, SurvivesTheAnnotation) {
   MessageStory story;
   story.job_id = "j";
   story.checkpoint = {{"continuation", "c"}};
-  story.attempts.push_back({3, "w", Time(Ticks(10'000'000)), 5, "transient", "C", "m"});
+  story.attempts.push_back({3, "w", Time(Ticks(10'000'000)), 5, "failed", "transient", "C", "m"});
   story.stalls = 2;
   story.redrives = 1;
   const auto read = parse_story(story_text(story));

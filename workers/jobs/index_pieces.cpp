@@ -41,7 +41,7 @@ bool needs_encoding(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-std::string encode_index_key(std::string_view value) {
+std::string escape_key_text(std::string_view value) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -54,6 +54,11 @@ std::string encode_index_key(std::string_view value) {
     out += kHex[c >> 4];
     out += kHex[c & 15];
   }
+  return out;
+}
+
+std::string encode_index_key(std::string_view value) {
+  auto out = escape_key_text(value);
   if (utf16_length(out) <= kMaxKeyUnits) return out;
   return "%sha256:" + hex_encode(sha256(value));
 }

@@ -19,6 +19,8 @@ inline constexpr std::size_t kKeysUnits = 30'000;
 /// With Value (at most 64 KiB) a piece stays under 256 KiB of UTF-16.
 inline constexpr std::size_t kKeysPerPiece = 3;
 
+/// Forbidden key characters and '%' become %XX.
+std::string escape_key_text(std::string_view text);
 /// Forbidden key characters and '%' become %XX. Longer than a key may be: "%sha256:" and the digest, which no other
 /// value can yield since a '%' is always followed by two upper-case hex digits.
 std::string encode_index_key(std::string_view value_text);

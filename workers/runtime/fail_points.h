@@ -6,10 +6,18 @@ namespace tidemark::workers::fail_points {
 
 inline const FailStep kClaim("claim");
 inline const FailStep kOpen("open");
-inline const FailStep kArchivePlan("archive.plan");
-inline const FailStep kArchiveCopy("archive.copy");
-inline const FailStep kArchiveErase("archive.erase");
-inline const FailPoint kArchivePageAfter("archive.page", "after");
+inline const FailStep kMovePlan("move.plan");
+inline const FailStep kMoveCopy("move.copy");
+inline const FailStep kMoveErase("move.erase");
+inline const FailPoint kMovePageAfter("move.page", "after");
+inline const FailStep kCopyWrite("copy.write");
+inline const FailPoint kCopyPageAfter("copy.page", "after");
+inline const FailStep kDeleteErase("delete.erase");
+inline const FailPoint kDeletePageAfter("delete.page", "after");
+inline const FailStep kDropTable("drop.table");
+inline const FailStep kRedrivePlan("redrive.plan");
+inline const FailStep kRedriveSend("redrive.send");
+inline const FailPoint kRedriveCanaryAfter("redrive.canary", "after");
 inline const FailPoint kIndexCollectAfter("index.collect", "after");
 inline const FailStep kIndexWrite("index.write");
 inline const FailStep kIndexErase("index.erase");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "jobs/job_store.h"
+#include "workers/runtime/kind_gate.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/message_story.h"
 
@@ -22,6 +23,7 @@ struct JobProgress {
   std::uint64_t skipped = 0;
   std::optional<std::uint64_t> total;
   std::string phase;
+  std::string skips;  // SkipLog::text()
 };
 
 /// Absent figures stay as the record has them.
@@ -29,32 +31,61 @@ struct JobOutcome {
   std::optional<std::uint64_t> done;
   std::optional<std::uint64_t> skipped;
   std::optional<std::uint64_t> total;
+  std::optional<std::string> skips;
+};
+
+/// What a job may change at most, and how fast.
+struct JobLimits {
+  std::optional<std::uint64_t> max_affected;
+  std::optional<std::uint32_t> max_per_second;
+};
+
+/// The stores and the world as jobs reach them; outlives every run.
+struct JobServices {
+  table_store::TableClient& tables;
+  queue_service::QueueClient& queues;
+  jobs::JobStore& jobs;
+  Clock& clock;
+  Random& random;
+};
+
+/// Of one delivery.
+struct RunIdentity {
+  std::string job_id;
+  std::string kind;
+  std::uint64_t epoch = 0;
+  Time submitted_at{};
+  JobLimits limits;
 };
 
 class JobContext {
  public:
-  JobContext(table_store::TableClient& tables_in, jobs::JobStore& jobs, Clock& clock_in, Random& random_in,
-             std::shared_ptr<HeldLease> lease, std::shared_ptr<const bool> give_back, MessageStory& story,
-             std::string job_id, std::uint64_t epoch)
-      : tables(tables_in),
-        clock(clock_in),
-        random(random_in),
-        jobs_(jobs),
+  JobContext(JobServices services, KindGate& gate, std::shared_ptr<HeldLease> lease,
+             std::shared_ptr<const bool> give_back, MessageStory& story, RunIdentity run)
+      : tables(services.tables),
+        queues(services.queues),
+        jobs(services.jobs),
+        clock(services.clock),
+        random(services.random),
+        gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
         story_(story),
-        job_id_(std::move(job_id)),
-        epoch_(epoch) {}
+        run_(std::move(run)) {}
 
-  [[nodiscard]] const std::string& job_id() const { return job_id_; }
-  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] const std::string& job_id() const { return run_.job_id; }
+  [[nodiscard]] std::uint64_t epoch() const { return run_.epoch; }
+  [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
+  [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
-    return {job_id_, epoch_, std::move(count_applied_as)};
+    return {run_.job_id, run_.epoch, std::move(count_applied_as)};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
 
-  /// kLeaseLost: stop at once. kCancelled: the worker shuts down; the message is given back.
+  /// kLeaseLost: stop at once. kCancelled: the worker shuts down, or the kind is paused; the message is given back.
   [[nodiscard]] Result<void> check() const;
+  /// Before `count` more changes after `done`: waits as maxPerSecond asks. kMaxAffectedExceeded.
+  Task<Result<void>> admit(std::uint64_t done, std::uint64_t count);
   /// Kept with the next renewal.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
@@ -62,22 +93,25 @@ class JobContext {
   /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
   /// then. kFenced: cancelled, or a later delivery has the job.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
-  /// Opens the operation under this delivery's epoch. Its ledger is closed if the job's work was completed before.
+  /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
+  /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();
   Task<Result<table_store::OperationLedger>> close();
 
   table_store::TableClient& tables;
+  queue_service::QueueClient& queues;
+  jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
 
  private:
-  jobs::JobStore& jobs_;
+  KindGate& gate_;
   std::shared_ptr<HeldLease> lease_;
   std::shared_ptr<const bool> give_back_;
   MessageStory& story_;
-  std::string job_id_;
-  std::uint64_t epoch_;
+  RunIdentity run_;
   std::optional<Time> reported_;
+  Time next_change_{};
 };
 
 }  // namespace tidemark::workers

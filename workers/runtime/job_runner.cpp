@@ -1,8 +1,7 @@
 #include "workers/runtime/job_runner.h"
 
 #include "common/base/encoding.h"
-#include "workers/jobs/archive.h"
-#include "workers/jobs/index_rebuild.h"
+#include "workers/jobs/registry.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -26,6 +25,7 @@ std::string_view end_name(RunEnd end) {
 }
 
 struct JobRunner::Run {
+  std::string queue;
   queue_service::Message message;
   std::shared_ptr<const bool> give_back;
   std::shared_ptr<HeldLease> lease;
@@ -33,12 +33,20 @@ struct JobRunner::Run {
   std::optional<jobs::JobSpec> spec;
   std::string kind = "unknown";
   Time started{};
+  Time submitted{};
+  std::optional<Error> unreadable;
   RunReport report;
 };
 
 namespace {
 
 constexpr std::size_t kMaxUnreadableBytes = 8000;
+// The protocol's limit on a visibility delay.
+constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
+// Each time a job is put off, it waits twice as long: many waiting jobs must not keep the workers busy.
+constexpr Duration kShortestWait = std::chrono::milliseconds(500);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
+constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
 
 /// For the record of a message that is no job: its beginning, if it is text at all.
 std::string shown(const std::string& text) {
@@ -54,14 +62,16 @@ bool cancelled_by_user(const Error& error) {
 
 }  // namespace
 
-Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back) {
+Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
+                               std::string queue) {
   Run run;
+  run.queue = std::move(queue);
   run.message = std::move(message);
   run.give_back = std::move(give_back);
-  run.started = clock_.now();
+  run.started = services_.clock.now();
   run.story = parse_story(run.message.annotation);
-  queue_service::Lease lease{std::string(jobs::kJobQueue), run.message.id, run.message.epoch};
-  run.lease = std::make_shared<HeldLease>(queues_, clock_, std::move(lease), options_.lease, taken);
+  queue_service::Lease lease{run.queue, run.message.id, run.message.epoch};
+  run.lease = std::make_shared<HeldLease>(services_.queues, services_.clock, std::move(lease), options_.lease, taken);
   auto strand = co_await asio::this_coro::executor;
   run.lease->start(strand);
 
@@ -91,8 +101,34 @@ Task<RunEnd> JobRunner::steps(Run& run) {
     co_return co_await std::move(move);
   }
 
+  if (!parsed) run.unreadable = std::move(parsed.error());
+  if (!run.spec) {
+    auto claiming = claim(run);
+    co_return co_await std::move(claiming);
+  }
+  if (run.spec->not_before && *run.spec->not_before > run.started) {
+    auto early = put_off(run, *run.spec->not_before - run.started);
+    co_return co_await std::move(early);
+  }
+  auto entering = gate_.enter(run.kind, id);
+  const auto admission = co_await std::move(entering);
+  if (admission != Admission::kEntered) {
+    const auto longest = admission == Admission::kPaused ? kLongestPause : kLongestWaitForSlot;
+    const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
+    run.story.stalls += 1;
+    auto waiting = put_off(run, std::min<Duration>(doubled, longest));
+    co_return co_await std::move(waiting);
+  }
+  auto claiming = claim(run);
+  const auto end = co_await std::move(claiming);
+  auto leaving = gate_.leave(id);
+  co_await std::move(leaving);
+  co_return end;
+}
+
+Task<RunEnd> JobRunner::claim(Run& run) {
   jobs::Delivery delivery;
-  delivery.job_id = id;
+  delivery.job_id = run.story.job_id;
   delivery.kind = run.kind;
   delivery.spec = run.spec ? jobs::canonical_text(*run.spec) : shown(run.message.text);
   delivery.message_id = run.message.id;
@@ -100,8 +136,9 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   delivery.epoch = run.message.epoch;
   delivery.attempt = run.message.dequeue_count;
   delivery.worker = options_.worker_name;
+  if (run.spec) delivery.not_before = run.spec->not_before;
   fail_points::kClaim.before.reach();
-  auto claim_task = jobs_.claim(std::move(delivery));
+  auto claim_task = services_.jobs.claim(std::move(delivery));
   auto claim = co_await std::move(claim_task);
   fail_points::kClaim.after.reach();
   if (!claim) {
@@ -113,8 +150,9 @@ Task<RunEnd> JobRunner::steps(Run& run) {
     auto dropped = drop(run);
     co_return co_await std::move(dropped);
   }
-  if (!run.spec) {
-    auto settled = settle(run, std::move(parsed.error()));
+  run.submitted = claim->record.submitted_at;
+  if (run.unreadable) {
+    auto settled = settle(run, std::move(*run.unreadable));
     co_return co_await std::move(settled);
   }
   auto execution = execute(run);
@@ -130,22 +168,37 @@ Task<RunEnd> JobRunner::execute(Run& run) {
     auto given_up = give_up(run, std::move(reason), std::move(fingerprint));
     co_return co_await std::move(given_up);
   }
-  JobContext context(tables_, jobs_, clock_, random_, run.lease, run.give_back, run.story, run.story.job_id,
-                     run.message.epoch);
-  Result<JobOutcome> outcome = fail(ErrorCode::kInternalError);
-  if (const auto* archive = std::get_if<jobs::ArchiveSpec>(&run.spec->work)) {
-    auto work = run_archive(context, *archive);
-    outcome = co_await std::move(work);
-  } else if (const auto* index = std::get_if<jobs::IndexSpec>(&run.spec->work)) {
-    auto work = run_index_rebuild(context, *index);
-    outcome = co_await std::move(work);
-  }
+  auto working = work(run);
+  co_return co_await std::move(working);
+}
+
+Task<RunEnd> JobRunner::work(Run& run) {
+  RunIdentity identity;
+  identity.job_id = run.story.job_id;
+  identity.kind = run.kind;
+  identity.epoch = run.message.epoch;
+  identity.submitted_at = run.submitted;
+  identity.limits = {run.spec->max_affected, run.spec->max_per_second};
+  JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
+  auto running = run_work(context, run.spec->work);
+  auto outcome = co_await std::move(running);
   if (outcome) {
-    auto success = succeed(run, *outcome);
+    auto success = succeed(run, std::move(*outcome));
     co_return co_await std::move(success);
   }
   auto settled = settle(run, std::move(outcome.error()));
   co_return co_await std::move(settled);
+}
+
+jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
+  jobs::Attempt attempt;
+  attempt.number = run.message.dequeue_count;
+  attempt.worker = options_.worker_name;
+  attempt.started_at = run.started;
+  attempt.duration_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - run.started).count();
+  attempt.outcome = std::move(outcome);
+  return attempt;
 }
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
@@ -156,10 +209,12 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.done = outcome.done;
   change.skipped = outcome.skipped;
   change.total = outcome.total;
+  change.skips = std::move(outcome.skips);
   change.phase = "finished";
+  change.attempt = attempt_of(run, "succeeded");
   change.error = "";
   fail_points::kFinishRecord.before.reach();
-  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
   fail_points::kFinishRecord.after.reach();
   if (!changed) {
@@ -167,7 +222,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
     co_return co_await std::move(settled);
   }
   fail_points::kFinishMessage.before.reach();
-  auto complete_task = queues_.complete(run.lease->lease());
+  auto complete_task = services_.queues.complete(run.lease->lease());
   auto completed = co_await std::move(complete_task);
   fail_points::kFinishMessage.after.reach();
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
@@ -188,18 +243,17 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
     co_return co_await std::move(dropped);
   }
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
+  auto retry_policy = options_.retry;
+  if (run.spec && run.spec->retry_base_ms) retry_policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
+  if (run.spec && run.spec->retry_cap_ms) retry_policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
   const auto attempt_number = run.message.dequeue_count;
-  const auto decision = options_.retry.decide(error, attempt_number, run.story.stalls, max_attempts, random_);
+  const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
   if (decision.treatment == Treatment::kAbandon) {
     auto ended = overtaken(run);
     co_return co_await std::move(ended);
   }
   if (decision.count_attempt) {
-    jobs::Attempt attempt;
-    attempt.number = attempt_number;
-    attempt.worker = options_.worker_name;
-    attempt.started_at = run.started;
-    attempt.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - run.started).count();
+    auto attempt = attempt_of(run, "failed");
     attempt.error_class = std::string(class_name(classify(error.code)));
     attempt.code = std::string(azure_name_of(error.code));
     attempt.message = error.message;
@@ -221,9 +275,10 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   jobs::RecordChange change;
   change.state = JobState::kQueued;
   change.error = std::string(azure_name_of(error.code)) + ": " + error.message;
+  if (decision.count_attempt) change.attempt = run.story.attempts.back();
   fail_points::kRetryRecordBefore.reach();
   // Only for those who look: if it fails, the next delivery's claim puts the record right.
-  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
   if (!changed && changed.error().code == ErrorCode::kFenced) {
     auto ended = overtaken(run);
@@ -231,14 +286,23 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   }
   fail_points::kRetryMessage.before.reach();
   auto release_task =
-      queues_.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
+      services_.queues.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
   auto released = co_await std::move(release_task);
   fail_points::kRetryMessage.after.reach();
   co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
 
+Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
+  auto stopped = run.lease->stop();
+  co_await std::move(stopped);
+  auto release_task =
+      services_.queues.release(run.lease->lease(), std::min(delay, kLongestDelay), story_text(run.story), false);
+  auto released = co_await std::move(release_task);
+  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+}
+
 Task<RunEnd> JobRunner::give_back(Run& run) {
-  auto release_task = queues_.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
+  auto release_task = services_.queues.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
   auto released = co_await std::move(release_task);
   co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
 }
@@ -252,10 +316,10 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   poison.kind = run.kind;
   poison.reason = std::move(reason);
   poison.fingerprint = std::move(fingerprint);
-  poison.queue = std::string(jobs::kJobQueue);
+  poison.queue = run.queue;
   poison.attempts = run.story.attempts;
   poison.redrives = run.story.redrives;
-  poison.moved_at = clock_.now();
+  poison.moved_at = services_.clock.now();
   fail_points::kPoisonNote.before.reach();
   auto note_task = run.lease->renew_now(giving_up_annotation(poison));
   auto noted = co_await std::move(note_task);
@@ -271,11 +335,15 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   jobs::RecordChange change;
   change.state = JobState::kPoisoned;
   change.error = poison.reason;
-  auto change_task = jobs_.change(run.story.job_id, run.message.epoch, std::move(change));
+  // The last one may be of an earlier delivery, if this one finishes a move that was begun.
+  if (!run.story.attempts.empty() && run.story.attempts.back().number == run.message.dequeue_count) {
+    change.attempt = run.story.attempts.back();
+  }
+  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   auto changed = co_await std::move(change_task);
   fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
-    auto find_task = jobs_.find(run.story.job_id);
+    auto find_task = services_.jobs.find(run.story.job_id);
     auto record = co_await std::move(find_task);
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
@@ -286,7 +354,8 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
   }
-  auto move_task = queues_.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
+  auto move_task =
+      services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
   auto moved = co_await std::move(move_task);
   fail_points::kPoisonMoveAfter.reach();
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
@@ -295,14 +364,14 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
 Task<RunEnd> JobRunner::drop(Run& run) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto complete_task = queues_.complete(run.lease->lease());
+  auto complete_task = services_.queues.complete(run.lease->lease());
   auto completed = co_await std::move(complete_task);
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }
 
 Task<RunEnd> JobRunner::overtaken(Run& run) {
   // Fenced: by a later delivery, which has the message now, or because the job is over, then nobody needs it.
-  auto find_task = jobs_.find(run.story.job_id);
+  auto find_task = services_.jobs.find(run.story.job_id);
   auto record = co_await std::move(find_task);
   const bool over = record && record->has_value() &&
                     ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);

@@ -3,6 +3,7 @@
 // the same end:
 //   success   close the operation, record succeeded, delete the message
 //   retry     record queued, message back with a delay and the attempt noted
+//   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
 //   give up   note in the message, record poisoned, move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
@@ -34,17 +35,22 @@ struct RunReport {
 
 class JobRunner {
  public:
-  JobRunner(RunnerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-            jobs::JobStore& jobs, Clock& clock, Random& random)
-      : options_(std::move(options)), tables_(tables), queues_(queues), jobs_(jobs), clock_(clock), random_(random) {}
+  JobRunner(RunnerOptions options, JobServices services, KindGate& gate)
+      : options_(std::move(options)), services_(services), gate_(gate) {}
 
-  /// `taken`: when the message arrived. Once `*give_back` is true the job stops at its next step and is given back.
-  Task<RunReport> run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back);
+  /// `taken`: when the message arrived from `queue`. Once `*give_back` is true the job stops at its next step and is
+  /// given back.
+  Task<RunReport> run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
+                      std::string queue = std::string(jobs::kJobQueue));
 
  private:
   struct Run;  // one delivery's state
   Task<RunEnd> steps(Run& run);
+  Task<RunEnd> claim(Run& run);
   Task<RunEnd> execute(Run& run);
+  Task<RunEnd> work(Run& run);
+  Task<RunEnd> put_off(Run& run, Duration delay);
+  [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
   Task<RunEnd> settle(Run& run, Error error);
   Task<RunEnd> retry(Run& run, Decision decision, Error error);
@@ -55,11 +61,8 @@ class JobRunner {
   Task<RunEnd> overtaken(Run& run);
 
   RunnerOptions options_;
-  table_store::TableClient& tables_;
-  queue_service::QueueClient& queues_;
-  jobs::JobStore& jobs_;
-  Clock& clock_;
-  Random& random_;
+  JobServices services_;
+  KindGate& gate_;
 };
 
 }  // namespace tidemark::workers

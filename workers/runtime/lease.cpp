@@ -41,7 +41,7 @@ Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
   const auto sent = clock_.now();
   renewing_ = true;
   fail_points::kRenew.before.reach();
-  auto task = queues_.renew(lease_, length_, std::move(annotation));
+  auto task = queues_.renew(lease_, length_, std::move(annotation), ++renewals_);
   auto renewed = co_await std::move(task);
   fail_points::kRenew.after.reach();
   renewing_ = false;

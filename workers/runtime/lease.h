@@ -36,6 +36,7 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
   queue_service::Lease lease_;
   Duration length_;
   Time valid_until_;
+  std::uint64_t renewals_ = 0;  // their sequence numbers: one that comes late does not undo a later one
   std::optional<std::string> pending_;
   bool lost_ = false;
   bool stopping_ = false;

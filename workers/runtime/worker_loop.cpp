@@ -19,24 +19,48 @@ WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, 
       jobs_(jobs),
       clock_(clock),
       random_(random),
-      runner_(options_.runner, tables, queues, jobs, clock, random),
+      gate_(tables, clock, options_.runner.lease),
+      runner_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
 
 void WorkerLoop::start() {
-  auto task = poll(shared_from_this());
+  auto task = fetch(shared_from_this());
   spawn(strand_, std::move(task));
 }
 
-Task<void> WorkerLoop::poll(std::shared_ptr<WorkerLoop> self) {
+Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
   while (!self->stopping_) {
-    if (self->busy_ >= self->options_.concurrency) {
-      auto freed = self->changed_.wait(self->clock_, std::chrono::hours(1));
-      co_await std::move(freed);
+    const auto lane = self->busy_ < self->options_.concurrency ? self->lanes_.next() : std::nullopt;
+    if (!lane) {
+      auto changed = self->changed_.wait(self->clock_, std::chrono::hours(1));
+      co_await std::move(changed);
       continue;
     }
     auto receive_task =
-        self->queues_.receive(std::string(jobs::kJobQueue), self->options_.runner.lease, self->options_.poll);
+        self->queues_.receive(std::string(kLanes[*lane].queue), self->options_.runner.lease, Duration::zero());
+    auto received = co_await std::move(receive_task);
+    if (!received) {
+      auto pause = self->back_off(std::move(received.error()));
+      co_await std::move(pause);
+      continue;
+    }
+    self->failures_ = 0;
+    if (received->has_value()) {
+      auto taking = self->take(*lane, std::move(**received));
+      co_await std::move(taking);
+      continue;
+    }
+    self->lanes_.set_filled(*lane, false);
+    auto watching = watch(self, *lane);
+    spawn(self->strand_, std::move(watching));
+  }
+}
+
+Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane) {
+  while (!self->stopping_) {
+    auto receive_task =
+        self->queues_.receive(std::string(kLanes[lane].queue), self->options_.runner.lease, self->options_.poll);
     auto received = co_await std::move(receive_task);
     if (!received) {
       auto pause = self->back_off(std::move(received.error()));
@@ -45,24 +69,32 @@ Task<void> WorkerLoop::poll(std::shared_ptr<WorkerLoop> self) {
     }
     self->failures_ = 0;
     if (!received->has_value()) continue;
-    auto message = std::move(**received);
-    if (self->stopping_) {
-      queue_service::Lease lease{std::string(jobs::kJobQueue), message.id, message.epoch};
-      auto release_task =
-          self->queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
-      auto released = co_await std::move(release_task);
-      static_cast<void>(released.has_value());  // if not, the lease expires
-      break;
-    }
-    ++self->busy_;
-    auto served = serve(self, std::move(message), self->clock_.now());
-    spawn(self->strand_, std::move(served));
+    auto taking = self->take(lane, std::move(**received));
+    co_await std::move(taking);
+    break;
   }
+  self->lanes_.set_filled(lane, true);
+  self->changed_.notify_all();
 }
 
-Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, queue_service::Message message, Time taken) {
+Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
+  auto queue = std::string(kLanes[lane].queue);
+  if (stopping_ || busy_ >= options_.concurrency) {
+    queue_service::Lease lease{std::move(queue), message.id, message.epoch};
+    auto release_task = queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
+    auto released = co_await std::move(release_task);
+    static_cast<void>(released.has_value());  // if not, the lease expires
+    co_return;
+  }
+  ++busy_;
+  auto served = serve(shared_from_this(), std::move(queue), std::move(message), clock_.now());
+  spawn(strand_, std::move(served));
+}
+
+Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,
+                             Time taken) {
   std::shared_ptr<const bool> give_back = self->give_back_;
-  auto run = self->runner_.run(std::move(message), taken, std::move(give_back));
+  auto run = self->runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
   auto report = co_await std::move(run);
   --self->busy_;
   if (self->observer_) self->observer_(report, self->clock_.now() - taken);
@@ -85,6 +117,8 @@ Task<void> WorkerLoop::drain(Duration limit) {
   auto self = shared_from_this();
   stopping_ = true;
   changed_.notify_all();
+  auto ending = queues_.end_waits();
+  co_await std::move(ending);
   auto finished = wait_idle(limit);
   co_await std::move(finished);
   *give_back_ = true;

@@ -1,5 +1,6 @@
-// Takes messages from the jobs queue and runs up to `concurrency` of them at once. One long poll is under way while
-// there is a free slot; when a store cannot be reached it backs off with jitter. Everything runs on one strand of the
+// Takes messages from the job queues, one for each priority, and runs up to `concurrency` of them at once. Of queues
+// that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty one is watched by a long
+// poll. When a store cannot be reached it backs off with jitter. Everything runs on one strand of the
 // executor it is given, all waiting goes through the Clock, and the state is in the stores: any number of loops may
 // work on one queue. References must outlive the coroutines, that is, the executor's work.
 #pragma once
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "workers/runtime/job_runner.h"
+#include "workers/runtime/lanes.h"
 
 namespace tidemark::workers {
 
@@ -33,12 +35,18 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   /// strand().
   Task<void> drain(Duration limit);
   [[nodiscard]] const Executor& strand() const { return strand_; }
+  [[nodiscard]] std::size_t busy() const { return busy_; }
 
  private:
   WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
              jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer);
-  static Task<void> poll(std::shared_ptr<WorkerLoop> self);
-  static Task<void> serve(std::shared_ptr<WorkerLoop> self, queue_service::Message message, Time taken);
+  /// Takes from the queues that may have messages while there is room.
+  static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
+  /// Waits for a message in an empty queue.
+  static Task<void> watch(std::shared_ptr<WorkerLoop> self, std::size_t lane);
+  Task<void> take(std::size_t lane, queue_service::Message message);
+  static Task<void> serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,
+                          Time taken);
   Task<void> back_off(Error error);
   Task<void> wait_idle(Duration limit);
 
@@ -47,14 +55,16 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   jobs::JobStore& jobs_;
   Clock& clock_;
   Random& random_;
+  KindGate gate_;
   JobRunner runner_;
+  LaneChoice lanes_;
   Executor strand_;
   RunObserver observer_;
   std::shared_ptr<bool> give_back_ = std::make_shared<bool>(false);
   std::size_t busy_ = 0;
   std::uint32_t failures_ = 0;  // polls in a row
   bool stopping_ = false;
-  Signal changed_;  // a slot is free, or the loop is to stop
+  Signal changed_;  // a slot is free, a queue has messages, or the loop is to stop
 };
 
 }  // namespace tidemark::workers

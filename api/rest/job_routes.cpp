@@ -1,0 +1,112 @@
+#include "api/rest/api_routes.h"
+#include "api/rest/job_events.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "jobs/job_kinds.h"
+#include "jobs/plan.h"
+#include "jobs/undo_plan.h"
+
+namespace tidemark::api {
+
+Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) {
+  auto parameters = Parameters::read(request, {"dryRun"});
+  if (!parameters) co_return problem(parameters.error(), request.request_id);
+  auto dry = parameters->flag("dryRun");
+  if (!dry) co_return problem(dry.error(), request.request_id);
+  auto reading = request.body->read_all(kMaxBodyBytes);
+  const auto body = co_await std::move(reading);
+  if (!body) co_return problem(body.error(), request.request_id);
+  auto spec = jobs::parse_job_spec(*body);
+  if (!spec) co_return problem(spec.error(), request.request_id);
+  if (*dry) {
+    auto planning = plan(request, std::move(*spec));
+    co_return co_await std::move(planning);
+  }
+  if (const auto* undo = std::get_if<jobs::UndoSpec>(&spec->work)) {
+    auto checking = jobs::plan_undo(jobs_, undo->job);
+    const auto checked = co_await std::move(checking);
+    if (!checked) co_return problem(checked.error(), request.request_id);
+  }
+  auto submitting = jobs_.submit(std::move(*spec));
+  const auto submission = co_await std::move(submitting);
+  if (!submission) co_return problem(submission.error(), request.request_id);
+  auto response = json_response(submission->created ? 202 : 200, to_json(submission->job));
+  response.set("Location", "/v1/jobs/" + submission->job.id);
+  co_return response;
+}
+
+Task<http::Response> ApiRoutes::plan(http::Request& request, jobs::JobSpec spec) {
+  auto planning = jobs::plan_job(jobs_, poison_, tables_, std::move(spec));
+  const auto planned = co_await std::move(planning);
+  if (!planned) co_return problem(planned.error(), request.request_id);
+  co_return json_response(200, to_json(*planned));
+}
+
+Task<http::Response> ApiRoutes::submit_jobs(http::Request& request, std::string) {
+  auto reading = request.body->read_all(kMaxBatchBytes);
+  const auto body = co_await std::move(reading);
+  if (!body) co_return problem(body.error(), request.request_id);
+  auto specs = jobs::parse_job_specs(*body);
+  if (!specs) co_return problem(specs.error(), request.request_id);
+  auto submitting = jobs_.submit_all(std::move(*specs));
+  const auto submissions = co_await std::move(submitting);
+  auto results = nlohmann::json::array();
+  for (const auto& submission : submissions) {
+    if (submission) {
+      results.push_back({{"status", submission->created ? 202 : 200}, {"job", to_json(submission->job)}});
+    } else {
+      results.push_back({{"status", http_status_of(submission.error().code)},
+                         {"problem", problem_json(submission.error(), request.request_id)}});
+    }
+  }
+  co_return json_response(200, {{"results", std::move(results)}});
+}
+
+Task<http::Response> ApiRoutes::list_jobs(http::Request& request, std::string) {
+  auto parameters = Parameters::read(request, {"limit", "continuation", "kind", "state"});
+  if (!parameters) co_return problem(parameters.error(), request.request_id);
+  const auto limit = parameters->limit();
+  if (!limit) co_return problem(limit.error(), request.request_id);
+  auto kind = parameters->text("kind");
+  auto state = parameters->text("state");
+  const bool known_kind = kind.empty() || kind == "unknown" || jobs::find_kind(kind) != nullptr;
+  if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
+    const auto error = make_error(ErrorCode::kInvalidQueryParameterValue,
+                                  "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "
+                                  "cancelled.");
+    co_return problem(error, request.request_id);
+  }
+  auto listing = jobs_.list(*limit, parameters->text("continuation"), std::move(kind), std::move(state));
+  const auto found = co_await std::move(listing);
+  if (!found) co_return problem(found.error(), request.request_id);
+  co_return page_response("jobs", found->jobs, found->continuation);
+}
+
+Task<http::Response> ApiRoutes::show_job(http::Request& request, std::string id) {
+  auto finding = jobs_.find(std::move(id));
+  const auto job = co_await std::move(finding);
+  if (!job) co_return problem(job.error(), request.request_id);
+  if (!*job) co_return problem(make_error(ErrorCode::kJobNotFound), request.request_id);
+  co_return json_response(200, to_json(**job));
+}
+
+Task<http::Response> ApiRoutes::cancel_job(http::Request& request, std::string id) {
+  auto cancelling = jobs_.cancel(std::move(id));
+  const auto job = co_await std::move(cancelling);
+  if (!job) co_return problem(job.error(), request.request_id);
+  co_return json_response(200, to_json(*job));
+}
+
+Task<http::Response> ApiRoutes::job_events(http::Request& request, std::string id) {
+  auto finding = jobs_.find(id);
+  const auto job = co_await std::move(finding);
+  if (!job) co_return problem(job.error(), request.request_id);
+  if (!*job) co_return problem(make_error(ErrorCode::kJobNotFound), request.request_id);
+  http::Response response;
+  response.set("Content-Type", "text/event-stream");
+  response.set("Cache-Control", "no-store");
+  response.source = make_job_events(jobs_, clock_, std::move(id), stopping_);
+  co_return response;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,71 @@
+#include "api/rest/parameters.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tidemark::api {
+namespace {
+
+constexpr std::uint32_t kMaxPage = 1000;
+constexpr std::uint32_t kDefaultPage = 100;
+
+std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kInvalidQueryParameterValue, std::move(why)); }
+
+}  // namespace
+
+Result<Parameters> Parameters::read(const http::Request& request, std::initializer_list<std::string_view> known) {
+  auto pairs = http::parse_query(request.query);
+  if (!pairs) return refuse("The query string has a broken percent escape.");
+  Parameters out;
+  for (auto& [name, value] : *pairs) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string names;
+      for (const auto each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+      return refuse("Unknown query parameter \"" + name + "\"; known here: " + (names.empty() ? "none" : names) + ".");
+    }
+    if (!out.values_.emplace(name, std::move(value)).second) {
+      return refuse("The query parameter " + name + " is given twice.");
+    }
+  }
+  return out;
+}
+
+std::string Parameters::text(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::string() : found->second;
+}
+
+Result<std::uint32_t> Parameters::limit() const {
+  const auto found = values_.find("limit");
+  if (found == values_.end()) return kDefaultPage;
+  const auto& value = found->second;
+  std::uint32_t limit = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit);
+  if (error != std::errc() || end != value.data() + value.size() || limit < 1 || limit > kMaxPage) {
+    return fail(ErrorCode::kOutOfRangeQueryParameterValue, "limit must be a number from 1 to 1000.");
+  }
+  return limit;
+}
+
+Result<bool> Parameters::flag(std::string_view name) const {
+  const auto value = text(name);
+  if (value.empty() || value == "false") return false;
+  if (value == "true") return true;
+  return refuse(std::string(name) + " must be true or false.");
+}
+
+Result<jobs::PoisonFilter> Parameters::poison_filter() const {
+  jobs::PoisonFilter filter;
+  filter.kind = text("kind");
+  filter.fingerprint = text("fingerprint");
+  for (const auto& [name, into] : {std::pair<const char*, std::optional<Time>*>("movedAfter", &filter.moved_after),
+                                   std::pair<const char*, std::optional<Time>*>("movedBefore", &filter.moved_before)}) {
+    const auto value = text(name);
+    if (value.empty()) continue;
+    *into = parse_iso8601(value);
+    if (!*into) return refuse(std::string(name) + " must be a time such as 2026-01-31T22:00:00Z.");
+  }
+  return filter;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,33 @@
+// Query parameters of the api: each known name once, of the right form; anything else is a problem that says so. Pure.
+#pragma once
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/http/http.h"
+#include "jobs/job_spec.h"
+
+namespace tidemark::api {
+
+inline constexpr std::size_t kMaxBodyBytes = 64UL << 10;
+inline constexpr std::size_t kMaxBatchBytes = 4UL << 20;
+
+class Parameters {
+ public:
+  /// kInvalidQueryParameterValue: broken escapes, an unknown name, a name twice.
+  static Result<Parameters> read(const http::Request& request, std::initializer_list<std::string_view> known);
+
+  [[nodiscard]] std::string text(std::string_view name) const;  // empty if absent
+  /// kOutOfRangeQueryParameterValue unless 1..1000; 100 if absent.
+  [[nodiscard]] Result<std::uint32_t> limit() const;
+  [[nodiscard]] Result<bool> flag(std::string_view name) const;
+  /// kind, fingerprint, movedAfter, movedBefore.
+  [[nodiscard]] Result<jobs::PoisonFilter> poison_filter() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace tidemark::api

@@ -1,0 +1,51 @@
+// The programs that may share one configuration file, and the names of all their settings: what stands in the file for
+// another program is passed over, a name that no program has is an error. A process test compares this list with what
+// the programs themselves say. Pure.
+#pragma once
+#include <algorithm>
+#include <string_view>
+
+namespace tidemark::process {
+
+inline constexpr std::string_view kPrograms[] = {"api", "blob_store", "queue_service", "table_store", "worker"};
+
+inline constexpr std::string_view kKnownSettings[] = {
+    "account",
+    "accounts",
+    "allow_development_key",
+    "block_cache_mib",
+    "check_clock_skew",
+    "collect_every_s",
+    "concurrency",
+    "data",
+    "drain_s",
+    "durability",
+    "host",
+    "idle_timeout_s",
+    "lease_s",
+    "log_format",
+    "log_level",
+    "max_connections",
+    "metrics",
+    "metrics_host",
+    "metrics_port",
+    "name",
+    "poll_s",
+    "port",
+    "retention_h",
+    "retry_base_ms",
+    "retry_cap_ms",
+    "shutdown_grace_s",
+    "startup_timeout_s",
+    "threads",
+    "token",
+};
+
+inline bool is_program(std::string_view name) {
+  return std::find(std::begin(kPrograms), std::end(kPrograms), name) != std::end(kPrograms);
+}
+inline bool is_known_setting(std::string_view name) {
+  return std::find(std::begin(kKnownSettings), std::end(kKnownSettings), name) != std::end(kKnownSettings);
+}
+
+}  // namespace tidemark::process

@@ -1,0 +1,113 @@
+#include "jobs/collector.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+constexpr Duration kDeadWorkersShown = std::chrono::hours(24);
+
+std::string before(std::string_view partition, std::string_view property, Time time) {
+  std::string filter = "PartitionKey eq '";
+  filter += partition;
+  filter += "' and ";
+  filter += property;
+  filter += " lt datetime'" + to_iso8601(time) + "'";
+  return filter;
+}
+
+}  // namespace
+
+Task<Result<Collected>> Collector::collect() {
+  const auto now = clock_.now();
+  const auto limit = now - retention_;
+  Collected out;
+  auto jobs_task = sweep(Rows::kJobs, before(kJobPartition, "FinishedAt", limit));
+  auto jobs = co_await std::move(jobs_task);
+  if (!jobs) co_return fail(std::move(jobs.error()));
+  out.jobs = *jobs;
+  auto keys_task = sweep(Rows::kKeys, before(kIdempotencyPartition, "Timestamp", limit));
+  auto keys = co_await std::move(keys_task);
+  if (!keys) co_return fail(std::move(keys.error()));
+  out.keys = *keys;
+  auto workers_task = sweep(Rows::kWorkers, before("workers", "HeartbeatAt", now - kDeadWorkersShown));
+  auto workers = co_await std::move(workers_task);
+  if (!workers) co_return fail(std::move(workers.error()));
+  out.workers = *workers;
+  co_return out;
+}
+
+Task<Result<std::uint64_t>> Collector::sweep(Rows rows, std::string filter) {
+  std::uint64_t removed = 0;
+  std::string continuation;
+  do {
+    table_store::QueryRequest request;
+    request.table = std::string(kJobTable);
+    request.filter = filter;
+    request.continuation = std::move(continuation);
+    auto query_task = tables_.query(std::move(request));
+    auto page = co_await std::move(query_task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      auto ask_task = removable(rows, entity);
+      auto may = co_await std::move(ask_task);
+      if (!may) co_return fail(std::move(may.error()));
+      if (!*may) continue;
+      auto remove_task = remove(rows, entity);
+      auto gone = co_await std::move(remove_task);
+      if (!gone) co_return fail(std::move(gone.error()));
+      if (*gone) ++removed;
+    }
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty());
+  co_return removed;
+}
+
+Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
+  if (rows == Rows::kWorkers) co_return true;
+  if (rows == Rows::kKeys) {
+    const auto* id = entity.find("JobId");
+    const auto* text = id == nullptr ? nullptr : std::get_if<std::string>(id);
+    if (text == nullptr) co_return false;
+    auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), *text);
+    auto job = co_await std::move(task);
+    if (!job) co_return fail(std::move(job.error()));
+    co_return !job->has_value();
+  }
+  auto record = record_from_entity(entity);
+  // Whatever somebody else put there is not ours to remove.
+  if (!record || !is_terminal(record->state)) co_return false;
+  if (record->state != JobState::kPoisoned) co_return true;
+  auto task = queues_.find(std::string(kPoisonQueue), record->message_id);
+  auto message = co_await std::move(task);
+  if (message.failed_with(ErrorCode::kMessageNotFound)) co_return true;
+  if (!message) co_return fail(std::move(message.error()));
+  co_return !message->has_value();
+}
+
+Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
+  if (rows == Rows::kJobs) {
+    // The ledger first: a record that is left is found again, a ledger without one would never be.
+    auto close_task = tables_.close_operation(entity.row_key, INT64_MAX);
+    auto closed = co_await std::move(close_task);
+    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    auto forget_task = tables_.forget_operation(entity.row_key);
+    auto forgotten = co_await std::move(forget_task);
+    if (!forgotten) co_return fail(std::move(forgotten.error()));
+  }
+  Mutation mutation;
+  mutation.kind = MutationKind::kErase;
+  mutation.row_key = entity.row_key;
+  mutation.if_version = entity.version;
+  mutation.lenient = true;
+  std::vector<Mutation> mutations{std::move(mutation)};
+  auto task = tables_.mutate(std::string(kJobTable), entity.partition_key, std::move(mutations), std::nullopt);
+  auto outcomes = co_await std::move(task);
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  co_return outcomes->front().kind == OutcomeKind::kApplied;
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,226 @@
+#include "jobs/plan.h"
+
+#include <algorithm>
+
+#include "jobs/undo_plan.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+
+// Where no job of the kind has been measured yet.
+constexpr double kAssumedPerSecond = 10'000;
+constexpr std::uint32_t kMeasuredJobs = 100;
+constexpr std::uint64_t kLeastMeasured = 500;
+
+/// What a plan looks at, from any kind of job.
+struct Scope {
+  std::string source, destination, filter, operation;
+  std::optional<EntityKey> entity;
+  bool scans = true;
+  bool moves = false;
+  bool back = false;
+  bool copies = false;
+  bool erases = false;
+};
+
+/// Scope of every kind but undo and redrive, which must look at other things first.
+struct ScopeOf {
+  static Scope selected(const Selection& selection, const std::string& source) {
+    Scope scope;
+    scope.source = source;
+    scope.filter = selection.filter.value_or("");
+    scope.entity = selection.entity;
+    return scope;
+  }
+  Scope operator()(const ArchiveSpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.destination = spec.destination;
+    scope.moves = true;
+    return scope;
+  }
+  Scope operator()(const UnarchiveSpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.destination = spec.destination;
+    scope.moves = scope.back = true;
+    return scope;
+  }
+  Scope operator()(const CopySpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.destination = spec.destination;
+    scope.copies = true;
+    return scope;
+  }
+  Scope operator()(const DeleteSpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.erases = true;
+    return scope;
+  }
+  Scope operator()(const IndexSpec& spec) const { return selected({}, spec.source); }
+  Scope operator()(const UndoSpec&) const { return {}; }
+  Scope operator()(const RedriveSpec&) const {
+    Scope scope;
+    scope.scans = false;
+    return scope;
+  }
+};
+
+Task<Result<Scope>> scope_of(JobStore& store, JobSpec spec) {
+  auto scope = std::visit(ScopeOf{}, spec.work);
+  const auto* undo = std::get_if<UndoSpec>(&spec.work);
+  if (undo == nullptr) co_return scope;
+  auto task = plan_undo(store, undo->job);
+  auto plan = co_await std::move(task);
+  if (!plan) co_return fail(std::move(plan.error()));
+  scope.source = std::move(plan->source);
+  scope.destination = std::move(plan->destination);
+  scope.operation = std::move(plan->operation);
+  scope.erases = plan->step == UndoStep::kErase;
+  scope.moves = !scope.erases;
+  scope.back = plan->step == UndoStep::kRestore;
+  co_return scope;
+}
+
+std::string there_now(const Scope& scope, const Entity& from, const std::optional<Entity>& there) {
+  if (!there) return "nothing is there";
+  const auto carried = scope.back ? from.source_version.value_or(from.version) : from.version;
+  const auto effective = there->source_version.value_or(there->version);
+  if (effective > carried) return "a newer entity is there, so this one would be skipped or read again";
+  if (there->source_version == carried) return "the same version is there already";
+  return there->source_version ? "replaces the copy of an older version" : "replaces an older entity";
+}
+
+Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Scope& scope, Entity entity) {
+  PlanSample sample;
+  sample.key = {entity.partition_key, entity.row_key};
+  sample.bytes = entity_bytes(entity);
+  if (scope.moves) {
+    auto task = tables.get(scope.destination, entity.partition_key, entity.row_key);
+    auto there = co_await std::move(task);
+    if (!there && there.error().code != ErrorCode::kTableNotFound) co_return fail(std::move(there.error()));
+    sample.steps.push_back("copy to " + scope.destination + ": " +
+                           there_now(scope, entity, there ? *there : std::nullopt));
+  }
+  if (scope.copies) sample.steps.push_back("write a copy to " + scope.destination + ", unless a newer one is there");
+  if (scope.moves || scope.erases) {
+    sample.steps.push_back("remove from " + scope.source + " if its version still is " +
+                           std::to_string(entity.version));
+  }
+  co_return sample;
+}
+
+Task<Result<void>> scan(table_store::TableClient& tables, const Scope& scope, JobPlan& plan) {
+  std::string continuation;
+  do {
+    table_store::QueryRequest request;
+    request.table = scope.source;
+    request.filter = scope.filter;
+    request.operation = scope.operation;
+    request.continuation = std::move(continuation);
+    auto task = tables.query(std::move(request));
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      ++plan.keys;
+      plan.bytes += entity_bytes(entity);
+      if (plan.samples.size() == kPlanSamples) continue;
+      auto sampling = sample_of(tables, scope, entity);
+      auto sample = co_await std::move(sampling);
+      if (!sample) co_return fail(std::move(sample.error()));
+      plan.samples.push_back(std::move(*sample));
+    }
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty() && plan.keys < kPlannedKeys);
+  plan.complete = continuation.empty();
+  co_return Result<void>{};
+}
+
+Task<Result<void>> look_at_one(table_store::TableClient& tables, const Scope& scope, JobPlan& plan) {
+  auto task = tables.get(scope.source, scope.entity->partition_key, scope.entity->row_key);
+  auto entity = co_await std::move(task);
+  if (!entity) co_return fail(std::move(entity.error()));
+  if (!entity->has_value()) {
+    plan.samples.push_back({*scope.entity, 0, {"not found: skipped"}});
+    co_return Result<void>{};
+  }
+  plan.keys = 1;
+  auto sampling = sample_of(tables, scope, std::move(**entity));
+  auto sample = co_await std::move(sampling);
+  if (!sample) co_return fail(std::move(sample.error()));
+  plan.bytes = sample->bytes;
+  plan.samples.push_back(std::move(*sample));
+  co_return Result<void>{};
+}
+
+/// Keys a second of the newest large job of the kind that succeeded.
+Task<double> measured_rate(JobStore& store, std::string kind) {
+  auto task = store.list(kMeasuredJobs, {}, std::move(kind), std::string(state_name(JobState::kSucceeded)));
+  auto page = co_await std::move(task);
+  if (!page) co_return kAssumedPerSecond;
+  for (const auto& job : page->jobs) {
+    if (job.done < kLeastMeasured || !job.started_at || !job.finished_at) continue;
+    const auto took = std::chrono::duration<double>(*job.finished_at - *job.started_at).count();
+    if (took > 0) co_return static_cast<double>(job.done) / took;
+  }
+  co_return kAssumedPerSecond;
+}
+
+Task<Result<void>> count_poison(PoisonStore& poison, const RedriveSpec& spec, JobPlan& plan) {
+  auto task = poison.groups(spec.which);
+  auto groups = co_await std::move(task);
+  if (!groups) co_return fail(std::move(groups.error()));
+  for (const auto& group : groups->groups) plan.keys += group.count;
+  plan.complete = groups->complete;
+  if (spec.limit) plan.keys = std::min(plan.keys, *spec.limit);
+  plan.seconds = static_cast<double>(plan.keys) / spec.per_second;
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+std::size_t entity_bytes(const Entity& entity) {
+  std::size_t bytes = 64 + entity.partition_key.size() + entity.row_key.size();
+  for (const auto& property : entity.properties) {
+    bytes += property.name.size() + 16;
+    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
+    if (const auto* binary = std::get_if<table_store::Binary>(&property.value)) bytes += binary->bytes.size();
+  }
+  return bytes;
+}
+
+Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec) {
+  JobPlan plan;
+  plan.kind = std::string(kind_name(spec));
+  if (const auto* redrive = std::get_if<RedriveSpec>(&spec.work)) {
+    auto count_task = count_poison(poison, *redrive, plan);
+    auto counted = co_await std::move(count_task);
+    if (!counted) co_return fail(std::move(counted.error()));
+    co_return plan;
+  }
+  auto scope_task = scope_of(store, spec);
+  auto scope = co_await std::move(scope_task);
+  if (!scope && http_status_of(scope.error().code) >= 500) co_return fail(std::move(scope.error()));
+  if (!scope) {
+    plan.problems.push_back(scope.error().message);
+    co_return plan;
+  }
+  auto look_task = scope->entity ? look_at_one(tables, *scope, plan) : scan(tables, *scope, plan);
+  auto looked = co_await std::move(look_task);
+  if (looked.failed_with(ErrorCode::kTableNotFound)) {
+    plan.problems.push_back("The source table '" + scope->source + "' does not exist.");
+    co_return plan;
+  }
+  if (!looked) co_return fail(std::move(looked.error()));
+  if (spec.max_affected && plan.keys > *spec.max_affected) {
+    plan.problems.push_back("More entities are selected than maxAffected allows, which is " +
+                            std::to_string(*spec.max_affected) + ".");
+  }
+  auto rate_task = measured_rate(store, plan.kind);
+  auto rate = co_await std::move(rate_task);
+  if (spec.max_per_second) rate = std::min<double>(rate, *spec.max_per_second);
+  plan.seconds = static_cast<double>(plan.keys) / rate;
+  co_return plan;
+}
+
+}  // namespace tidemark::jobs

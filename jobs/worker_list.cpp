@@ -1,0 +1,80 @@
+#include "jobs/worker_list.h"
+
+#include "jobs/job_record.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Mutation;
+using table_store::MutationKind;
+
+constexpr const char* kWorkerPartition = "workers";
+
+template <class T>
+T value_of(const table_store::Entity& entity, std::string_view name) {
+  const auto* value = entity.find(name);
+  const auto* typed = value == nullptr ? nullptr : std::get_if<T>(value);
+  return typed == nullptr ? T{} : *typed;
+}
+
+}  // namespace
+
+Task<Result<void>> WorkerList::beat(WorkerInfo info) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = std::move(info.name);
+  mutation.properties = {{"Host", std::move(info.host)},       {"Pid", info.pid},
+                         {"Concurrency", info.concurrency},    {"Running", info.running},
+                         {"Version", std::move(info.version)}, {"StartedAt", info.started_at},
+                         {"HeartbeatAt", info.heartbeat_at}};
+  std::vector<Mutation> mutations{std::move(mutation)};
+  auto task = tables_.mutate(std::string(kJobTable), kWorkerPartition, std::move(mutations), std::nullopt);
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> WorkerList::leave(std::string name) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kErase;
+  mutation.row_key = std::move(name);
+  mutation.lenient = true;
+  std::vector<Mutation> mutations{std::move(mutation)};
+  auto task = tables_.mutate(std::string(kJobTable), kWorkerPartition, std::move(mutations), std::nullopt);
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<std::vector<WorkerInfo>>> WorkerList::list() {
+  std::vector<WorkerInfo> out;
+  std::string continuation;
+  std::string filter = "PartitionKey eq '";
+  filter += kWorkerPartition;
+  filter += "'";
+  do {
+    table_store::QueryRequest request;
+    request.table = std::string(kJobTable);
+    request.filter = filter;
+    request.continuation = std::move(continuation);
+    auto task = tables_.query(std::move(request));
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      WorkerInfo info;
+      info.name = entity.row_key;
+      info.host = value_of<std::string>(entity, "Host");
+      info.pid = value_of<std::int64_t>(entity, "Pid");
+      info.concurrency = value_of<std::int32_t>(entity, "Concurrency");
+      info.running = value_of<std::int32_t>(entity, "Running");
+      info.version = value_of<std::string>(entity, "Version");
+      info.started_at = value_of<Time>(entity, "StartedAt");
+      info.heartbeat_at = value_of<Time>(entity, "HeartbeatAt");
+      out.push_back(std::move(info));
+    }
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty());
+  co_return out;
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,37 @@
+// The workers that live: each writes a row of the jobs' table (PartitionKey 'workers', RowKey its name) every few
+// seconds, and removes it when it stops. A row that is old belongs to a worker that died. Stateless.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "common/base/async.h"
+#include "table_store/internal/table_client.h"
+
+namespace tidemark::jobs {
+
+inline constexpr Duration kHeartbeatInterval = std::chrono::seconds(5);
+inline constexpr Duration kHeartbeatLost = std::chrono::seconds(20);
+
+struct WorkerInfo {
+  std::string name;
+  std::string host;
+  std::int64_t pid = 0;
+  std::int32_t concurrency = 0;
+  std::int32_t running = 0;
+  std::string version;
+  Time started_at{};
+  Time heartbeat_at{};
+};
+
+class WorkerList {
+ public:
+  explicit WorkerList(table_store::TableClient& tables) : tables_(tables) {}
+  Task<Result<void>> beat(WorkerInfo info);
+  Task<Result<void>> leave(std::string name);
+  Task<Result<std::vector<WorkerInfo>>> list();
+
+ private:
+  table_store::TableClient& tables_;
+};
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,107 @@
+#include "queue_service/rest/queue_metrics.h"
+
+namespace tidemark::queue_service::rest {
+namespace {
+
+constexpr std::uint32_t kQueuesPerPage = 256;
+// One scrape reads no more; a stack with more queues has metrics of the first.
+constexpr std::size_t kMaxQueuesRead = 20000;
+
+struct Series {
+  const char* name;
+  const char* help;
+  prometheus::MetricType type;
+  const char* state;  // a label, if there is one
+  double (*value)(const QueueFigures&);
+};
+
+constexpr auto kGauge = prometheus::MetricType::Gauge;
+constexpr auto kCounter = prometheus::MetricType::Counter;
+double number(std::uint64_t n) { return static_cast<double>(n); }
+
+constexpr const char* kMessages = "tidemark_queue_messages";
+constexpr const char* kMessagesHelp = "Messages of a queue, by what they wait for.";
+// Series of one name stand together.
+constexpr Series kSeries[] = {
+    {kMessages, kMessagesHelp, kGauge, "ready", [](const QueueFigures& f) { return number(f.ready); }},
+    {kMessages, kMessagesHelp, kGauge, "delayed", [](const QueueFigures& f) { return number(f.delayed); }},
+    {kMessages, kMessagesHelp, kGauge, "in_flight", [](const QueueFigures& f) { return number(f.in_flight); }},
+    {kMessages, kMessagesHelp, kGauge, "waiting", [](const QueueFigures& f) { return number(f.waiting); }},
+    {"tidemark_queue_poison_messages", "Messages of a queue's poison queue.", kGauge, nullptr,
+     [](const QueueFigures& f) { return number(f.poison); }},
+    {"tidemark_queue_oldest_message_age_seconds", "Time since the message that is next was put.", kGauge, nullptr,
+     [](const QueueFigures& f) { return std::chrono::duration<double>(f.oldest).count(); }},
+    {"tidemark_queue_put_total", "Messages that came into a queue.", kCounter, nullptr,
+     [](const QueueFigures& f) { return number(f.put); }},
+    {"tidemark_queue_taken_total", "Deliveries of a queue.", kCounter, nullptr,
+     [](const QueueFigures& f) { return number(f.taken); }},
+    {"tidemark_queue_finished_total", "Messages that were deleted.", kCounter, nullptr,
+     [](const QueueFigures& f) { return number(f.finished); }},
+    {"tidemark_queue_moved_total", "Messages that left for another queue.", kCounter, nullptr,
+     [](const QueueFigures& f) { return number(f.moved); }},
+    {"tidemark_queue_expired_total", "Messages that nobody took in time.", kCounter, nullptr,
+     [](const QueueFigures& f) { return number(f.expired); }},
+};
+
+/// Sums, but for the age, of which the greatest counts.
+void add(QueueFigures& sum, const QueueFigures& one) {
+  sum.ready += one.ready;
+  sum.delayed += one.delayed;
+  sum.in_flight += one.in_flight;
+  sum.waiting += one.waiting;
+  sum.poison += one.poison;
+  sum.put += one.put;
+  sum.taken += one.taken;
+  sum.finished += one.finished;
+  sum.moved += one.moved;
+  sum.expired += one.expired;
+  sum.oldest = std::max(sum.oldest, one.oldest);
+}
+
+/// The first queues, and the others as one without an account. What cannot be read is missing.
+std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most) {
+  std::vector<FiguresPage::Item> items;
+  FiguresPage::Item others{"", "(other)", {}};
+  std::size_t read = 0;
+  std::string from;
+  do {
+    auto page = service.all_figures("", from, kQueuesPerPage);
+    if (!page) break;
+    for (auto& item : page->queues) {
+      if (++read <= most) {
+        items.push_back(std::move(item));
+      } else {
+        add(others.figures, item.figures);
+      }
+    }
+    from = page->next;
+  } while (!from.empty() && read < kMaxQueuesRead);
+  if (read > most) items.push_back(std::move(others));
+  return items;
+}
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> queue_metrics(QueueService& service, std::size_t most) {
+  const auto items = read_all(service, most);
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& series : kSeries) {
+    if (families.empty() || families.back().name != series.name) {
+      families.push_back({series.name, series.help, series.type, {}});
+    }
+    for (const auto& item : items) {
+      prometheus::ClientMetric metric;
+      metric.label = {{"account", item.account}, {"queue", item.queue}};
+      if (series.state != nullptr) metric.label.push_back({"state", series.state});
+      const auto value = series.value(item.figures);
+      (series.type == kCounter ? metric.counter.value : metric.gauge.value) = value;
+      families.back().metric.push_back(std::move(metric));
+    }
+  }
+  prometheus::ClientMetric waiting;
+  waiting.gauge.value = static_cast<double>(service.waiters());
+  families.push_back({"tidemark_queue_waiters", "Long polls under way.", kGauge, {std::move(waiting)}});
+  return families;
+}
+
+}  // namespace tidemark::queue_service::rest

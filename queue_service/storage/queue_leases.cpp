@@ -1,0 +1,171 @@
+// What a holder by lease alone can do, and single messages by id, for people.
+#include "common/base/encoding.h"
+#include "queue_service/storage/queue_core.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+const FailStep kRenewStep("queue.renew");
+const FailStep kReleaseStep("queue.release");
+const FailStep kRemoveStep("queue.remove");
+
+std::optional<Time> later_than(Time now, Duration delay) {
+  if (delay <= Duration::zero()) return std::nullopt;
+  return now + std::min(delay, kMaxVisibility);
+}
+
+Result<void> only_status(const Result<Place>& place) {
+  if (!place) return fail(place.error());
+  return {};
+}
+
+}  // namespace
+
+Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
+                                       std::uint64_t sequence) {
+  if (annotation) {
+    if (auto fits = check_annotation(*annotation); !fits) co_return fits;
+  }
+  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
+    auto& record = found.record;
+    if (sequence != 0 && sequence < record.renewal) {
+      return fail(ErrorCode::kFenced, "A later renewal of this lease came first.");
+    }
+    record.renewal = std::max(record.renewal, sequence);
+    record.offered = false;
+    if (annotation) record.message.annotation = *annotation;
+    return only_status(rows.rewrite(found, later_than(rows.now(), visibility)));
+  };
+  auto task = change_held(kRenewStep, std::move(lease), std::move(change));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
+                                         bool count_attempt) {
+  if (annotation) {
+    if (auto fits = check_annotation(*annotation); !fits) co_return fits;
+  }
+  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
+    auto& record = found.record;
+    if (annotation) record.message.annotation = *annotation;
+    if (!count_attempt && record.message.dequeue_count > 0) --record.message.dequeue_count;
+    record.leased = false;
+    record.offered = false;
+    return only_status(rows.rewrite(found, later_than(rows.now(), delay)));
+  };
+  auto task = change_held(kReleaseStep, std::move(lease), std::move(change));
+  co_return co_await std::move(task);
+}
+
+Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
+  Change change = [&](QueueRows& rows) -> Result<void> {
+    auto found = rows.find(id);
+    if (!found) return fail(std::move(found.error()));
+    if (!*found) return fail(ErrorCode::kMessageNotFound);
+    ++rows.figures().finished;
+    return rows.remove(**found);
+  };
+  auto task = change_queue(kRemoveStep, account, queue, std::move(change));
+  co_return co_await std::move(task);
+}
+
+namespace {
+
+constexpr std::size_t kMaxPageBytes = 4UL << 20;
+
+/// Where a listing goes on: at a place among the ready and timed ones, or after a key of the waiting ones.
+struct ListPosition {
+  Place from;
+  bool waiting = false;
+  std::string after;
+};
+
+Result<ListPosition> read_position(std::string_view continuation) {
+  ListPosition position;
+  if (continuation.empty()) return position;
+  const auto bytes = base64_decode(continuation.substr(1));
+  position.waiting = continuation[0] == 'w';
+  if (!bytes || (!position.waiting && continuation[0] != 'p')) return fail(ErrorCode::kInvalidMarker);
+  if (position.waiting) {
+    position.after = *bytes;
+    return position;
+  }
+  const auto place = place_from_bytes(*bytes);
+  if (!place) return fail(ErrorCode::kInvalidMarker);
+  position.from = *place;
+  return position;
+}
+
+/// A page being filled; add() is false for a message that came too late for it.
+struct PageBuilder {
+  StoredPage page;
+  std::uint32_t limit;
+  Time now;
+  std::size_t bytes = 0;
+  [[nodiscard]] bool full() const { return page.messages.size() == limit || bytes > kMaxPageBytes; }
+  Result<void> add(std::string_view value, Time next_visible) {
+    auto record = decode_message(value);
+    if (!record) return fail(std::move(record.error()));
+    if (record->message.expires <= now) return {};
+    bytes += value.size();
+    record->message.next_visible = next_visible == Time{} ? record->receipt.value_or(Place{}).visible_at : next_visible;
+    page.messages.push_back(std::move(record->message));
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<StoredPage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
+                                      std::string_view continuation) {
+  auto position = read_position(continuation);
+  if (!position) return fail(std::move(position.error()));
+  const auto snapshot = core_->engine.snapshot();
+  auto record = require_queue(*snapshot, account, queue);
+  if (!record) return fail(std::move(record.error()));
+  auto figures = read_figures(*snapshot, record->generation);
+  if (!figures) return fail(std::move(figures.error()));
+  PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), core_->clock.now()};
+  if (!position->waiting) {
+    PlacedRows rows(*snapshot, record->generation, *figures, Time::max(), position->from);
+    for (; rows.valid(); rows.next()) {
+      if (builder.full()) {
+        builder.page.continuation = "p" + base64_encode(place_bytes(rows.place()));
+        return std::move(builder.page);
+      }
+      if (auto added = builder.add(rows.value(), rows.place().visible_at); !added)
+        return fail(std::move(added.error()));
+    }
+    if (auto status = rows.status(); !status) return fail(std::move(status.error()));
+  }
+  std::string last = position->after;
+  const auto range = keys::all_waiting(record->generation, last);
+  if (!last.empty() && (last < keys::all_waiting(record->generation, "").lower || last >= range.upper)) {
+    return fail(ErrorCode::kInvalidMarker);
+  }
+  const auto cursor = snapshot->scan(range);
+  for (; cursor->valid(); cursor->next()) {
+    if (builder.full()) {
+      builder.page.continuation = "w" + base64_encode(last);
+      break;
+    }
+    if (auto added = builder.add(cursor->value(), Time{}); !added) return fail(std::move(added.error()));
+    last = cursor->key();
+  }
+  auto status = cursor->status();
+  if (!status) return fail(std::move(status.error()));
+  return std::move(builder.page);
+}
+
+Result<std::optional<Message>> QueueService::find(std::string_view account, std::string_view queue,
+                                                  std::string_view id) {
+  const auto snapshot = core_->engine.snapshot();
+  auto record = require_queue(*snapshot, account, queue);
+  if (!record) return fail(std::move(record.error()));
+  auto found = read_message(*snapshot, record->generation, id);
+  if (!found) return fail(std::move(found.error()));
+  if (!*found || (*found)->record.message.expires <= core_->clock.now()) return std::optional<Message>();
+  return std::optional<Message>(std::move((*found)->record.message));
+}
+
+}  // namespace tidemark::queue_service

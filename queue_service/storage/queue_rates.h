@@ -1,0 +1,39 @@
+// How fast messages come and go, from figures seen at different times. Hints only: what is forgotten reads as 0 until
+// two sightings are far enough apart. Thread safe.
+#pragma once
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "queue_service/storage/queue_records.h"
+
+namespace tidemark::queue_service {
+
+class Rates {
+ public:
+  /// In and out, messages a second, over the time since a sighting at most about two minutes old.
+  std::pair<double, double> seen(std::uint64_t generation, const FiguresRecord& figures, Time now) {
+    const Sighting sighting{now, figures.put, figures.finished + figures.moved};
+    std::lock_guard lock(mutex_);
+    if (sightings_.size() >= kMaxQueues && !sightings_.contains(generation)) sightings_.clear();
+    auto& [older, newer] = sightings_[generation];
+    if (newer.at == Time{} || now < newer.at) older = newer = sighting;
+    if (now - newer.at >= kWindow) older = std::exchange(newer, sighting);
+    const auto seconds = std::chrono::duration<double>(now - older.at).count();
+    if (seconds < 1) return {0, 0};
+    return {static_cast<double>(sighting.in - older.in) / seconds,
+            static_cast<double>(sighting.out - older.out) / seconds};
+  }
+
+ private:
+  static constexpr std::size_t kMaxQueues = 10000;
+  static constexpr Duration kWindow = std::chrono::seconds(60);
+  struct Sighting {
+    Time at{};
+    std::uint64_t in = 0, out = 0;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::pair<Sighting, Sighting>> sightings_;
+};
+
+}  // namespace tidemark::queue_service

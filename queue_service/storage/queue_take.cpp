@@ -1,0 +1,169 @@
+// Taking messages: the walk over what is visible, in order, past what has expired.
+#include "queue_service/storage/poison_note.h"
+#include "queue_service/storage/queue_rows.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+// One call holds the writer; it drops no more than this.
+constexpr std::size_t kMaxExpiredPerCall = 256;
+// A walk that meets nothing due looks this far ahead, so that the next ones need not look at all. It passes over the
+// tombstones of what was in flight then, so it must not be far.
+constexpr Duration kLookAhead = std::chrono::milliseconds(100);
+
+Place after(const Place& place) { return {place.visible_at, place.sequence + 1}; }
+
+}  // namespace
+
+struct QueueRows::Walk {
+  std::vector<FoundMessage> visible, expired;
+  Place ready_front, timed_front;  // nothing else is live below them
+  bool bounded = false;
+};
+
+Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
+  Walk walk;
+  const auto horizon = now_ + kLookAhead;
+  PlacedRows rows(*txn_, generation_, figures_, figures_.timed_front.visible_at <= now_ ? horizon : now_);
+  const bool looked_at_timed = figures_.timed() > 0 && figures_.timed_front.visible_at <= now_;
+  std::optional<Place> last_ready, last_timed;
+  while (rows.valid() && (count == 0 || walk.visible.size() < count)) {
+    if (walk.expired.size() == kMaxExpiredPerCall) {
+      walk.bounded = true;
+      break;
+    }
+    const auto place = rows.place();
+    if (rows.set() == Set::kTimed && place.visible_at > now_) {
+      rows.leave(Set::kTimed);  // what is ready is visible, even behind it
+      continue;
+    }
+    auto record = decode_message(rows.value());
+    if (!record) return fail(std::move(record.error()));
+    const bool expired = record->message.expires <= now_;
+    if (!expired && count == 0) break;  // tidying ends at the first message that somebody can take
+    (rows.set() == Set::kReady ? last_ready : last_timed) = place;
+    const bool leased = record->leased;
+    (expired ? walk.expired : walk.visible).push_back({rows.set(), place, leased, std::move(*record)});
+    // Not one step further: the next key may lie behind many tombstones.
+    if (count > 0 && walk.visible.size() == count) break;
+    rows.next();
+  }
+  if (auto status = rows.status(); !status) return fail(std::move(status.error()));
+  const auto front = [&](Set set, const std::optional<Place>& last, const Place& otherwise) {
+    const auto head = rows.head(set);
+    if (head && (!last || *head > *last)) return *head;
+    return last && head ? after(*last) : otherwise;
+  };
+  walk.ready_front = front(Set::kReady, last_ready, last_ready ? after(*last_ready) : figures_.ready_front);
+  walk.timed_front = looked_at_timed ? front(Set::kTimed, last_timed, {horizon + Ticks(1), 0}) : figures_.timed_front;
+  return walk;
+}
+
+/// `search`: find the true front of the timed set if nothing of it is near.
+Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
+  figures_.ready_front = walk.ready_front;
+  figures_.timed_front = walk.timed_front;
+  if (!search || figures_.timed() == 0 || figures_.timed_front.visible_at <= now_) return {};
+  const auto cursor = txn_->scan(keys::placed_from(generation_, Set::kTimed, figures_.timed_front, Time::max()));
+  if (auto status = cursor->status(); !status) return status;
+  if (!cursor->valid()) return {};
+  if (const auto place = keys::place_in(cursor->key())) figures_.timed_front = *place;
+  return {};
+}
+
+Result<void> QueueRows::drop_expired(const Walk& walk) {
+  for (const auto& found : walk.expired) {
+    if (auto removed = remove(found); !removed) return removed;
+  }
+  figures_.expired += walk.expired.size();
+  return {};
+}
+
+bool QueueRows::is_poison(const MessageRecord& record) const {
+  // A delivery that nobody confirmed was no attempt.
+  const auto attempts = record.message.dequeue_count - (record.offered ? 1U : 0U);
+  return options_.max_dequeue_count > 0 && attempts >= options_.max_dequeue_count && !is_poison_queue(queue_);
+}
+
+Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
+  if (failed.empty()) return {};
+  auto target = open_or_create(*txn_, *effects_, account_, poison_queue_of(queue_), now_);
+  if (!target) return fail(std::move(target.error()));
+  for (auto& found : failed) {
+    if (auto removed = remove(found); !removed) return removed;
+    ++figures_.moved;
+    auto moved = leaving(std::move(found.record), PoisonNote{"max_dequeue_count", queue_, now_});
+    auto placed = target->insert(std::move(moved), std::nullopt);
+    if (!placed) return fail(std::move(placed.error()));
+  }
+  target->save();
+  return {};
+}
+
+Result<Taken> QueueRows::take(const TakeRequest& request) {
+  Taken taken;
+  if (options_.paused) return taken;
+  auto walked = walk(request.count);
+  if (!walked) return fail(std::move(walked.error()));
+  if (auto raised = raise_fronts(*walked, false); !raised) return fail(std::move(raised.error()));
+  if (auto dropped = drop_expired(*walked); !dropped) return fail(std::move(dropped.error()));
+  std::vector<FoundMessage> failed;
+  for (auto& found : walked->visible) {
+    if (is_poison(found.record)) {
+      failed.push_back(std::move(found));
+      continue;
+    }
+    auto& record = found.record;
+    auto& message = record.message;
+    if (!record.offered) ++message.dequeue_count;
+    ++message.epoch;
+    record.offered = request.offer;
+    record.leased = true;
+    record.renewal = 0;
+    if (record.deliveries.size() == kMaxDeliveriesKept) record.deliveries.erase(record.deliveries.begin());
+    record.deliveries.push_back(now_);
+    const auto place = rewrite(found, now_ + request.visibility);
+    if (!place) return fail(std::move(place.error()));
+    message.next_visible = place->visible_at;
+    taken.messages.push_back({std::move(message), to_receipt(*place)});
+  }
+  figures_.taken += taken.messages.size();
+  taken.more = walked->bounded || !walked->expired.empty() || !failed.empty();
+  auto poisoned = poison(std::move(failed));
+  if (!poisoned) return fail(std::move(poisoned.error()));
+  return taken;
+}
+
+Result<bool> QueueRows::tidy() {
+  auto walked = walk(0);
+  if (!walked) return fail(std::move(walked.error()));
+  if (auto raised = raise_fronts(*walked, true); !raised) return fail(std::move(raised.error()));
+  if (auto dropped = drop_expired(*walked); !dropped) return fail(std::move(dropped.error()));
+  return walked->bounded || !walked->expired.empty();
+}
+
+Result<bool> QueueRows::settle(std::size_t limit) {
+  std::vector<FoundMessage> due;
+  bool more = false;
+  {
+    if (figures_.timed() == 0 || figures_.timed_front.visible_at > now_) return false;
+    const auto cursor = txn_->scan(keys::placed_from(generation_, Set::kTimed, figures_.timed_front, now_));
+    for (; cursor->valid() && !more; cursor->next()) {
+      const auto place = keys::place_in(cursor->key());
+      auto record = decode_message(cursor->value());
+      if (!place || !record) return fail(ErrorCode::kCorruption);
+      const bool leased = record->leased;
+      more = due.size() == limit;
+      if (!more) due.push_back({Set::kTimed, *place, leased, std::move(*record)});
+    }
+    if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+  }
+  for (const auto& found : due) {
+    erase_row(found);
+    write_at(found.record, Set::kReady, found.place);
+  }
+  figures_.timed_front = more ? after(due.back().place) : Place{now_ + Ticks(1), 0};
+  return more;
+}
+
+}  // namespace tidemark::queue_service

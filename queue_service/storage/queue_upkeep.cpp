@@ -1,0 +1,169 @@
+// What keeps a queue's rows from outliving their use: expired messages that no walk meets, because something live is
+// before them, and idempotency keys dead by age. Scans are snapshots; only what is dead costs a transaction. A queue is
+// swept only if something in it may have expired.
+#include "common/kv/key_codec.h"
+#include "queue_service/storage/queue_core.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+const FailStep kSweepStep("queue.sweep");
+const FailStep kDropKeysStep("queue.drop_keys");
+
+constexpr std::size_t kPerTransaction = 256;
+constexpr std::size_t kQueuesPerPage = 256;
+
+/// The messages of one set that expired, by id, and when the first of the others will.
+struct Expired {
+  std::vector<std::string> ids;
+  Time first_of_others = kNeverExpires;
+
+  Result<void> collect(kv::Cursor& cursor, Time now) {
+    for (; cursor.valid(); cursor.next()) {
+      const auto glance = glance_at(cursor.value());
+      if (!glance) return fail(glance.error());
+      if (glance->expires > now) {
+        first_of_others = std::min(first_of_others, glance->expires);
+        continue;
+      }
+      auto record = decode_message(cursor.value());
+      if (!record) return fail(std::move(record.error()));
+      ids.push_back(std::move(record->message.id));
+    }
+    return cursor.status();
+  }
+};
+
+}  // namespace
+
+Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
+  const auto now = core_->clock.now();
+  Change begin = [](QueueRows& rows) -> Result<void> {
+    auto& figures = rows.figures();
+    figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
+    return {};
+  };
+  auto beginning = change_queue(kSweepStep, account, queue, std::move(begin));
+  auto begun = co_await std::move(beginning);
+  if (!begun) co_return begun;
+  Expired expired;
+  std::uint64_t generation = 0;
+  {
+    const auto snapshot = core_->engine.snapshot();
+    auto record = require_queue(*snapshot, account, queue);
+    if (!record) co_return fail(std::move(record.error()));
+    auto figures = read_figures(*snapshot, record->generation);
+    if (!figures) co_return fail(std::move(figures.error()));
+    generation = record->generation;
+    for (const auto& range : {keys::placed_from(generation, Set::kReady, figures->ready_front, Time::max()),
+                              keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()),
+                              keys::all_waiting(generation, "")}) {
+      const auto cursor = snapshot->scan(range);
+      if (auto collected = expired.collect(*cursor, now); !collected) co_return collected;
+    }
+  }
+  for (std::size_t at = 0; at < expired.ids.size() + 1; at += kPerTransaction) {
+    const auto end = std::min(at + kPerTransaction, expired.ids.size());
+    Change drop = [&](QueueRows& rows) -> Result<void> {
+      if (rows.generation() != generation) return {};  // cleared meanwhile
+      for (auto i = at; i < end; ++i) {
+        auto found = read_message(rows.transaction(), generation, expired.ids[i]);
+        if (!found) return fail(std::move(found.error()));
+        if (!*found || (*found)->record.message.expires > now) continue;
+        if (auto removed = rows.remove(**found); !removed) return removed;
+        ++rows.figures().expired;
+      }
+      if (end == expired.ids.size()) rows.figures().swept_expiry = expired.first_of_others;
+      return {};
+    };
+    auto dropping = change_queue(kSweepStep, account, queue, std::move(drop));
+    auto dropped = co_await std::move(dropping);
+    if (!dropped) co_return dropped;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {
+  for (bool more = true; more;) {
+    Change drop = [&](QueueRows& rows) -> Result<void> {
+      std::vector<std::string> dead;
+      {
+        const auto cursor = rows.transaction().scan(keys::idempotency_until(rows.generation(), rows.now()));
+        for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
+        if (auto status = cursor->status(); !status) return status;
+      }
+      for (const auto& row : dead) {
+        const auto key = keys::aged_key(row);
+        if (!key) return fail(ErrorCode::kCorruption);
+        rows.transaction().erase(row);
+        rows.transaction().erase(keys::idempotency(rows.generation(), *key));
+      }
+      more = dead.size() == kPerTransaction;
+      return {};
+    };
+    auto dropping = change_queue(kDropKeysStep, account, queue, std::move(drop));
+    auto dropped = co_await std::move(dropping);
+    if (!dropped) co_return dropped;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> QueueService::upkeep() {
+  std::string from = keys::all_queues().lower;
+  while (!from.empty() && !core_->stopping.load()) {
+    struct Todo {
+      std::string account, queue;
+      bool sweep = false, keys = false;
+    };
+    std::vector<Todo> todo;
+    {
+      const auto now = core_->clock.now();
+      const auto snapshot = core_->engine.snapshot();
+      const auto cursor = snapshot->scan({std::exchange(from, ""), keys::all_queues().upper});
+      for (std::size_t n = 0; cursor->valid(); cursor->next()) {
+        if (++n > kQueuesPerPage) {
+          from = cursor->key();
+          break;
+        }
+        auto name = keys::account_and_queue(cursor->key());
+        auto record = decode_queue(cursor->value());
+        if (!name || !record) co_return fail(ErrorCode::kCorruption);
+        auto figures = read_figures(*snapshot, record->generation);
+        if (!figures) co_return fail(std::move(figures.error()));
+        const bool expired = figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
+        const auto dead = snapshot->scan(keys::idempotency_until(record->generation, now));
+        if (expired || dead->valid()) {
+          todo.push_back({std::move(name->first), std::move(name->second), expired, dead->valid()});
+        }
+      }
+      if (auto status = cursor->status(); !status) co_return status;
+    }
+    for (const auto& item : todo) {
+      Result<void> done;
+      if (item.sweep) {
+        auto sweeping = sweep(item.account, item.queue);
+        done = co_await std::move(sweeping);
+      }
+      if (done && item.keys) {
+        auto dropping = drop_dead_keys(item.account, item.queue);
+        done = co_await std::move(dropping);
+      }
+      if (!done && done.error().code != ErrorCode::kQueueNotFound) co_return done;
+    }
+  }
+  co_return Result<void>{};
+}
+
+Task<void> QueueService::keep_up(Duration interval) {
+  const auto core = core_;
+  while (!core->stopping.load()) {
+    auto pausing = core->shutdown.wait(core->clock, interval);
+    co_await std::move(pausing);
+    if (core->stopping.load()) co_return;
+    auto round = upkeep();
+    auto done = co_await std::move(round);
+    static_cast<void>(done.has_value());  // the next round tries again
+  }
+}
+
+}  // namespace tidemark::queue_service

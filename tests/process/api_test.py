@@ -1,0 +1,210 @@
+"""The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
+import json
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import HttpFailure, QueueClient, TableClient, ended  # noqa: E402
+from openapi import CheckedApiClient, UntrueDescription  # noqa: E402
+from stack import Stack, wait_until  # noqa: E402
+
+ENTITIES = [{"PartitionKey": f"p{i % 3}", "RowKey": str(i), "Number": i} for i in range(30)]
+ARCHIVE = {"kind": "archive", "source": "Source", "destination": "Archive", "filter": "Number lt 20"}
+WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
+
+
+class ApiTest(unittest.TestCase):
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.up(workers=1, worker_arguments=WORKER)
+        cls.api = CheckedApiClient(cls.stack.ports["api"])
+        cls.tables = TableClient(cls.stack.ports["table_store"])
+        cls.queues = QueueClient(cls.stack.ports["queue_service"])
+
+    @classmethod
+    def tearDownClass(cls):
+        missing = cls.api.operations() - {(method, path) for method, path, status in cls.api.seen if status < 400}
+        if missing:
+            raise AssertionError(f"operations that no test saw succeed: {sorted(missing)}")
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.stack.show_logs()
+
+    def refused(self, status, code, method, path, body=None):
+        with self.assertRaises(HttpFailure) as caught:
+            self.api.call(method, path, body)
+        self.assertEqual((caught.exception.status, caught.exception.code), (status, code))
+        return json.loads(caught.exception.body)
+
+    def finish(self, spec):
+        job_id = self.api.submit(spec)
+        return wait_until(lambda: (job := self.api.job(job_id)) and ended(job) and job, f"the end of {job_id}")
+
+    def fill(self, name):
+        self.tables.create_table(name)
+        self.tables.put_many(name, ENTITIES)
+
+    def test_health(self):
+        for path in ("/healthz", "/readyz", "/metrics"):
+            self.assertEqual(self.api.send("GET", path)[0], 200)
+
+    def test_a_job_from_plan_to_undo(self):
+        self.fill("Source")
+        plan = self.api.call("POST", "/v1/jobs?dryRun=true", ARCHIVE)
+        self.assertEqual((plan["keys"], plan["complete"], plan["problems"]), (20, True, []))
+        self.assertEqual(len(plan["samples"]), 5)
+        self.assertEqual(len(self.tables.scan("Source")), 30)
+        job = self.finish({**ARCHIVE, "maxAffected": 20, "priority": "high"})
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 20), job)
+        self.assertEqual([a["outcome"] for a in job["history"]], ["succeeded"])
+        self.assertEqual(len(self.tables.scan("Archive")), 20)
+        undo = self.finish({"kind": "undo", "job": job["id"]})
+        self.assertEqual((undo["state"], undo["progress"]["done"]), ("succeeded", 20), undo)
+        self.assertEqual(len(self.tables.scan("Source")), 30)
+        self.refused(404, "JobNotFound", "POST", "/v1/jobs", {"kind": "undo", "job": "7fffffffffffffff-00000000"})
+        listed = self.api.call("GET", "/v1/jobs?kind=undo&state=succeeded&limit=1")["jobs"]
+        self.assertEqual([j["id"] for j in listed], [undo["id"]])
+
+    def test_every_problem_of_a_job_is_listed(self):
+        problem = self.refused(400, "JobInvalid", "POST", "/v1/jobs",
+                               {"kind": "copy", "source": "1", "rowKeyTemplate": "{", "maxAttempts": 0, "x": 1})
+        self.assertEqual(len(problem["problems"]), 6, problem)
+        self.assertEqual(problem["status"], 400)
+        self.refused(400, "JobInvalid", "POST", "/v1/jobs")
+
+    def test_many_jobs_in_one_request(self):
+        self.fill("Batch")
+        jobs = [{"kind": "delete", "source": "Batch", "partitionKey": f"p{i % 3}", "rowKey": str(i),
+                 "idempotencyKey": f"batch-{i}"} for i in range(30)]
+        first = self.api.call("POST", "/v1/jobs/batch", {"jobs": jobs})["results"]
+        self.assertEqual([r["status"] for r in first], [202] * 30)
+        again = self.api.call("POST", "/v1/jobs/batch", {"jobs": jobs})["results"]
+        self.assertEqual([r["status"] for r in again], [200] * 30)
+        self.assertEqual([r["job"]["id"] for r in again], [r["job"]["id"] for r in first])
+        wait_until(lambda: not self.tables.scan("Batch"), "all entities gone")
+        other = [{**jobs[0], "rowKey": "other"}]
+        result = self.api.call("POST", "/v1/jobs/batch", {"jobs": other})["results"][0]
+        self.assertEqual((result["status"], result["problem"]["code"]), (409, "IdempotencyKeyReused"))
+        problem = self.refused(400, "JobInvalid", "POST", "/v1/jobs/batch", {"jobs": [jobs[0], {"kind": "fly"}]})
+        self.assertTrue(problem["problems"][0].startswith("jobs[1]: "), problem)
+
+    def test_events_tell_a_job_to_its_end(self):
+        self.fill("Followed")
+        job_id = self.api.submit({"kind": "delete", "source": "Followed", "filter": "", "maxPerSecond": 60})
+        status, headers, body = self.api.send("GET", f"/v1/jobs/{job_id}/events")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/event-stream"))
+        events = [dict(line.split(": ", 1) for line in event.splitlines() if not line.startswith(":"))
+                  for event in body.decode().strip().split("\n\n")]
+        self.assertEqual(events[-1], {"event": "end", "data": '"succeeded"'})
+        told = [json.loads(e["data"]) for e in events if e.get("event") == "job"]
+        self.assertEqual(told[-1], self.api.job(job_id))
+        self.refused(404, "JobNotFound", "GET", "/v1/jobs/7fffffffffffffff-00000000/events")
+
+    def test_cancel_and_delay(self):
+        later = self.api.call("POST", "/v1/jobs", {"kind": "delete", "source": "Nowhere", "filter": "",
+                                                   "notBefore": "2100-01-01T00:00:00Z"})
+        self.assertEqual((later["state"], later["notBefore"]), ("queued", "2100-01-01T00:00:00Z"))
+        self.assertEqual(self.api.call("POST", f"/v1/jobs/{later['id']}/cancel")["state"], "cancelled")
+        self.refused(404, "JobNotFound", "POST", "/v1/jobs/7fffffffffffffff-00000000/cancel")
+
+    def test_kinds_are_paused_and_limited(self):
+        self.fill("Waiting")
+        self.assertTrue(self.api.call("PATCH", "/v1/kinds/index", {"paused": True})["paused"])
+
+        def waits():
+            """A job that stays queued although the worker has seen it; the worker reads the settings now and then."""
+            job_id = self.api.submit({"kind": "index", "source": "Waiting", "property": "Number",
+                                      "destination": "ByNumber"})
+            self.finish({"kind": "delete", "source": "Waiting", "partitionKey": "p0", "rowKey": "0"})
+            return job_id if self.api.job(job_id)["state"] == "queued" else None
+        job_id = wait_until(waits, "the pause to be noticed")
+        control = self.api.call("PATCH", "/v1/kinds/index", {"paused": False, "maxRunning": 1})
+        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1})
+        self.assertIn(control, self.api.call("GET", "/v1/kinds")["kinds"])
+        wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the job that waited", 60)
+        self.refused(400, "InvalidInput", "PATCH", "/v1/kinds/index", {"paused": 1})
+        self.refused(404, "NotFound", "PATCH", "/v1/kinds/fly", {"paused": True})
+
+    def test_workers_are_listed(self):
+        workers = wait_until(lambda: self.api.call("GET", "/v1/workers")["workers"], "a worker's heartbeat")
+        self.assertEqual([(w["name"], w["alive"], w["pid"]) for w in workers],
+                         [("worker-1", True, self.stack.children["worker-1"].pid)])
+
+    def test_poison_is_understood_edited_and_sent_back(self):
+        broken = self.queues.put("tidemark-jobs", "no job at all")
+        failed = [self.finish({"kind": "delete", "source": "Absent", "filter": ""}) for _ in range(3)]
+        self.assertEqual({j["state"] for j in failed}, {"poisoned"})
+        wait_until(lambda: len(self.api.poison()) == 4, "four poison messages")
+        groups = self.api.call("GET", "/v1/poison/groups")["groups"]
+        self.assertEqual([(g["kind"], g["count"]) for g in groups], [("delete", 3), ("unknown", 1)])
+        print_of = groups[0]["fingerprint"]
+        found = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&limit=2")
+        self.assertEqual(len(found["poison"]), 2)
+        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={found['continuation']}")
+        self.assertEqual(len(rest["poison"]), 1)
+        self.assertEqual(self.api.call("GET", "/v1/poison?kind=unknown")["poison"][0]["id"], broken)
+
+        one = found["poison"][0]["id"]
+        self.assertEqual(len(self.api.call("GET", f"/v1/poison/{one}")["attempts"]), 1)
+        self.assertTrue(self.api.call("GET", f"/v1/poison/{one}/plan")["problems"])
+        self.refused(400, "JobInvalid", "GET", f"/v1/poison/{broken}/plan")
+        self.fill("Present")
+        edited = self.api.call("PUT", f"/v1/poison/{one}", {"kind": "delete", "source": "Present", "filter": ""})
+        self.assertEqual(edited["body"]["source"], "Present")
+        self.assertEqual(self.api.call("GET", f"/v1/poison/{one}/plan")["keys"], 30)
+        self.assertEqual(len(self.tables.scan("Present")), 30)
+        sent = self.api.call("POST", f"/v1/poison/{one}/redrive")
+        wait_until(lambda: self.api.job(sent["jobId"])["state"] == "succeeded", "the edited job's end")
+        self.assertEqual(self.tables.scan("Present"), {})
+
+        self.tables.create_table("Absent")
+        job = self.finish({"kind": "redrive", "poisonKind": "delete", "canary": 1, "perSecond": 1000})
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 2), job)
+        for each in failed:
+            wait_until(lambda: self.api.job(each["id"])["state"] == "succeeded", "a job that was sent back")
+        self.api.call("DELETE", f"/v1/poison/{broken}")
+        self.refused(404, "PoisonNotFound", "DELETE", f"/v1/poison/{broken}")
+        self.assertEqual(self.api.poison(), [])
+
+    def test_refusals(self):
+        self.refused(404, "NotFound", "GET", "/v2/jobs")
+        self.refused(405, "UnsupportedHttpVerb", "DELETE", "/v1/jobs")
+        self.refused(400, "OutOfRangeQueryParameterValue", "GET", "/v1/jobs?limit=0")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/jobs?colour=red")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/jobs?state=lost")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/poison?movedAfter=soon")
+        self.refused(404, "JobNotFound", "GET", "/v1/jobs/none")
+
+    def test_a_token_is_asked_for(self):
+        child = self.stack.launch("api-token", "api", "--port", "0", "--token", "s3cret").await_ready()
+        port = int(child.ready["port"])
+        with self.assertRaises(Exception):
+            CheckedApiClient(port)  # not even the description
+        authorized = CheckedApiClient(port, {"Authorization": "Bearer s3cret"})
+        self.assertEqual(authorized.send("GET", "/v1/kinds")[0], 200)
+        authorized.extra = {"Authorization": "Bearer other"}
+        status, headers, _ = authorized.send("GET", "/v1/jobs")
+        self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"))
+        self.assertEqual(authorized.send("GET", "/healthz")[0], 200)
+        self.assertEqual(child.terminate(), 0)
+
+    def test_the_check_itself_bites(self):
+        document = json.loads(json.dumps(self.api.document))
+        checked = CheckedApiClient(self.stack.ports["api"])
+        checked.document = document
+        del document["components"]["schemas"]["Kind"]["properties"]["paused"]
+        with self.assertRaises(UntrueDescription):
+            checked.call("GET", "/v1/kinds")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,294 @@
+#include "workers/jobs/copy.h"
+
+#include <map>
+
+#include "common/base/encoding.h"
+#include "jobs/plan.h"
+#include "workers/jobs/index_pieces.h"
+#include "workers/jobs/pages.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
+#include "workers/runtime/skip_log.h"
+
+namespace tidemark::workers {
+namespace {
+
+using nlohmann::json;
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+constexpr std::size_t kMaxKeyUnits = 512;
+constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
+constexpr std::string_view kNewerThere = "a newer copy is there";
+constexpr std::string_view kInTheWay = "another entity is in the way";
+
+/// A copy to be made, and the original it comes from.
+struct Target {
+  Mutation mutation;
+  std::string partition_key, row_key;  // of the original
+  std::size_t bytes = 0;
+};
+
+/// One run of a copying job. Lives in run_copy's frame.
+class Copier {
+ public:
+  Copier(JobContext& context, jobs::CopySpec spec)
+      : context_(context), spec_(std::move(spec)), pages_(context, {spec_.source, spec_.filter.value_or(""), ""}) {}
+
+  Task<Result<JobOutcome>> run();
+
+ private:
+  using Partitions = std::map<std::string, std::vector<Target>>;
+  Result<void> parse_templates();
+  Task<Result<void>> copy_one();
+  Task<Result<void>> copy_all();
+  Task<Result<void>> copy_page(std::vector<Entity> entities);
+  Partitions targets_of(std::vector<Entity> entities);
+  Task<Result<void>> write(std::string partition_key, std::vector<Target> group);
+  std::vector<table_store::Property> projected(std::vector<table_store::Property> properties) const;
+  [[nodiscard]] json checkpoint() const {
+    return {{"continuation", continuation_}, {"done", done_}, {"skips", skips_.to_json()}};
+  }
+  Task<Result<void>> report(bool force);
+
+  JobContext& context_;
+  jobs::CopySpec spec_;
+  Pages pages_;
+  std::vector<jobs::TemplatePart> partition_template_, row_template_;
+  std::string continuation_;
+  std::uint64_t done_ = 0;
+  SkipLog skips_;
+  std::uint64_t page_done_ = 0;  // of the page at hand; counted when it is finished, so that a repeat counts once
+  SkipLog page_skips_;
+  std::uint64_t under_way_ = 0;  // copies of groups that are being written
+};
+
+Task<Result<JobOutcome>> Copier::run() {
+  auto open_task = context_.open();
+  auto ledger = co_await std::move(open_task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
+  // Closed: all was written and reported; only the end was not recorded.
+  if (ledger->closed) co_return JobOutcome{};
+  const auto& saved = context_.checkpoint();
+  if (saved.is_object()) {
+    continuation_ = saved.value("continuation", std::string());
+    done_ = saved.value("done", std::uint64_t{0});
+    skips_ = SkipLog::from_json(saved.value("skips", json::array()));
+  }
+  auto parsed = parse_templates();
+  if (!parsed) co_return fail(std::move(parsed.error()));
+  auto source_task = require_table(context_, spec_.source, "source");
+  auto source = co_await std::move(source_task);
+  if (!source) co_return fail(std::move(source.error()));
+  auto destination_task = ensure_table(context_, spec_.destination);
+  auto destination = co_await std::move(destination_task);
+  if (!destination) co_return fail(std::move(destination.error()));
+  auto work_task = spec_.entity ? copy_one() : copy_all();
+  auto worked = co_await std::move(work_task);
+  if (!worked) co_return fail(std::move(worked.error()));
+  // The figures are in the record before the operation closes: nobody could count them again afterwards.
+  auto report_task = report(true);
+  auto reported = co_await std::move(report_task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  auto close_task = context_.close();
+  auto closed = co_await std::move(close_task);
+  if (!closed) co_return fail(std::move(closed.error()));
+  JobOutcome outcome;
+  outcome.done = done_;
+  outcome.skipped = skips_.count();
+  outcome.skips = skips_.text();
+  co_return outcome;
+}
+
+Result<void> Copier::parse_templates() {
+  auto partition = jobs::parse_key_template(spec_.partition_key_template);
+  if (!partition) return fail(std::move(partition.error()));
+  auto row = jobs::parse_key_template(spec_.row_key_template);
+  if (!row) return fail(std::move(row.error()));
+  partition_template_ = std::move(*partition);
+  row_template_ = std::move(*row);
+  return {};
+}
+
+Task<Result<void>> Copier::copy_one() {
+  const auto& key = *spec_.entity;
+  auto get_task = context_.tables.get(spec_.source, key.partition_key, key.row_key);
+  auto entity = co_await std::move(get_task);
+  if (!entity) co_return fail(std::move(entity.error()));
+  if (!entity->has_value()) {
+    skips_.add("not found", key.partition_key, key.row_key);
+    co_return Result<void>{};
+  }
+  std::vector<Entity> one;
+  one.push_back(std::move(**entity));
+  auto task = copy_page(std::move(one));
+  auto copied = co_await std::move(task);
+  co_return copied;
+}
+
+Task<Result<void>> Copier::copy_all() {
+  auto affected_task = pages_.check_affected();
+  auto affected = co_await std::move(affected_task);
+  if (!affected) co_return affected;
+  while (true) {
+    auto going = context_.check();
+    if (!going) co_return going;
+    auto page_task = pages_.read(continuation_);
+    auto page = co_await std::move(page_task);
+    if (!page) co_return fail(std::move(page.error()));
+    auto copy_task = copy_page(std::move(page->entities));
+    auto copied = co_await std::move(copy_task);
+    if (!copied) co_return copied;
+    fail_points::kCopyPageAfter.reach();
+    continuation_ = std::move(page->continuation);
+    if (continuation_.empty()) co_return Result<void>{};
+    context_.save(checkpoint());
+    auto report_task = report(false);
+    auto reported = co_await std::move(report_task);
+    if (!reported) co_return reported;
+  }
+}
+
+Task<Result<void>> Copier::copy_page(std::vector<Entity> entities) {
+  page_done_ = 0;
+  page_skips_.clear();
+  auto partitions = targets_of(std::move(entities));
+  std::vector<std::pair<std::string, std::vector<Target>>> groups;
+  for (auto& [partition_key, targets] : partitions) {
+    std::size_t bytes = 0;
+    bool first = true;
+    for (auto& target : targets) {
+      if (first || groups.back().second.size() == kGroupEntities || bytes + target.bytes > kGroupBytes) {
+        groups.emplace_back(partition_key, std::vector<Target>());
+        bytes = 0;
+        first = false;
+      }
+      bytes += target.bytes;
+      groups.back().second.push_back(std::move(target));
+    }
+  }
+  Step step = [this, &groups](std::size_t number) {
+    return write(std::move(groups[number].first), std::move(groups[number].second));
+  };
+  auto writing = side_by_side(context_.clock, groups.size(), std::move(step));
+  auto written = co_await std::move(writing);
+  if (!written) co_return written;
+  done_ += page_done_;
+  skips_.add(page_skips_);
+  co_return Result<void>{};
+}
+
+Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
+  const bool one_table = iequals_ascii(spec_.source, spec_.destination);
+  Partitions out;
+  for (auto& entity : entities) {
+    if (one_table && entity.source_version) continue;
+    auto partition_key = apply_key_template(partition_template_, entity);
+    auto row_key = apply_key_template(row_template_, entity);
+    if (!partition_key || !row_key) {
+      page_skips_.add(kNoKey, entity.partition_key, entity.row_key);
+      continue;
+    }
+    Target target;
+    target.bytes = jobs::entity_bytes(entity);
+    target.mutation.kind = MutationKind::kInsertOrReplace;
+    target.mutation.row_key = std::move(*row_key);
+    target.mutation.source_version = entity.version;
+    target.mutation.lenient = true;
+    target.mutation.properties = projected(std::move(entity.properties));
+    target.partition_key = std::move(entity.partition_key);
+    target.row_key = std::move(entity.row_key);
+    auto& targets = out[*partition_key];
+    const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
+      return other.mutation.row_key == target.mutation.row_key;
+    });
+    if (same == targets.end()) {
+      targets.push_back(std::move(target));
+      continue;
+    }
+    if (*same->mutation.source_version < *target.mutation.source_version) std::swap(*same, target);
+    page_skips_.add(kNewerThere, target.partition_key, target.row_key);
+  }
+  return out;
+}
+
+std::vector<table_store::Property> Copier::projected(std::vector<table_store::Property> properties) const {
+  if (spec_.properties.empty()) return properties;
+  std::erase_if(properties, [&](const table_store::Property& property) {
+    return std::find(spec_.properties.begin(), spec_.properties.end(), property.name) == spec_.properties.end();
+  });
+  return properties;
+}
+
+Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> group) {
+  auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size());
+  under_way_ += group.size();
+  auto admitted = co_await std::move(admit_task);
+  if (!admitted) co_return admitted;
+  auto going = context_.check();
+  if (!going) co_return going;
+  std::vector<Mutation> mutations;
+  for (auto& target : group) mutations.push_back(std::move(target.mutation));
+  fail_points::kCopyWrite.before.reach();
+  auto task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
+                                     context_.fence("written"));
+  auto outcomes = co_await std::move(task);
+  fail_points::kCopyWrite.after.reach();
+  under_way_ -= group.size();
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  if (outcomes->size() != group.size()) co_return fail(ErrorCode::kInternalError);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto kind = (*outcomes)[i].kind;
+    if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
+      ++page_done_;
+    } else {
+      page_skips_.add(kind == OutcomeKind::kConflict ? kInTheWay : kNewerThere, group[i].partition_key,
+                      group[i].row_key);
+    }
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Copier::report(bool force) {
+  JobProgress progress;
+  progress.done = done_;
+  progress.skipped = skips_.count();
+  progress.skips = skips_.text();
+  progress.phase = "copying";
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+std::optional<std::string> apply_key_template(const std::vector<jobs::TemplatePart>& parts, const Entity& entity) {
+  std::string key;
+  for (const auto& part : parts) {
+    if (!part.placeholder) {
+      key += part.text;
+    } else if (part.text == "PartitionKey") {
+      key += entity.partition_key;
+    } else if (part.text == "RowKey") {
+      key += entity.row_key;
+    } else {
+      const auto* value = entity.find(part.text);
+      if (value == nullptr) return std::nullopt;
+      key += escape_key_text(value_text(*value));
+    }
+  }
+  if (utf16_length(key) > kMaxKeyUnits) return std::nullopt;
+  return key;
+}
+
+Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec) {
+  Copier copier(context, std::move(spec));
+  auto task = copier.run();
+  auto outcome = co_await std::move(task);
+  co_return outcome;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,231 @@
+#include "workers/jobs/redrive.h"
+
+#include <algorithm>
+
+#include "jobs/poison.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kBatch = 20;
+constexpr std::uint32_t kPage = 200;
+constexpr std::int64_t kCanaryPollMs = 1000;
+
+std::vector<std::string> texts_of(const json& object, const char* name) {
+  std::vector<std::string> out;
+  const auto list = object.find(name);
+  if (list == object.end() || !list->is_array()) return out;
+  for (const auto& item : *list) {
+    if (item.is_string()) out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+/// One run of a redrive job. Lives in run_redrive's frame.
+class Redrive {
+ public:
+  Redrive(JobContext& context, jobs::RedriveSpec spec)
+      : context_(context), spec_(std::move(spec)), poison_(context.jobs, context.queues) {}
+
+  Task<Result<JobOutcome>> run();
+
+ private:
+  Task<Result<void>> work();
+  Task<Result<void>> await_canaries();
+  /// The next messages to send; empty at the end.
+  Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
+  Task<Result<void>> send(std::vector<std::string> ids);
+  [[nodiscard]] bool wanted(const jobs::PoisonRecord& record) const;
+  [[nodiscard]] json checkpoint(const std::vector<std::string>& pending) const {
+    return {{"canaries", canaries_}, {"pending", pending}, {"sent", sent_}, {"passed", passed_}};
+  }
+  Task<Result<void>> report(std::string phase, bool force);
+
+  JobContext& context_;
+  jobs::RedriveSpec spec_;
+  jobs::PoisonStore poison_;
+  std::vector<std::string> canaries_;  // jobs
+  std::uint64_t sent_ = 0;
+  bool passed_ = false;
+  std::string continuation_;
+  Time next_send_{};
+};
+
+Task<Result<JobOutcome>> Redrive::run() {
+  auto open_task = context_.open();
+  auto ledger = co_await std::move(open_task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
+  if (ledger->closed) co_return JobOutcome{};
+  auto work_task = work();
+  auto worked = co_await std::move(work_task);
+  if (!worked) co_return fail(std::move(worked.error()));
+  auto report_task = report("sent", true);
+  auto reported = co_await std::move(report_task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  auto close_task = context_.close();
+  auto closed = co_await std::move(close_task);
+  if (!closed) co_return fail(std::move(closed.error()));
+  JobOutcome outcome;
+  outcome.done = sent_;
+  co_return outcome;
+}
+
+Task<Result<void>> Redrive::work() {
+  const auto saved = context_.checkpoint();
+  if (saved.is_object()) {
+    canaries_ = texts_of(saved, "canaries");
+    sent_ = saved.value("sent", std::uint64_t{0});
+    passed_ = saved.value("passed", false);
+    auto pending = texts_of(saved, "pending");
+    auto send_task = send(std::move(pending));
+    auto sent = co_await std::move(send_task);
+    if (!sent) co_return sent;
+  }
+  while (true) {
+    if (!passed_ && spec_.canary > 0 && sent_ >= spec_.canary) {
+      auto canary_task = await_canaries();
+      auto passed = co_await std::move(canary_task);
+      if (!passed) co_return passed;
+    }
+    auto going = context_.check();
+    if (!going) co_return going;
+    auto batch_task = next_batch();
+    auto batch = co_await std::move(batch_task);
+    if (!batch) co_return fail(std::move(batch.error()));
+    if (batch->empty()) co_return Result<void>{};
+    std::vector<std::string> ids;
+    for (const auto& record : *batch) {
+      ids.push_back(record.message_id);
+      if (!passed_ && spec_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
+    }
+    fail_points::kRedrivePlan.before.reach();
+    auto plan_task = context_.save_now(checkpoint(ids));
+    auto planned = co_await std::move(plan_task);
+    fail_points::kRedrivePlan.after.reach();
+    if (!planned) co_return planned;
+    auto send_task = send(std::move(ids));
+    auto sent = co_await std::move(send_task);
+    if (!sent) co_return sent;
+  }
+}
+
+bool Redrive::wanted(const jobs::PoisonRecord& record) const {
+  // What comes back to the poison queue while this job runs is not its business any more.
+  if (record.moved_at && *record.moved_at >= context_.submitted_at()) return false;
+  if (record.kind == "redrive" && spec_.which.kind != "redrive") return false;
+  return jobs::matches(spec_.which, record);
+}
+
+Task<Result<std::vector<jobs::PoisonRecord>>> Redrive::next_batch() {
+  auto room = static_cast<std::uint64_t>(kBatch);
+  if (spec_.limit) room = std::min(room, *spec_.limit - std::min(*spec_.limit, sent_));
+  if (!passed_ && spec_.canary > 0) room = std::min<std::uint64_t>(room, spec_.canary - sent_);
+  std::vector<jobs::PoisonRecord> batch;
+  bool from_start = continuation_.empty();
+  while (room > 0) {
+    auto list_task = poison_.list(kPage, continuation_, spec_.which);
+    auto page = co_await std::move(list_task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (auto& record : page->records) {
+      if (batch.size() < room && wanted(record)) batch.push_back(std::move(record));
+    }
+    // What was not taken of this page is found again: sent messages are gone from it.
+    if (!batch.empty()) co_return batch;
+    continuation_ = page->continuation;
+    if (continuation_.empty() && from_start) break;
+    if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
+  }
+  co_return batch;
+}
+
+Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
+  const auto gap = Duration(std::chrono::seconds(1)) / spec_.per_second;
+  for (const auto& id : ids) {
+    auto going = context_.check();
+    if (!going) co_return going;
+    const auto now = context_.clock.now();
+    next_send_ = std::max(next_send_, now);
+    if (next_send_ > now) {
+      auto nap = sleep_for(context_.clock, next_send_ - now);
+      co_await std::move(nap);
+    }
+    next_send_ += gap;
+    fail_points::kRedriveSend.before.reach();
+    auto task = poison_.redrive(id, std::nullopt);
+    auto sent = co_await std::move(task);
+    fail_points::kRedriveSend.after.reach();
+    // Gone: sent by the delivery before this one, or by a person.
+    if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
+    ++sent_;
+    auto report_task = report("sending", false);
+    auto reported = co_await std::move(report_task);
+    if (!reported) co_return reported;
+  }
+  if (!ids.empty()) context_.save(checkpoint({}));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Redrive::await_canaries() {
+  auto report_task = report("waiting for the canaries", true);
+  auto reported = co_await std::move(report_task);
+  if (!reported) co_return reported;
+  std::size_t ended = 0;
+  for (const auto& id : canaries_) {
+    auto find_task = context_.jobs.find(id);
+    auto record = co_await std::move(find_task);
+    if (!record) co_return fail(std::move(record.error()));
+    if (!record->has_value()) {
+      ++ended;
+      continue;
+    }
+    auto poison_task = poison_.find((*record)->message_id);
+    auto poison = co_await std::move(poison_task);
+    if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
+    // Poisoned and not in the queue: it was sent, and no worker has claimed it yet.
+    if ((*record)->state == jobs::JobState::kPoisoned && !poison) continue;
+    if ((*record)->state == jobs::JobState::kPoisoned) {
+      co_return fail(ErrorCode::kCanaryFailed,
+                     "Job " + id + ", sent back as a canary, failed again: " + (*record)->error);
+    }
+    if (jobs::is_terminal((*record)->state)) ++ended;
+  }
+  if (ended == canaries_.size()) {
+    passed_ = true;
+    auto task = context_.save_now(checkpoint({}));
+    auto saved = co_await std::move(task);
+    fail_points::kRedriveCanaryAfter.reach();
+    co_return saved;
+  }
+  auto save_task = context_.save_now(checkpoint({}));
+  auto saved = co_await std::move(save_task);
+  if (!saved) co_return saved;
+  // Not an attempt, and the worker is free meanwhile: the canaries may need it.
+  auto wait = make_error(ErrorCode::kServerBusy,
+                         std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
+  wait.fields.emplace_back("retryAfterMs", std::to_string(kCanaryPollMs));
+  co_return fail(std::move(wait));
+}
+
+Task<Result<void>> Redrive::report(std::string phase, bool force) {
+  JobProgress progress;
+  progress.done = sent_;
+  progress.phase = std::move(phase);
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<JobOutcome>> run_redrive(JobContext& context, jobs::RedriveSpec spec) {
+  Redrive redrive(context, std::move(spec));
+  auto task = redrive.run();
+  auto outcome = co_await std::move(task);
+  co_return outcome;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,65 @@
+#include "workers/runtime/housekeeping.h"
+
+namespace tidemark::workers {
+
+std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, table_store::TableClient& tables,
+                                                   queue_service::QueueClient& queues, Clock& clock, Random& random,
+                                                   std::shared_ptr<WorkerLoop> loop) {
+  return std::shared_ptr<Housekeeping>(
+      new Housekeeping(std::move(options), tables, queues, clock, random, std::move(loop)));
+}
+
+Housekeeping::Housekeeping(HousekeepingOptions options, table_store::TableClient& tables,
+                           queue_service::QueueClient& queues, Clock& clock, Random& random,
+                           std::shared_ptr<WorkerLoop> loop)
+    : options_(std::move(options)),
+      list_(tables),
+      collector_(tables, queues, clock, options_.retention),
+      clock_(clock),
+      random_(random),
+      loop_(std::move(loop)) {}
+
+void Housekeeping::start() {
+  auto beating = beat(shared_from_this());
+  spawn(loop_->strand(), std::move(beating));
+  auto collecting = collect(shared_from_this());
+  spawn(loop_->strand(), std::move(collecting));
+}
+
+Task<void> Housekeeping::stop() {
+  stopping_ = true;
+  wake_.notify_all();
+  auto leaving = list_.leave(options_.self.name);
+  auto left = co_await std::move(leaving);
+  static_cast<void>(left.has_value());  // if not, it is shown as lost for a day
+}
+
+Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    auto info = self->options_.self;
+    info.heartbeat_at = self->clock_.now();
+    info.running = static_cast<std::int32_t>(self->loop_->busy());
+    auto task = self->list_.beat(std::move(info));
+    auto said = co_await std::move(task);
+    static_cast<void>(said.has_value());
+    auto waiting = self->wake_.wait(self->clock_, jobs::kHeartbeatInterval);
+    co_await std::move(waiting);
+  }
+}
+
+Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    // Workers that were started together do not collect together.
+    const auto every = self->options_.collect_every;
+    const auto pause =
+        every / 2 + Duration(static_cast<std::int64_t>(self->random_.below(static_cast<std::uint64_t>(every.count()))));
+    auto waiting = self->wake_.wait(self->clock_, pause);
+    co_await std::move(waiting);
+    if (self->stopping_) break;
+    auto task = self->collector_.collect();
+    auto collected = co_await std::move(task);
+    static_cast<void>(collected.has_value());
+  }
+}
+
+}  // namespace tidemark::workers

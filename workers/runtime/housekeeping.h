@@ -1,0 +1,44 @@
+// What a worker does beside its jobs: says every few seconds that it lives (jobs/worker_list.h), and from time to time
+// removes what is no longer needed (jobs/collector.h). Two coroutines on the loop's strand; a store that does not
+// answer is tried again the next time. References must outlive the executor's work.
+#pragma once
+#include <memory>
+
+#include "jobs/collector.h"
+#include "jobs/worker_list.h"
+#include "workers/runtime/worker_loop.h"
+
+namespace tidemark::workers {
+
+struct HousekeepingOptions {
+  jobs::WorkerInfo self;
+  Duration retention = std::chrono::hours(24 * 7);
+  Duration collect_every = std::chrono::minutes(10);
+};
+
+class Housekeeping : public std::enable_shared_from_this<Housekeeping> {
+ public:
+  static std::shared_ptr<Housekeeping> create(HousekeepingOptions options, table_store::TableClient& tables,
+                                              queue_service::QueueClient& queues, Clock& clock, Random& random,
+                                              std::shared_ptr<WorkerLoop> loop);
+  void start();
+  /// Takes the worker off the list. Await it on the loop's strand.
+  Task<void> stop();
+
+ private:
+  Housekeeping(HousekeepingOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
+               Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop);
+  static Task<void> beat(std::shared_ptr<Housekeeping> self);
+  static Task<void> collect(std::shared_ptr<Housekeeping> self);
+
+  HousekeepingOptions options_;
+  jobs::WorkerList list_;
+  jobs::Collector collector_;
+  Clock& clock_;
+  Random& random_;
+  std::shared_ptr<WorkerLoop> loop_;
+  bool stopping_ = false;
+  Signal wake_;
+};
+
+}  // namespace tidemark::workers

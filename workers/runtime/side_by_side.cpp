@@ -1,0 +1,53 @@
+#include "workers/runtime/side_by_side.h"
+
+#include <algorithm>
+
+namespace tidemark::workers {
+namespace {
+
+struct Shared {
+  Step step;
+  std::size_t count = 0;
+  std::size_t next = 0;
+  std::size_t running = 0;
+  std::optional<Error> failure;
+  Signal ended;
+};
+
+/// Lives as long as side_by_side's frame, which waits for it.
+Task<void> lane(Shared& shared) {
+  while (shared.next < shared.count && !shared.failure) {
+    auto task = shared.step(shared.next++);
+    auto done = co_await std::move(task);
+    if (!done && !shared.failure) shared.failure = std::move(done.error());
+  }
+  --shared.running;
+  shared.ended.notify_all();
+}
+
+}  // namespace
+
+Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step) {
+  if (count == 1) {
+    auto task = step(0);
+    auto done = co_await std::move(task);
+    co_return done;
+  }
+  auto executor = co_await asio::this_coro::executor;
+  Shared shared;
+  shared.step = std::move(step);
+  shared.count = count;
+  shared.running = std::min(count, kStepsAtOnce);
+  for (auto i = shared.running; i > 0; --i) {
+    auto task = lane(shared);
+    spawn(executor, std::move(task));
+  }
+  while (shared.running > 0) {
+    auto waiting = shared.ended.wait(clock, std::chrono::hours(1));
+    co_await std::move(waiting);
+  }
+  if (shared.failure) co_return fail(std::move(*shared.failure));
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,33 @@
+// What a bulk job selected and did not change, by reason, with the first keys of each. Kept in the checkpoint and shown
+// in the job's record:  [{"reason":R,"count":N,"samples":[[pk,rk],...]}, ...]. Pure.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tidemark::workers {
+
+class SkipLog {
+ public:
+  void add(std::string_view reason, const std::string& partition_key, const std::string& row_key);
+  void add(const SkipLog& other);
+  void clear() { entries_.clear(); }
+  [[nodiscard]] std::uint64_t count() const;
+  [[nodiscard]] nlohmann::json to_json() const;
+  /// Tolerant: what cannot be read is as if it were absent.
+  static SkipLog from_json(const nlohmann::json& json);
+  /// For the record; empty if nothing was skipped.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Entry {
+    std::string reason;
+    std::uint64_t count = 0;
+    nlohmann::json samples = nlohmann::json::array();
+  };
+  Entry& entry(std::string_view reason);
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tidemark::workers
