@@ -123,7 +123,8 @@ class BlobStore : public service::Store {
     if (!query || !container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
     // The URL up to the container, as the client wrote it.
     const auto root = request.path.substr(0, request.path.size() - resource->rest.size());
-    auto endpoint = "http://" + std::string(host) + std::string(root);
+    const bool https = auth::arrived_by_https(request.headers, policy_);
+    auto endpoint = (https ? "https://" : "http://") + std::string(host) + std::string(root);
     if (!endpoint.ends_with('/')) endpoint += '/';
     return Call{request,
                 service_,

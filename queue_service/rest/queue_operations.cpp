@@ -54,7 +54,7 @@ Task<Result<std::string>> read_body(OperationContext context) {
 
 std::string endpoint_of(const QueueRequest& request) {
   const auto host = request.http->header("host").value_or("");
-  std::string url = "http://" + std::string(host) + "/";
+  std::string url = (request.https ? "https://" : "http://") + std::string(host) + "/";
   if (request.http->path.substr(1).starts_with(request.account)) url += request.account + "/";
   return url;
 }

@@ -15,6 +15,7 @@ struct QueueRequest {
   http::Request* http = nullptr;
   std::string account;
   bool secondary = false;
+  bool https = false;     // the client came by HTTPS, to a terminator in front
   std::string queue;      // empty: the account
   bool messages = false;  // .../messages[/id]
   std::string message_id;

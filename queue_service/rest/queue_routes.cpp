@@ -121,6 +121,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   request.identity = std::move(*identity);
   request.account = resource->account;
   request.secondary = resource->secondary;
+  request.https = auth::arrived_by_https(http.headers, policy_);
   request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
   request.parameters.assign(parameters->begin(), parameters->end());
   return split_resource(resource->rest, request);

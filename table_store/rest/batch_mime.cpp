@@ -135,6 +135,7 @@ Result<void> read_change_set(std::string_view text, std::string_view boundary, B
   auto parts = split_parts(text, boundary, kMaxBatchOperations + 1);
   if (parts.empty()) return malformed("a change set is empty");
   batch.more_than_allowed = parts.size() > kMaxBatchOperations;
+  if (batch.more_than_allowed) parts.resize(kMaxBatchOperations);
   for (auto piece : parts) {
     auto part = parse_http_part(piece);
     if (!part) return fail(std::move(part.error()));

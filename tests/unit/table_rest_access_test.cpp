@@ -152,6 +152,14 @@ TEST_F(TableAccess, AccountSasReachesWhatItsTypesSay) {
   EXPECT_EQ(with_sas(account_sas("r", "s"), "PUT", "?restype=service&comp=properties").status, 403U);
 }
 
+TEST_F(TableAccess, HeadTellsTheLengthAlone) {
+  auto got = call("GET", "people?comp=acl");
+  auto head = call("HEAD", "people?comp=acl");
+  EXPECT_EQ(head.status, 200U);
+  EXPECT_EQ(head.body, "");
+  EXPECT_EQ(head.declared_length, got.body.size());
+}
+
 TEST_F(TableAccess, StatsAreTheSecondarysToTell) {
   auto primary = call("GET", "?restype=service&comp=stats");
   EXPECT_EQ(primary.status, 400U);

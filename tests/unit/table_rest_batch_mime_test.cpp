@@ -150,6 +150,7 @@ TEST(BatchMime, CountsToOneHundred) {
   auto more = parse_batch(over, "b");
   ASSERT_TRUE(more);
   EXPECT_TRUE(more->more_than_allowed);
+  EXPECT_EQ(more->changes.size(), kMaxBatchOperations);
 }
 
 TEST(BatchMime, RefusesWhatIsNotABatch) {

@@ -33,6 +33,7 @@ struct Answer {
   unsigned status = 0;
   std::multimap<std::string, std::string> headers;
   std::string body;
+  std::optional<std::uint64_t> declared_length = {};  // of HEAD
   [[nodiscard]] std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
@@ -78,7 +79,7 @@ struct TableRestFixture : TableFixture {
     request.request_id = "11111111-2222-3333-4444-555555555555";
     request.body = &reader;
     auto response = run_task(routes->serve(request));
-    Answer out{response.status, {}, std::move(response.body)};
+    Answer out{response.status, {}, std::move(response.body), response.head_content_length};
     for (const auto& [name, value] : response.headers) out.headers.emplace(name, value);
     return out;
   }
