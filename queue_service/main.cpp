@@ -5,8 +5,9 @@ int main(int argc, char** argv) {
   using namespace tidemark;
   queue_service::QueueSettings settings;
   const service::StoreDescription description{
-      "queue_service", "queue", 10001, "Tidemark's queue service: Azure Queue REST on HTTP.", std::nullopt,
-      [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
+      "queue_service", "queue",
+      10001,           "Tidemark's queue service: Azure Queue REST on HTTP.",
+      std::nullopt,    [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return queue_service::make_queue_store(context, settings);
   });
