@@ -156,8 +156,10 @@ Task<Result<void>> Mover::move_one() {
   if (ledger->counter(kDone) > 0 || ledger->counter(kSkipped) > 0) co_return Result<void>{};
   auto copy_task = context_.tables.get(spec_.destination, key.partition_key, key.row_key);
   auto copy = co_await std::move(copy_task);
-  if (!copy) co_return fail(std::move(copy.error()));
-  const bool archived = copy->has_value() && (*copy)->source_version && page_skips_.count() == 0;
+  // Nothing was ever archived, not even the table is there.
+  const bool no_table = copy.failed_with(ErrorCode::kTableNotFound);
+  if (!copy && !no_table) co_return fail(std::move(copy.error()));
+  const bool archived = !no_table && copy->has_value() && (*copy)->source_version && page_skips_.count() == 0;
   if (archived) co_return Result<void>{};
   // Neither here nor there, or in the way: an outcome, not a failure.
   if (page_skips_.count() == 0) page_skips_.add(kMissing, key.partition_key, key.row_key);
