@@ -26,10 +26,13 @@ inline constexpr std::string_view kKnownSettings[] = {
     "log_format",
     "log_level",
     "max_connections",
+    "max_waiters",
     "metrics",
     "metrics_host",
+    "metrics_max_queues",
     "metrics_port",
     "name",
+    "operation_retention_h",
     "poll_s",
     "port",
     "retention_h",
@@ -39,6 +42,8 @@ inline constexpr std::string_view kKnownSettings[] = {
     "startup_timeout_s",
     "threads",
     "token",
+    "trust_forwarded_proto",
+    "upkeep_interval_s",
 };
 
 inline bool is_program(std::string_view name) {
