@@ -1,6 +1,7 @@
 #include "queue_service/internal/queue_dispatch.h"
 
 #include "queue_service/internal/queue_messages.h"
+#include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_service.h"
 
 namespace tidemark::queue_service {
@@ -225,8 +226,10 @@ Task<Reply> figures(Call& call) {
 
 Task<Reply> all_figures(Call& call) {
   const auto limit = std::clamp<std::uint64_t>(call.in.varint(), 1, kMaxQueueFiguresPerPage);
-  const auto from = call.text();
+  const auto name = call.text();
   if (!call.in.finished()) co_return fail(malformed());
+  // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
+  const auto from = name.empty() ? std::string() : keys::queue(call.account, name);
   auto page = call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit));
   if (!page) co_return fail(std::move(page.error()));
   std::string bytes;
@@ -236,7 +239,8 @@ Task<Reply> all_figures(Call& call) {
     out.string(item.queue);
     wire::write(out, item.figures);
   }
-  out.string(page->next);
+  const auto next = page->next.empty() ? std::nullopt : keys::account_and_queue(page->next);
+  out.string(next ? next->second : std::string());
   co_return bytes;
 }
 

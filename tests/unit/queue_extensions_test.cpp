@@ -340,9 +340,25 @@ TEST_F(QueueExtensions, FiguresOfAllQueuesComePageByPage) {
     from = page->next;
   } while (!from.empty());
   EXPECT_EQ(names, (Texts{"aaa", "bbb", "jobs", "jobs-poison"}));
-  auto remote = run(client_.all_figures(10, ""));
-  ASSERT_TRUE(remote);
-  EXPECT_EQ(remote->queues.size(), 4U);
+  names.clear();
+  do {
+    auto remote = run(client_.all_figures(3, from));
+    ASSERT_TRUE(remote);
+    for (const auto& [name, figures] : remote->queues) names.push_back(name);
+    from = remote->continuation;
+  } while (!from.empty());
+  EXPECT_EQ(names, (Texts{"aaa", "bbb", "jobs", "jobs-poison"}));
+}
+
+TEST_F(QueueExtensions, AContinuationOfFiguresStaysInItsAccount) {
+  ASSERT_TRUE(run(service_.create_queue("zzz", "theirs", {})));
+  auto page = run(client_.all_figures(10, "jobz"));
+  ASSERT_TRUE(page);
+  EXPECT_TRUE(page->queues.empty());
+  EXPECT_TRUE(page->continuation.empty());
+  page = run(client_.all_figures(10, std::string("a\0\xff/", 4)));
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->queues.size(), 1U);
 }
 
 TEST_F(QueueExtensions, ListShowsWaitingMessagesToo) {
