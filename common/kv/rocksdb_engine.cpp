@@ -2,6 +2,7 @@
 
 #include <rocksdb/utilities/write_batch_with_index.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <deque>
@@ -163,13 +164,49 @@ std::optional<std::optional<std::string>> find_in(Batch& batch, std::string_view
   return value;
 }
 
+/// Rows written by put_often(), nothing for an erased one. They are few, so a walk is the quickest search.
+class OftenRows {
+ public:
+  using Value = std::optional<std::string>;
+
+  [[nodiscard]] const Value* find(std::string_view key) const {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [key](const auto& each) { return each.first == key; });
+    return row == rows_.end() ? nullptr : &row->second;
+  }
+  void set(std::string_view key, Value value) {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [key](const auto& each) { return each.first == key; });
+    if (row != rows_.end()) {
+      row->second = std::move(value);
+    } else {
+      rows_.emplace_back(key, std::move(value));
+    }
+  }
+  void move_into(OftenRows& other) {
+    for (auto& [key, value] : rows_) other.set(key, std::move(value));
+    rows_.clear();
+  }
+  rocksdb::Status write_to(Batch& batch) const {
+    rocksdb::Status status;
+    for (const auto& [key, value] : rows_) {
+      if (status.ok()) status = value ? batch.Put(slice(key), slice(*value)) : batch.Delete(slice(key));
+    }
+    return status;
+  }
+  void clear() { rows_.clear(); }
+
+ private:
+  std::vector<std::pair<std::string, Value>> rows_;
+};
+
 /// One body's view: its group's batch, over the batch of the group that is being written, over the database. Whether
 /// the database has that one already makes no difference.
 class RocksTransaction final : public Transaction {
  public:
-  RocksTransaction(const Database& db, Batch& batch, Batch* ahead) : db_(db), batch_(batch), ahead_(ahead) {}
+  RocksTransaction(const Database& db, Batch& batch, OftenRows& often, Batch* ahead)
+      : db_(db), batch_(batch), often_(often), ahead_(ahead) {}
 
   Result<std::optional<std::string>> get(std::string_view key) const override {
+    if (const auto* row = find_often(key)) return *row;
     if (auto written = find_in(batch_, key)) return std::move(*written);
     if (ahead_ != nullptr) {
       if (auto written = find_in(*ahead_, key)) return std::move(*written);
@@ -180,6 +217,9 @@ class RocksTransaction final : public Transaction {
   }
 
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
+    // Here as in the log, the last value of a row is the one that counts: writing it early does no harm.
+    note(often_.write_to(batch_));
+    if (wrote_) note(own_often_.write_to(batch_));
     auto bounds = std::make_unique<Bounds>(range, nullptr);
     auto* const family = db_->DefaultColumnFamily();
     auto* it = db_->NewIterator(bounds->options);
@@ -189,12 +229,19 @@ class RocksTransaction final : public Transaction {
   }
 
   void put(std::string_view key, std::string_view value) override {
+    if (find_often(key) != nullptr) return put_often(key, value);
     before_write();
     note(batch_.Put(slice(key), slice(value)));
   }
 
+  void put_often(std::string_view key, std::string_view value) override {
+    before_write();
+    own_often_.set(key, std::string(value));
+  }
+
   void erase(std::string_view key) override {
     before_write();
+    if (find_often(key) != nullptr) return own_often_.set(key, std::nullopt);
     note(batch_.Delete(slice(key)));
   }
 
@@ -204,6 +251,7 @@ class RocksTransaction final : public Transaction {
     if (wrote_) {
       const auto status = outcome ? batch_.PopSavePoint() : batch_.RollbackToSavePoint();
       if (!status.ok()) return fail(error_of(status));
+      if (outcome) own_often_.move_into(often_);
     }
     return outcome;
   }
@@ -214,12 +262,18 @@ class RocksTransaction final : public Transaction {
     if (!wrote_) batch_.SetSavePoint();
     wrote_ = true;
   }
-  void note(const rocksdb::Status& status) {
+  void note(const rocksdb::Status& status) const {
     if (!status.ok()) failure_ = error_of(status);
+  }
+  const OftenRows::Value* find_often(std::string_view key) const {
+    const auto* own = own_often_.find(key);
+    return own != nullptr ? own : often_.find(key);
   }
 
   const Database& db_;
   Batch& batch_;
+  OftenRows& often_;  // of the group; all that is in it is newer than the batch
+  OftenRows own_often_;
   Batch* ahead_;
   bool wrote_ = false;
   mutable std::optional<Error> failure_;
@@ -302,6 +356,8 @@ class RocksEngine final : public Engine {
   /// Transactions that go to the log in one write.
   struct Group {
     Batch batch{rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true};
+    OftenRows often;  // joins the batch when the last body has run
+    rocksdb::Status joined;
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
@@ -335,6 +391,8 @@ class RocksEngine final : public Engine {
           filling->members.push_back(std::move(taken.front()));
         }
       } else if (!filling->members.empty()) {
+        filling->joined = filling->often.write_to(filling->batch);
+        filling->often.clear();
         writing_ = ahead = filling;
         filling = filling == &groups[0] ? &groups[1] : &groups[0];
         wake_writer_.notify_one();
@@ -353,7 +411,7 @@ class RocksEngine final : public Engine {
       wake_writer_.wait(lock, [this] { return writing_ != nullptr || runner_ended_; });
       if (writing_ == nullptr) return;
       lock.unlock();
-      const auto failure = write(writing_->batch);
+      const auto failure = write(*writing_);
       auto members = std::exchange(writing_->members, {});
       auto outcomes = std::exchange(writing_->outcomes, {});
       lock.lock();
@@ -366,11 +424,12 @@ class RocksEngine final : public Engine {
     }
   }
 
-  std::optional<Error> write(Batch& batch) {
+  std::optional<Error> write(Group& group) {
     auto failure = failure_now();
-    if (failure || batch.GetWriteBatch()->Count() == 0) return failure;
+    auto* const batch = group.batch.GetWriteBatch();
+    if (failure || batch->Count() == 0) return failure;
     kWriteStep.before.reach();
-    const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+    const auto status = group.joined.ok() ? db_->Write(write_options_, batch) : group.joined;
     kWriteStep.after.reach();
     if (!status.ok()) failure = remember_failure(error_of(status));
     return failure;
@@ -386,7 +445,7 @@ class RocksEngine final : public Engine {
   }
 
   Result<void> run(Group& group, Group* ahead, const TransactionBody& body) {
-    RocksTransaction txn(db_, group.batch, ahead == nullptr ? nullptr : &ahead->batch);
+    RocksTransaction txn(db_, group.batch, group.often, ahead == nullptr ? nullptr : &ahead->batch);
     Result<void> outcome;
     try {
       outcome = body(txn);
