@@ -84,7 +84,7 @@ Result<void> run(const ApiSettings& settings) {
   queue_service::QueueClient queues(*queue_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token}, job_store, poison, tables, metrics, *clock);
+  ApiRoutes routes({settings.token}, job_store, poison, queues, tables, metrics, *clock);
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
   if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {

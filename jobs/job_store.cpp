@@ -273,13 +273,17 @@ Task<Result<Claim>> JobStore::claim(Delivery delivery) {
   co_return contended(delivery.job_id);
 }
 
-Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, RecordChange change) {
+Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, RecordChange change,
+                                         std::optional<JobRecord> seen) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(id);
-    auto found = co_await std::move(find_task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
-    auto record = std::move(**found);
+    if (!seen) {
+      auto find_task = find(id);
+      auto found = co_await std::move(find_task);
+      if (!found) co_return fail(std::move(found.error()));
+      if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
+      seen = std::move(*found);
+    }
+    auto record = std::move(*std::exchange(seen, std::nullopt));
     const auto target = change.state.value_or(record.state);
     const bool repeated = change.state && record.state == target && record.epoch == epoch && is_terminal(target);
     if (repeated) co_return record;

@@ -87,8 +87,10 @@ class JobStore {
   /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
   /// Compare-and-swap on (state, epoch). Repeating a change that was made succeeds. kFenced: a later delivery has the
-  /// job, or it has ended otherwise (read it to see how). kJobNotFound.
-  Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change);
+  /// job, or it has ended otherwise (read it to see how). kJobNotFound. `seen`: the record as it was last read or
+  /// written; if it still is that, it need not be read again.
+  Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
+                                 std::optional<JobRecord> seen = std::nullopt);
   /// After a redrive: poisoned -> queued, if the record still is what `seen` says; otherwise nothing, since a worker
   /// was faster.
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);

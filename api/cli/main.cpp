@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   using namespace tidemark::cli;
   GlobalOptions options;
   Run run;
-  CLI::App app("Jobs, poison messages and tables of a Tidemark stack.", "tidemark");
+  CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(
@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   add_job_commands(app, options, run);
   add_operator_commands(app, options, run);
   add_poison_commands(app, options, run);
+  add_queue_commands(app, options, run);
   add_table_commands(app, options, run);
   try {
     app.parse(argc, argv);

@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes
-// one call of the jobs library and renders the outcome. Handlers of one area are in one file; the table of all is in
-// api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, queues, kinds, workers, health, metrics, OpenAPI. A handler reads the
+// request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one file;
+// the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,6 +11,7 @@
 #include "jobs/kind_control.h"
 #include "jobs/poison.h"
 #include "jobs/worker_list.h"
+#include "queue_service/internal/queue_client.h"
 
 namespace tidemark::api {
 
@@ -20,11 +21,12 @@ struct ApiOptions {
 
 class ApiRoutes {
  public:
-  ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, table_store::TableClient& tables,
-            process::Metrics& metrics, Clock& clock)
+  ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, queue_service::QueueClient& queues,
+            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock)
       : options_(std::move(options)),
         jobs_(jobs),
         poison_(poison),
+        queues_(queues),
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
@@ -58,6 +60,12 @@ class ApiRoutes {
   Task<http::Response> plan_poison(http::Request& request, std::string id);
   Task<http::Response> redrive_poison(http::Request& request, std::string id);
   Task<http::Response> remove_poison(http::Request& request, std::string id);
+  // queue_routes.cpp
+  Task<http::Response> list_queues(http::Request& request, std::string);
+  Task<http::Response> show_queue(http::Request& request, std::string name);
+  Task<http::Response> pause_queue(http::Request& request, std::string name);
+  Task<http::Response> resume_queue(http::Request& request, std::string name);
+  Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
   // operator_routes.cpp
   Task<http::Response> list_kinds(http::Request& request, std::string);
   Task<http::Response> set_kind(http::Request& request, std::string kind);
@@ -71,6 +79,7 @@ class ApiRoutes {
   ApiOptions options_;
   jobs::JobStore& jobs_;
   jobs::PoisonStore& poison_;
+  queue_service::QueueClient& queues_;
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;

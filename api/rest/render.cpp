@@ -101,6 +101,22 @@ nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
           {"heartbeatAt", to_iso8601(worker.heartbeat_at)}};
 }
 
+nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue) {
+  const auto& figures = queue.second;
+  return {{"name", queue.first},
+          {"messages", figures.messages},
+          {"ready", figures.ready},
+          {"delayed", figures.delayed},
+          {"inFlight", figures.in_flight},
+          {"waiting", figures.waiting},
+          {"poison", figures.poison},
+          {"oldestAgeSeconds", std::chrono::duration<double>(figures.oldest).count()},
+          {"inPerSecond", figures.in_rate},
+          {"outPerSecond", figures.out_rate},
+          {"paused", figures.paused},
+          {"maxDequeueCount", figures.max_dequeue_count}};
+}
+
 std::string json_text(const nlohmann::json& body) {
   return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

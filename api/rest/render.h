@@ -1,4 +1,4 @@
-// The api's JSON: jobs, poison messages and problems (RFC 9457, application/problem+json).
+// The api's JSON: jobs, poison messages, queues and problems (RFC 9457, application/problem+json).
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -8,6 +8,7 @@
 #include "jobs/plan.h"
 #include "jobs/poison.h"
 #include "jobs/worker_list.h"
+#include "queue_service/model/queue_figures.h"
 
 namespace tidemark::api {
 
@@ -17,6 +18,8 @@ nlohmann::json to_json(const jobs::PoisonGroup& group);
 nlohmann::json to_json(const jobs::JobPlan& plan);
 nlohmann::json to_json(const jobs::KindControl& control);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
+/// Name and figures.
+nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue);
 /// Text that is no UTF-8 is shown with replacement characters.
 std::string json_text(const nlohmann::json& body);
 http::Response json_response(unsigned status, const nlohmann::json& body);

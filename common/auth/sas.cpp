@@ -88,7 +88,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
     text.append(f.ses);
     text.push_back('\n');
   }
-  if (!signature_matches(account, text, f.sig)) return fail(mismatch());
+  if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
   if (f.sp.empty() || !only_letters_of(f.ss, "bqtf") || !only_letters_of(f.srt, "sco")) {
     return fail(authentication_failed("sp, ss (letters of bqtf) and srt (letters of sco) of the SAS must be given."));
   }
@@ -224,7 +224,8 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
   if (has_unsigned_fields(service, f)) return fail(mismatch());
   auto covered = coverage_of(service, resource, f);
   if (!covered) return fail(std::move(covered.error()));
-  if (!signature_matches(account, service_text(service, account, f, *covered), f.sig)) return fail(mismatch());
+  const auto text = service_text(service, account, f, *covered);
+  if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
   auto terms = terms_of(f, account, *covered, find_policy);
   if (!terms) return fail(std::move(terms.error()));
   auto conditions = check_conditions(terms->start, terms->expiry, f, request.remote_address, https, now);

@@ -238,7 +238,7 @@ bool verify_spellings(Parts& parts, const Account& account, std::string_view sig
       for (int path = 0; path < paths; ++path) {
         const Spelling spelling{language == 1, path == 1};
         const auto text = table ? table_text(parts, spelling) : blob_queue_text(parts, spelling);
-        if (signature_matches(account, text, signature)) return true;
+        if (signature_matches(account, text, signature, Repeated::kNo)) return true;
       }
     }
   }

@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kDigestSize = 32;
 constexpr std::size_t kSignatureSize = 44;  // base64 of a digest
 constexpr std::size_t kCachedKeys = 16;     // per thread; more accounts than this only cost key setups
+// Per thread. A SAS signs the same text in each request; these are the latest ones that matched.
+constexpr std::size_t kRemembered = 64;
+constexpr std::size_t kMaxRememberedText = 512;
 
 struct ContextDeleter {
   void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
@@ -68,15 +71,34 @@ bool sign(const std::string& key, std::string_view text, std::array<char, kSigna
   return true;
 }
 
+/// A signature that was found to be right. What it was made from is compared whole, so a changed key, text or signature
+/// is never taken for it.
+struct Verified {
+  std::string key, text, signature;
+
+  [[nodiscard]] bool is(const std::string& with_key, std::string_view of_text, std::string_view is_signature) const {
+    return text == of_text && constant_time_equal(key, with_key) && constant_time_equal(signature, is_signature);
+  }
+};
+
+Verified& remembered(std::string_view text) {
+  thread_local std::array<Verified, kRemembered> all;
+  return all[std::hash<std::string_view>()(text) % kRemembered];
+}
+
 }  // namespace
 
-bool signature_matches(const Account& account, std::string_view text, std::string_view signature) {
+bool signature_matches(const Account& account, std::string_view text, std::string_view signature, Repeated repeated) {
   if (signature.size() != kSignatureSize) return false;
+  const bool remember = repeated == Repeated::kYes && text.size() <= kMaxRememberedText;
   std::array<char, kSignatureSize + 1> expected{};
   for (const auto& key : account.keys) {
     if (key.empty()) continue;  // anyone could sign with it
+    if (remember && remembered(text).is(key, text, signature)) return true;
     // The text is compared, not the decoded bytes: base64 has several spellings of one digest.
-    if (sign(key, text, expected) && constant_time_equal({expected.data(), kSignatureSize}, signature)) return true;
+    if (!sign(key, text, expected) || !constant_time_equal({expected.data(), kSignatureSize}, signature)) continue;
+    if (remember) remembered(text) = {key, std::string(text), std::string(signature)};
+    return true;
   }
   return false;
 }

@@ -1,16 +1,16 @@
 #include "common/kv/rocksdb_engine.h"
 
-#include <rocksdb/utilities/write_batch_with_index.h>
-
 #include <array>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "common/kv/rocksdb_database.h"
+#include "common/kv/write_overlay.h"
 
 namespace tidemark::kv {
 namespace {
@@ -24,7 +24,10 @@ using detail::view;
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
 // While a group is being written, so many that wait are worth waking the runner: a wakeup costs as much as a body.
-constexpr std::size_t kWorthWaking = 16;
+constexpr std::size_t kWorthWaking = 8;
+constexpr std::size_t kMaxMemoBytes = 256;  // of a row
+constexpr std::size_t kMaxMemoRows = 1024;
+constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
 const FailStep kWriteStep("kv.write");               // a group, with its fsync
@@ -84,14 +87,9 @@ class RocksCursor final : public Cursor {
   }
 
  private:
-  /// A transaction's own writes know no bounds, so they are checked here as well.
   void settle() {
     valid_ = !empty_ && it_->Valid();
-    if (valid_) {
-      const auto& range = bounds_->range;
-      const auto at = view(it_->key());
-      valid_ = direction_ == Direction::kForward ? range.upper.empty() || at < range.upper : at >= range.lower;
-    } else if (!empty_ && failure_ != nullptr && !it_->status().ok()) {
+    if (!valid_ && !empty_ && failure_ != nullptr && !it_->status().ok()) {
       *failure_ = error_of(it_->status());
     }
   }
@@ -149,79 +147,56 @@ class RocksSnapshot final : public Reader {
   const rocksdb::Snapshot* snapshot_;
 };
 
-using Batch = rocksdb::WriteBatchWithIndex;
+/// Small rows that bodies of a group found in the database: most of them begin with the same few, which name the queue
+/// or the table. Nobody but the runner writes, and what it writes hides them.
+using Memo = std::map<std::string, std::string, std::less<>>;
 
-/// What a batch says about a key: nothing; or its value, or that it is erased.
-std::optional<std::optional<std::string>> find_in(Batch& batch, std::string_view key) {
-  const std::unique_ptr<rocksdb::WBWIIterator> it(batch.NewIterator());
-  it->Seek(slice(key));
-  if (!it->Valid()) return std::nullopt;
-  const auto entry = it->Entry();
-  if (view(entry.key) != key) return std::nullopt;
-  std::optional<std::string> value;
-  if (entry.type == rocksdb::kPutRecord) value = entry.value.ToString();
-  return value;
-}
-
-/// One body's view: its group's batch, over the batch of the group that is being written, over the database. Whether
-/// the database has that one already makes no difference.
+/// One body's view: its group's writes, over those of the group that is being written, over the database. Whether the
+/// database has the latter already makes no difference.
 class RocksTransaction final : public Transaction {
  public:
-  RocksTransaction(const Database& db, Batch& batch, Batch* ahead) : db_(db), batch_(batch), ahead_(ahead) {}
+  RocksTransaction(const Database& db, WriteOverlay& writes, const WriteOverlay* ahead, Memo& memo)
+      : db_(db), writes_(writes), ahead_(ahead), memo_(memo) {
+    writes_.begin();
+  }
 
   Result<std::optional<std::string>> get(std::string_view key) const override {
-    if (auto written = find_in(batch_, key)) return std::move(*written);
+    if (const auto* written = writes_.find(key)) return *written;
     if (ahead_ != nullptr) {
-      if (auto written = find_in(*ahead_, key)) return std::move(*written);
+      if (const auto* written = ahead_->find(key)) return *written;
     }
+    if (const auto known = memo_.find(key); known != memo_.end()) return std::optional(known->second);
     auto value = read(*db_, rocksdb::ReadOptions(), key);
-    if (!value) failure_ = value.error();
+    if (!value) {
+      failure_ = value.error();
+    } else if (*value && (*value)->size() <= kMaxMemoBytes && memo_.size() < kMaxMemoRows) {
+      memo_.emplace(key, **value);
+    }
     return value;
   }
 
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
     auto bounds = std::make_unique<Bounds>(range, nullptr);
-    auto* const family = db_->DefaultColumnFamily();
-    auto* it = db_->NewIterator(bounds->options);
-    if (ahead_ != nullptr) it = ahead_->NewIteratorWithBase(family, it);
-    std::unique_ptr<rocksdb::Iterator> all(batch_.NewIteratorWithBase(family, it));
-    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(all), direction, &failure_);
+    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
+    auto stored = std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, &failure_);
+    return overlaid({&writes_, ahead_}, std::move(stored), range, direction);
   }
 
-  void put(std::string_view key, std::string_view value) override {
-    before_write();
-    note(batch_.Put(slice(key), slice(value)));
-  }
-
-  void erase(std::string_view key) override {
-    before_write();
-    note(batch_.Delete(slice(key)));
-  }
+  void put(std::string_view key, std::string_view value) override { writes_.put(key, value); }
+  void erase(std::string_view key) override { writes_.erase(key); }
 
   /// Keeps or undoes the body's writes. A body that overlooked a failed read must not commit what it made of it.
   Result<void> finish(Result<void> outcome) {
     if (outcome && failure_) outcome = fail(std::move(*failure_));
-    if (wrote_) {
-      const auto status = outcome ? batch_.PopSavePoint() : batch_.RollbackToSavePoint();
-      if (!status.ok()) return fail(error_of(status));
-    }
+    if (!outcome) writes_.undo();
     return outcome;
   }
 
  private:
-  /// Most bodies that fail have written nothing, and rolling back rebuilds the index of the whole group.
-  void before_write() {
-    if (!wrote_) batch_.SetSavePoint();
-    wrote_ = true;
-  }
-  void note(const rocksdb::Status& status) {
-    if (!status.ok()) failure_ = error_of(status);
-  }
-
   const Database& db_;
-  Batch& batch_;
-  Batch* ahead_;
-  bool wrote_ = false;
+  WriteOverlay& writes_;
+  const WriteOverlay* ahead_;
+  Memo& memo_;
   mutable std::optional<Error> failure_;
 };
 
@@ -301,12 +276,17 @@ class RocksEngine final : public Engine {
 
   /// Transactions that go to the log in one write.
   struct Group {
-    Batch batch{rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true};
+    WriteOverlay writes;
+    Memo memo;
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
-    [[nodiscard]] bool full() {
-      return members.size() >= kMaxGroupTransactions || batch.GetWriteBatch()->GetDataSize() >= kMaxGroupBytes;
+    void clear() {
+      writes.clear();
+      memo.clear();
+    }
+    [[nodiscard]] bool full() const {
+      return members.size() >= kMaxGroupTransactions || writes.bytes() >= kMaxGroupBytes;
     }
   };
 
@@ -325,7 +305,7 @@ class RocksEngine final : public Engine {
       };
       wake_runner_.wait(lock,
                         [&] { return can_run() || (writing_ == nullptr && (!filling->members.empty() || stopping_)); });
-      if (writing_ == nullptr && ahead != nullptr) std::exchange(ahead, nullptr)->batch.Clear();
+      if (writing_ == nullptr && ahead != nullptr) std::exchange(ahead, nullptr)->clear();
       if (can_run()) {
         if (taken.empty()) taken.swap(queue_);
         const bool failed = failure_.has_value();
@@ -353,7 +333,7 @@ class RocksEngine final : public Engine {
       wake_writer_.wait(lock, [this] { return writing_ != nullptr || runner_ended_; });
       if (writing_ == nullptr) return;
       lock.unlock();
-      const auto failure = write(writing_->batch);
+      const auto failure = write(writing_->writes);
       auto members = std::exchange(writing_->members, {});
       auto outcomes = std::exchange(writing_->outcomes, {});
       lock.lock();
@@ -366,11 +346,17 @@ class RocksEngine final : public Engine {
     }
   }
 
-  std::optional<Error> write(Batch& batch) {
+  std::optional<Error> write(const WriteOverlay& writes) {
     auto failure = failure_now();
-    if (failure || batch.GetWriteBatch()->Count() == 0) return failure;
+    if (failure || writes.rows().empty()) return failure;
+    rocksdb::WriteBatch batch(writes.bytes() + writes.rows().size() * kRowOverhead);
+    rocksdb::Status status;
+    for (auto row = writes.rows().begin(); status.ok() && row != writes.rows().end(); ++row) {
+      const auto& [key, value] = *row;
+      status = value ? batch.Put(slice(key), slice(*value)) : batch.Delete(slice(key));
+    }
     kWriteStep.before.reach();
-    const auto status = db_->Write(write_options_, batch.GetWriteBatch());
+    if (status.ok()) status = db_->Write(write_options_, &batch);
     kWriteStep.after.reach();
     if (!status.ok()) failure = remember_failure(error_of(status));
     return failure;
@@ -386,7 +372,7 @@ class RocksEngine final : public Engine {
   }
 
   Result<void> run(Group& group, Group* ahead, const TransactionBody& body) {
-    RocksTransaction txn(db_, group.batch, ahead == nullptr ? nullptr : &ahead->batch);
+    RocksTransaction txn(db_, group.writes, ahead == nullptr ? nullptr : &ahead->writes, group.memo);
     Result<void> outcome;
     try {
       outcome = body(txn);
@@ -420,7 +406,7 @@ class RocksEngine final : public Engine {
   std::condition_variable wake_writer_;
   std::deque<Waiting> queue_;
   std::optional<Error> failure_;
-  Group* writing_ = nullptr;  // the writer's until it is null again, but for reading its batch
+  Group* writing_ = nullptr;  // the writer's until it is null again, but for reading its rows
   bool stopping_ = false;
   bool runner_ended_ = false;
   std::thread runner_;

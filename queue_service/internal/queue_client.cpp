@@ -48,6 +48,19 @@ Result<std::optional<Message>> expect_message(Result<std::string> reply) {
   return message;
 }
 
+Result<std::vector<Message>> expect_messages(Result<std::string> reply) {
+  if (!reply) return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  std::vector<Message> messages;
+  for (auto n = in.varint(); n > 0 && in.ok(); --n) messages.push_back(wire::read_message(in));
+  if (!in.finished()) return fail(malformed());
+  return messages;
+}
+
+std::optional<Message> only(std::vector<Message> messages) {
+  return messages.empty() ? std::nullopt : std::optional(std::move(messages.front()));
+}
+
 void write_lease(RequestWriter& request, const Lease& lease) {
   request.out().string(lease.message_id);
   request.out().varint(lease.epoch);
@@ -99,28 +112,36 @@ Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, 
 }
 
 Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
-  auto at_once = take(queue, visibility, Duration::zero(), {});
-  auto message = co_await std::move(at_once);
-  if (!message || message->has_value() || wait <= Duration::zero()) co_return message;
+  auto at_once = take(queue, visibility, Duration::zero(), {}, 1);
+  auto visible = co_await std::move(at_once);
+  if (!visible) co_return fail(std::move(visible.error()));
+  if (!visible->empty() || wait <= Duration::zero()) co_return only(std::move(*visible));
   std::string token;
   {
     std::lock_guard lock(mutex_);
-    if (waits_ended_) co_return message;
+    if (waits_ended_) co_return std::optional<Message>();
     if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
   }
-  auto waiting = take(queue, std::min(visibility, kHandOver), wait, token);
-  message = co_await std::move(waiting);
+  auto waiting = take(queue, std::min(visibility, kHandOver), wait, token, 1);
+  auto came = co_await std::move(waiting);
   {
     std::lock_guard lock(mutex_);
     waits_.erase(token);
   }
-  if (!message || !message->has_value()) co_return message;
-  Lease lease{queue, (*message)->id, (*message)->epoch};
+  if (!came) co_return fail(std::move(came.error()));
+  auto message = only(std::move(*came));
+  if (!message) co_return message;
+  Lease lease{queue, message->id, message->epoch};
   auto keeping = renew(std::move(lease), visibility, std::nullopt, 0);
   auto kept = co_await std::move(keeping);
   if (kept) co_return message;
   if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
   co_return std::optional<Message>();  // it came too late: another caller has the message by now
+}
+
+Task<Result<std::vector<Message>>> QueueClient::receive_some(std::string queue, Duration visibility,
+                                                             std::uint32_t count) {
+  return take(std::move(queue), visibility, Duration::zero(), {}, count);
 }
 
 Task<void> QueueClient::end_waits() {
@@ -139,15 +160,16 @@ Task<void> QueueClient::end_waits() {
   }
 }
 
-Task<Result<std::optional<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
-                                                       std::string token) {
+Task<Result<std::vector<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
+                                                     std::string token, std::uint32_t count) {
   RequestWriter request(account_, queue);
   wire::write(request.out(), visibility);
   wire::write(request.out(), wait);
   request.out().string(token);
+  request.out().varint(count);
   auto task = call("queue.receive", request.take(), wait + kDeadline);
   auto reply = co_await std::move(task);
-  co_return expect_message(std::move(reply));
+  co_return expect_messages(std::move(reply));
 }
 
 Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation,

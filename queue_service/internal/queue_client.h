@@ -60,6 +60,8 @@ class QueueClient {
   Task<Result<std::string>> put(std::string queue, std::string text, PutOptions options);
   /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
+  /// Takes those that are visible now, at most `count` (1..32), in one transaction.
+  Task<Result<std::vector<Message>>> receive_some(std::string queue, Duration visibility, std::uint32_t count);
   /// Ends the waits under way, which return nothing, and those to come: for a process that stops.
   Task<void> end_waits();
   /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given. Of renewals with
@@ -93,7 +95,8 @@ class QueueClient {
 
  private:
   /// One call, waiting at the service.
-  Task<Result<std::optional<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token);
+  Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
+                                          std::uint32_t count);
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
   rpc::Transport& transport_;
   std::string account_;

@@ -1,6 +1,7 @@
 #include "queue_service/internal/queue_dispatch.h"
 
 #include "queue_service/internal/queue_messages.h"
+#include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_service.h"
 
 namespace tidemark::queue_service {
@@ -90,15 +91,18 @@ Task<Reply> receive(Call& call) {
   WaitRequest wait;
   wait.span = std::clamp(wire::read_duration(call.in), Duration::zero(), kMaxReceiveWait);
   wait.token = call.text();
+  request.count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(call.in.varint(), 1, kMaxMessagesPerGet));
   if (!call.in.finished()) co_return fail(malformed());
   // Who waits may be gone by the time a message comes.
   request.offer = wait.span > Duration::zero();
   auto task = call.service.get(call.account, call.queue, request, std::move(wait));
   auto taken = co_await std::move(task);
   if (!taken) co_return fail(std::move(taken.error()));
-  std::optional<Message> message;
-  if (!taken->empty()) message = std::move(taken->front().message);
-  co_return one(message);
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(taken->size());
+  for (const auto& each : *taken) wire::write(out, each.message);
+  co_return bytes;
 }
 
 Task<Reply> cancel_wait(Call& call) {
@@ -225,8 +229,10 @@ Task<Reply> figures(Call& call) {
 
 Task<Reply> all_figures(Call& call) {
   const auto limit = std::clamp<std::uint64_t>(call.in.varint(), 1, kMaxQueueFiguresPerPage);
-  const auto from = call.text();
+  const auto name = call.text();
   if (!call.in.finished()) co_return fail(malformed());
+  // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
+  const auto from = name.empty() ? std::string() : keys::queue(call.account, name);
   auto page = call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit));
   if (!page) co_return fail(std::move(page.error()));
   std::string bytes;
@@ -236,7 +242,8 @@ Task<Reply> all_figures(Call& call) {
     out.string(item.queue);
     wire::write(out, item.figures);
   }
-  out.string(page->next);
+  const auto next = page->next.empty() ? std::nullopt : keys::account_and_queue(page->next);
+  out.string(next ? next->second : std::string());
   co_return bytes;
 }
 
@@ -281,19 +288,19 @@ Task<Reply> serve(QueueService& service, std::string method, std::string payload
 }
 
 Task<void> give_back(QueueService& service, std::string request, std::string reply) {
-  ByteReader out(reply);
-  if (!out.boolean()) co_return;
-  const auto message = wire::read_message(out);
   ByteReader in(request);
-  LeaseKey lease;
-  lease.account = in.string();
-  lease.queue = in.string();
-  lease.message_id = message.id;
-  lease.epoch = message.epoch;
+  const std::string account(in.string());
+  const std::string queue(in.string());
+  ByteReader out(reply);
+  std::vector<Message> messages;
+  for (auto n = out.varint(); n > 0 && out.ok(); --n) messages.push_back(wire::read_message(out));
   if (!out.finished() || !in.ok()) co_return;
-  auto task = service.release(std::move(lease), Duration::zero(), std::nullopt, false);
-  auto done = co_await std::move(task);
-  static_cast<void>(done.has_value());  // if not, the lease expires
+  for (const auto& message : messages) {
+    LeaseKey lease{account, queue, message.id, message.epoch};
+    auto task = service.release(std::move(lease), Duration::zero(), std::nullopt, false);
+    auto done = co_await std::move(task);
+    static_cast<void>(done.has_value());  // if not, the lease expires
+  }
 }
 
 }  // namespace

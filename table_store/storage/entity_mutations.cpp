@@ -59,6 +59,7 @@ Result<void> check_job(const MutationJob& job) {
   std::set<std::string_view> rows;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     if (auto ok = check_mutation(job.partition_key, job.mutations[i]); !ok) return fail_at(i, std::move(ok.error()));
+    if (job.mutations.size() == 1) break;  // nothing to be compared with
     if (!rows.insert(job.mutations[i].row_key).second) return fail_at(i, make_error(ErrorCode::kInvalidDuplicateRow));
   }
   return job.fence ? check_operation_id(job.fence->operation_id) : Result<void>{};
@@ -199,7 +200,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     if (outcome->kind == OutcomeKind::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
   }
-  if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+  if (applied > 0) txn.put_often(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
   return job.fence ? record_fence(txn, job, std::move(ledger), applied) : Result<void>{};
 }
 

@@ -1,6 +1,7 @@
 """The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -8,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import HttpFailure, QueueClient, TableClient, ended  # noqa: E402
 from openapi import CheckedApiClient, UntrueDescription  # noqa: E402
-from stack import Stack, wait_until  # noqa: E402
+from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
 ENTITIES = [{"PartitionKey": f"p{i % 3}", "RowKey": str(i), "Number": i} for i in range(30)]
 ARCHIVE = {"kind": "archive", "source": "Source", "destination": "Archive", "filter": "Number lt 20"}
@@ -133,6 +134,76 @@ class ApiTest(unittest.TestCase):
         wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the job that waited", 60)
         self.refused(400, "InvalidInput", "PATCH", "/v1/kinds/index", {"paused": 1})
         self.refused(404, "NotFound", "PATCH", "/v1/kinds/fly", {"paused": True})
+
+    def test_queues_are_watched_paused_and_resumed(self):
+        for name in ("watched", "watched-poison", "zebra"):
+            self.queues.create(name)
+        for _ in range(3):
+            self.queues.put("watched", "at once")
+        self.queues.put("watched", "later", visibilitytimeout=300)
+        self.queues.put("watched-poison", "bad")
+        self.assertEqual(len(self.queues.take("watched", visibility_s=300)), 1)
+        shown = self.api.call("GET", "/v1/queues/watched")
+        self.assertEqual({name: shown[name] for name in ("messages", "ready", "delayed", "inFlight", "waiting", "poison")},
+                         {"messages": 4, "ready": 2, "delayed": 1, "inFlight": 1, "waiting": 0, "poison": 1})
+        self.assertGreater(shown["oldestAgeSeconds"], 0)
+        self.assertEqual((shown["name"], shown["paused"], shown["maxDequeueCount"]), ("watched", False, 0))
+
+        self.assertTrue(self.api.call("POST", "/v1/queues/watched/pause")["paused"])
+        self.assertEqual(self.queues.take("watched"), [])
+        self.assertTrue(self.api.call("GET", "/v1/queues/watched")["paused"])
+        self.assertFalse(self.api.call("POST", "/v1/queues/watched/resume")["paused"])
+        left = self.queues.take("watched", 32)
+        self.assertEqual(len(left), 2)
+
+        def rates():
+            """Something comes and something goes between any two looks."""
+            self.queues.put("watched", "more")
+            for message in self.queues.take("watched"):
+                self.queues.delete("watched", message)
+            seen = self.api.call("GET", "/v1/queues/watched")
+            return seen["inPerSecond"] > 0 and seen["outPerSecond"] > 0
+        wait_until(rates, "the rates")
+
+        names, continuation = [], ""
+        while True:
+            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={continuation}")
+            names += [queue["name"] for queue in page["queues"]]
+            continuation = page.get("continuation")
+            if not continuation:
+                break
+        self.assertEqual(names, sorted(names))
+        self.assertLessEqual({"tidemark-jobs", "watched", "watched-poison", "zebra"}, set(names))
+        self.refused(404, "QueueNotFound", "GET", "/v1/queues/absent")
+        self.refused(404, "QueueNotFound", "POST", "/v1/queues/absent/pause")
+        self.refused(404, "QueueNotFound", "GET", "/v1/queues/a%2F..%00")
+        self.refused(400, "OutOfRangeQueryParameterValue", "GET", "/v1/queues?limit=0")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/queues?kind=delete")
+
+    def command(self, *arguments):
+        """Exit code and standard output of the command line tool."""
+        done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
+                              env=clean_environment(), capture_output=True, text=True, timeout=30)
+        return done.returncode, done.stdout
+
+    def test_queues_on_the_command_line(self):
+        self.queues.create("shown")
+        self.queues.put("shown", "one")
+        code, text = self.command("--json", "queue", "list")
+        self.assertEqual(code, 0)
+        listed = {queue["name"]: queue for queue in json.loads(text)["queues"]}
+        self.assertEqual((listed["shown"]["ready"], listed["shown"]["paused"]), (1, False))
+        self.assertEqual(self.command("queue", "pause", "shown")[0], 0)
+        code, text = self.command("queue", "show", "shown")
+        titles, row = text.splitlines()
+        self.assertEqual((code, titles.split()[:2], row.split()[:2], row.split()[-1]),
+                         (0, ["queue", "ready"], ["shown", "1"], "paused"))
+        self.assertEqual(self.command("queue", "resume", "shown")[0], 0)
+        code, text = self.command("queue", "list")
+        rows = [line.split() for line in text.splitlines()]
+        self.assertIn(["shown", "1", "0", "0", "0", "0"], [row[:6] for row in rows])
+        self.assertNotIn("paused", text)
+        self.assertEqual(self.command("queue", "show", "absent")[0], 3)
 
     def test_workers_are_listed(self):
         workers = wait_until(lambda: self.api.call("GET", "/v1/workers")["workers"], "a worker's heartbeat")

@@ -2,6 +2,8 @@
 // offers, cancelled waits, upkeep and figures. The public face of the same: docs/queue-extensions.md and its test.
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 #include "common/base/bytes.h"
 #include "tests/unit/queue_test_support.h"
 
@@ -228,9 +230,9 @@ TEST_F(QueueExtensions, AnOfferThatNobodyConfirmedIsNoAttempt) {
   EXPECT_EQ(get()[0].message.dequeue_count, 2U);
 }
 
-TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesTheMessageBack) {
+TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesItsMessagesBack) {
   ASSERT_TRUE(run(client_.ensure_queue("work")));
-  ASSERT_TRUE(run(client_.put("work", "x", Duration{})));
+  for (const char* text : {"x", "y", "z"}) ASSERT_TRUE(run(client_.put("work", text, Duration{})));
   std::string request;
   ByteWriter out(request);
   out.string("acc");
@@ -238,16 +240,32 @@ TEST_F(QueueExtensions, AReplyThatCouldNotBeDeliveredGivesTheMessageBack) {
   out.i64(Duration(seconds(30)).count());
   out.i64(0);
   out.string("");
+  out.varint(2);
   const auto dispatch = make_queue_dispatch(service_);
   auto reply = run(dispatch("queue.receive", request));
   ASSERT_TRUE(reply);
   const auto hook = make_undelivered_hook(service_);
   asio::co_spawn(io_, hook.run(request, *reply), asio::detached);
   settle();
-  auto got = run(client_.receive("work", seconds(30), Duration{}));
-  ASSERT_TRUE(got && *got);
-  EXPECT_EQ((*got)->dequeue_count, 1U);
-  EXPECT_EQ((*got)->epoch, 2U);
+  auto got = run(client_.receive_some("work", seconds(30), 32));
+  ASSERT_TRUE(got);
+  std::map<std::string, std::uint64_t> epochs;
+  for (const auto& message : *got) {
+    EXPECT_EQ(message.dequeue_count, 1U);
+    epochs[message.text] = message.epoch;
+  }
+  EXPECT_EQ(epochs, (std::map<std::string, std::uint64_t>{{"x", 2}, {"y", 2}, {"z", 1}}));
+}
+
+TEST_F(QueueExtensions, SomeAreTakenInOrderAndNoMoreThanAsked) {
+  for (const char* text : {"x", "y", "z"}) put(text);
+  auto some = run(client_.receive_some("jobs", seconds(30), 2));
+  ASSERT_TRUE(some && some->size() == 2);
+  EXPECT_EQ((*some)[0].text, "x");
+  EXPECT_EQ((*some)[1].text, "y");
+  auto rest = run(client_.receive_some("jobs", seconds(30), 2));
+  ASSERT_TRUE(rest && rest->size() == 1);
+  EXPECT_EQ(run(client_.receive_some("jobs", seconds(30), 2))->size(), 0U);
 }
 
 TEST_F(QueueExtensions, WaitsEndWhenTheirClientStops) {
@@ -340,9 +358,25 @@ TEST_F(QueueExtensions, FiguresOfAllQueuesComePageByPage) {
     from = page->next;
   } while (!from.empty());
   EXPECT_EQ(names, (Texts{"aaa", "bbb", "jobs", "jobs-poison"}));
-  auto remote = run(client_.all_figures(10, ""));
-  ASSERT_TRUE(remote);
-  EXPECT_EQ(remote->queues.size(), 4U);
+  names.clear();
+  do {
+    auto remote = run(client_.all_figures(3, from));
+    ASSERT_TRUE(remote);
+    for (const auto& [name, figures] : remote->queues) names.push_back(name);
+    from = remote->continuation;
+  } while (!from.empty());
+  EXPECT_EQ(names, (Texts{"aaa", "bbb", "jobs", "jobs-poison"}));
+}
+
+TEST_F(QueueExtensions, AContinuationOfFiguresStaysInItsAccount) {
+  ASSERT_TRUE(run(service_.create_queue("zzz", "theirs", {})));
+  auto page = run(client_.all_figures(10, "jobz"));
+  ASSERT_TRUE(page);
+  EXPECT_TRUE(page->queues.empty());
+  EXPECT_TRUE(page->continuation.empty());
+  page = run(client_.all_figures(10, std::string("a\0\xff/", 4)));
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->queues.size(), 1U);
 }
 
 TEST_F(QueueExtensions, ListShowsWaitingMessagesToo) {

@@ -387,6 +387,25 @@ TEST_F(WorkersKinds, LanesShareByWeightAndNoneStarves) {
   EXPECT_FALSE(choice.next());
 }
 
+TEST_F(WorkersKinds, LanesShareByWeightWhenManyAreTakenAtOnce) {
+  LaneChoice choice;
+  std::array<std::size_t, 3> taken{};
+  for (std::size_t slots = 16; taken[0] + taken[1] + taken[2] < 10000; slots = slots % 31 + 1) {
+    const auto lane = *choice.next();
+    const auto share = choice.share(lane, slots);
+    ASSERT_GE(share, 1U);
+    ASSERT_LE(share, slots);
+    choice.took_more(lane, share - 1);
+    taken[lane] += share;
+  }
+  EXPECT_NEAR(static_cast<double>(taken[0]), 6000, 60);
+  EXPECT_NEAR(static_cast<double>(taken[1]), 3000, 60);
+  EXPECT_NEAR(static_cast<double>(taken[2]), 1000, 60);
+  choice.set_filled(0, false);
+  choice.set_filled(2, false);
+  EXPECT_EQ(choice.share(*choice.next(), 16), 16U);
+}
+
 TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   submit(R"({"kind":"delete","source":"Source","filter":"","priority":"high"})");
   submit(R"({"kind":"delete","source":"Source","filter":"","priority":"low"})");

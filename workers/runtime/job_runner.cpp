@@ -33,7 +33,7 @@ struct JobRunner::Run {
   std::optional<jobs::JobSpec> spec;
   std::string kind = "unknown";
   Time started{};
-  Time submitted{};
+  std::optional<jobs::JobRecord> claimed;  // the record as the claim left it
   std::optional<Error> unreadable;
   RunReport report;
 };
@@ -150,7 +150,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
     auto dropped = drop(run);
     co_return co_await std::move(dropped);
   }
-  run.submitted = claim->record.submitted_at;
+  run.claimed = std::move(claim->record);
   if (run.unreadable) {
     auto settled = settle(run, std::move(*run.unreadable));
     co_return co_await std::move(settled);
@@ -177,7 +177,7 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.job_id = run.story.job_id;
   identity.kind = run.kind;
   identity.epoch = run.message.epoch;
-  identity.submitted_at = run.submitted;
+  identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto running = run_work(context, run.spec->work);
@@ -214,7 +214,8 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.attempt = attempt_of(run, "succeeded");
   change.error = "";
   fail_points::kFinishRecord.before.reach();
-  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
+  auto change_task =
+      services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), std::move(run.claimed));
   auto changed = co_await std::move(change_task);
   fail_points::kFinishRecord.after.reach();
   if (!changed) {

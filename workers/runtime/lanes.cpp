@@ -7,17 +7,37 @@ void LaneChoice::set_filled(std::size_t lane, bool filled) {
   if (!filled) credit_[lane] = 0;
 }
 
-std::optional<std::size_t> LaneChoice::next() {
-  std::optional<std::size_t> best;
+int LaneChoice::raise() {
   int total = 0;
   for (std::size_t lane = 0; lane < kLanes.size(); ++lane) {
     if (!filled_[lane]) continue;
     credit_[lane] += kLanes[lane].weight;
     total += kLanes[lane].weight;
-    if (!best || credit_[lane] > credit_[*best]) best = lane;
+  }
+  return total;
+}
+
+std::optional<std::size_t> LaneChoice::next() {
+  const int total = raise();
+  std::optional<std::size_t> best;
+  for (std::size_t lane = 0; lane < kLanes.size(); ++lane) {
+    if (filled_[lane] && (!best || credit_[lane] > credit_[*best])) best = lane;
   }
   if (best) credit_[*best] -= total;
   return best;
+}
+
+std::uint32_t LaneChoice::share(std::size_t lane, std::size_t slots) const {
+  auto ahead = *this;
+  std::uint32_t share = 1;
+  for (std::size_t slot = 1; slot < slots; ++slot) {
+    if (ahead.next() == lane) ++share;
+  }
+  return share;
+}
+
+void LaneChoice::took_more(std::size_t lane, std::size_t more) {
+  for (; more > 0; --more) credit_[lane] -= raise();
 }
 
 }  // namespace tidemark::workers

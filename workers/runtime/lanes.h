@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -25,8 +26,13 @@ class LaneChoice {
   [[nodiscard]] bool filled(std::size_t lane) const { return filled_[lane]; }
   /// Nothing if all are empty.
   std::optional<std::size_t> next();
+  /// How many of `slots` messages (at least 1) should come from `lane`, which next() just gave; at least 1.
+  [[nodiscard]] std::uint32_t share(std::size_t lane, std::size_t slots) const;
+  /// `more` messages of `lane` came beside the one that next() counted.
+  void took_more(std::size_t lane, std::size_t more);
 
  private:
+  int raise();  // every filled lane by its weight; gives their sum
   std::array<bool, kLanes.size()> filled_{true, true, true};
   std::array<int, kLanes.size()> credit_{};
 };

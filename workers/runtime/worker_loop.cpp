@@ -3,6 +3,11 @@
 #include <boost/asio/strand.hpp>
 
 namespace tidemark::workers {
+namespace {
+
+constexpr std::size_t kMostAtOnce = 32;  // the protocol's limit on one receive
+
+}  // namespace
 
 std::shared_ptr<WorkerLoop> WorkerLoop::create(WorkerOptions options, table_store::TableClient& tables,
                                                queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
@@ -37,8 +42,9 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
       co_await std::move(changed);
       continue;
     }
-    auto receive_task =
-        self->queues_.receive(std::string(kLanes[*lane].queue), self->options_.runner.lease, Duration::zero());
+    const auto slots = std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
+    auto receive_task = self->queues_.receive_some(std::string(kLanes[*lane].queue), self->options_.runner.lease,
+                                                   self->lanes_.share(*lane, slots));
     auto received = co_await std::move(receive_task);
     if (!received) {
       auto pause = self->back_off(std::move(received.error()));
@@ -46,9 +52,12 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
       continue;
     }
     self->failures_ = 0;
-    if (received->has_value()) {
-      auto taking = self->take(*lane, std::move(**received));
-      co_await std::move(taking);
+    if (!received->empty()) {
+      self->lanes_.took_more(*lane, received->size() - 1);
+      for (auto& message : *received) {
+        auto taking = self->take(*lane, std::move(message));
+        co_await std::move(taking);
+      }
       continue;
     }
     self->lanes_.set_filled(*lane, false);
