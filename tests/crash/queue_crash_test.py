@@ -2,9 +2,7 @@
 
 The oracle is what the clients were told; it lives in this process. What must hold however the service dies: every
 acknowledged put is delivered or still there; what was acknowledged as deleted never comes back; a message is in one
-queue, once, and in the poison queue exactly if its last move says so; no delivery has the epoch of an earlier one. Run
-by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS, TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a
-longer run, --seed N to repeat a choice of kills, --points PREFIX for some of the fail points.
+queue, once, and in the poison queue exactly if its last move says so; no delivery has the epoch of an earlier one.
 """
 import collections
 import http.client
@@ -15,22 +13,19 @@ import subprocess
 import sys
 import threading
 import time
-import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import HttpFailure, QueueClient, patiently  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import program, wait_until  # noqa: E402
+from store_crashes import StoreCrashTest, main  # noqa: E402
 
-OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
-           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
 JOBS, POISON, CHORES = "jobs", "poison", "chores"
 # Messages that expire: where a peek meets them, and where only the upkeep does.
 GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")
 # With this traffic nobody comes there: it makes 10,000 messages ready that are due.
 NOT_REACHED = ("queue.settle",)
-REACH_LIMIT_S = 40.0
 
 Event = collections.namedtuple("Event", "operation begin end outcome queue id epoch text")
 
@@ -213,38 +208,20 @@ class Oracle:
                 yield f"{id} was delivered {times} times as epoch {epoch}"
 
 
-class CrashTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
-        print(f"repeat with --seed {cls.seed}", flush=True)
+class CrashTest(StoreCrashTest):
+    program = "queue_service"
+    once = ONCE_A_SECOND
 
-    def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
+    def prepare(self):
         self.stack.start("queue_service", "--upkeep-interval-s", "1")
         self.client = QueueClient(self.stack.ports["queue_service"])
         for queue in (JOBS, POISON):
             self.client.create(queue)
-        self.choice = random.Random(self.seed)
 
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            print(f"seed {self.seed}", file=sys.stderr)
+    def start_traffic(self):
+        return Traffic(self.stack, self.seed)
 
-    def under_traffic(self, kill):
-        traffic = Traffic(self.stack, self.seed)
-        try:
-            kill()
-        finally:
-            # Whatever is armed is disarmed; the clients end with answers.
-            self.stack.restart("queue_service")
-            events = traffic.stop()
-        self.judge(events)
-
-    def judge(self, events):
+    def judge(self, _, events):
         self.stack.restart("queue_service")
         lengths = {queue: patiently(self.client.length, queue) for queue in (JOBS, POISON)}
         remaining = {queue: self.drain(queue, length) for queue, length in lengths.items()}
@@ -270,55 +247,15 @@ class CrashTest(unittest.TestCase):
 
 
 class FailPointTest(CrashTest):
-    """The service dies at each of its fail points, one after another, while the clients go on."""
+    """The store dies at each of its fail points, one after another, while the clients go on."""
 
     def test_every_fail_point(self):
-        listed = subprocess.run([program("queue_service"), "--list-fail-points"], capture_output=True, check=True,
-                                text=True)
-        points = [p for p in listed.stdout.split()
-                  if p.startswith(OPTIONS["points"]) and not p.startswith(NOT_REACHED)]
-        self.assertGreater(len(points), 0 if OPTIONS["points"] else 40)
-        self.under_traffic(lambda: self.die_at_each(points))
-
-    def die_at_each(self, points):
-        for round_number in range(OPTIONS["rounds"]):
-            self.choice.shuffle(points)
-            for point in points:
-                begun = time.monotonic()
-                # Not always the first time: then the ones before it have left something behind.
-                times = 1 if point.startswith(ONCE_A_SECOND) else self.choice.randint(1, 1 + 4 * round_number)
-                armed = f"{point}:{times}"
-                dying = self.stack.restart_to_die("queue_service", armed)
-                wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
-                self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
-                print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)
+        self.die_at_every_point(at_least=40, but_not=NOT_REACHED)
 
 
 class RandomKillTest(CrashTest):
     def test_random_kills(self):
-        self.under_traffic(self.kill_again_and_again)
-
-    def kill_again_and_again(self):
-        end = time.monotonic() + OPTIONS["seconds"]
-        kills = 0
-        while time.monotonic() < end:
-            self.stack.restart("queue_service")
-            kills += 1
-            dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
-            wait_until(lambda: time.monotonic() >= dead_at, "the time to kill", interval_s=0.005)
-        print(f"{kills} kills", flush=True)
-
-
-def main():
-    arguments, rest = sys.argv[1:], [sys.argv[0]]
-    while arguments:
-        word = arguments.pop(0)
-        if word[2:] in OPTIONS:
-            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
-            OPTIONS[word[2:]] = kind(arguments.pop(0))
-        else:
-            rest.append(word)
-    unittest.main(argv=rest, verbosity=2)
+        self.die_at_random()
 
 
 if __name__ == "__main__":

@@ -3,33 +3,25 @@
 The oracle is what the clients were told; it lives in this process. What must hold however the store dies: everything
 acknowledged is there, byte for byte and under the ETag of its answer; a write that nobody answered happened as a whole
 or not at all, an entity group transaction too; versions only rise; small archive jobs, which write over the internal
-link, end with every entity moved. Run by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS,
-TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a longer run, --seed N to repeat a choice of kills, --points PREFIX
-for some of the fail points.
+link, end with every entity moved.
 """
 import http.client
 import os
 import random
 import re
-import signal
-import subprocess
 import sys
 import threading
-import time
-import unittest
 from urllib.parse import unquote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, TableClient, ended, patiently  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import wait_until  # noqa: E402
+from store_crashes import StoreCrashTest, main  # noqa: E402
 
-OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
-           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
 TABLE = "Kept"
 WRITERS = 4
 WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
-REACH_LIMIT_S = 40.0
 UNANSWERED = (OSError, http.client.HTTPException)
 
 
@@ -191,38 +183,19 @@ class Traffic:
             self.stopping.wait(0.02)
 
 
-class CrashTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
-        print(f"repeat with --seed {cls.seed}", flush=True)
+class CrashTest(StoreCrashTest):
+    program = "table_store"
 
-    def setUp(self):
-        self.stack = Stack()
-        self.addCleanup(self.stack.close)
+    def prepare(self):
         self.stack.up(workers=1, worker_arguments=WORKER)
         self.client = TableClient(self.stack.ports["table_store"])
         for table in (TABLE, "Source"):
             self.client.create_table(table)
-        self.choice = random.Random(self.seed)
 
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            print(f"seed {self.seed}", file=sys.stderr)
+    def start_traffic(self):
+        return Traffic(self.stack, self.seed)
 
-    def under_traffic(self, kill):
-        traffic = Traffic(self.stack, self.seed)
-        try:
-            kill()
-        finally:
-            # Whatever is armed is disarmed; the clients end with answers.
-            self.stack.restart("table_store")
-            traffic.stop()
-        self.judge(traffic)
-
-    def judge(self, traffic):
+    def judge(self, traffic, _):
         self.stack.restart("table_store")
         totals = {}
         for writer in traffic.writers:
@@ -250,50 +223,12 @@ class FailPointTest(CrashTest):
     """The store dies at each of its fail points, one after another, while the clients go on."""
 
     def test_every_fail_point(self):
-        listed = subprocess.run([program("table_store"), "--list-fail-points"], capture_output=True, check=True,
-                                text=True)
-        points = [p for p in listed.stdout.split() if p.startswith(OPTIONS["points"])]
-        self.assertGreater(len(points), 0 if OPTIONS["points"] else 20)
-        self.under_traffic(lambda: self.die_at_each(points))
-
-    def die_at_each(self, points):
-        for round_number in range(OPTIONS["rounds"]):
-            self.choice.shuffle(points)
-            for point in points:
-                begun = time.monotonic()
-                # Not always the first time: then the ones before it have left something behind.
-                armed = f"{point}:{self.choice.randint(1, 1 + 4 * round_number)}"
-                dying = self.stack.restart_to_die("table_store", armed)
-                wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
-                self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
-                print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)
+        self.die_at_every_point(at_least=20)
 
 
 class RandomKillTest(CrashTest):
     def test_random_kills(self):
-        self.under_traffic(self.kill_again_and_again)
-
-    def kill_again_and_again(self):
-        end = time.monotonic() + OPTIONS["seconds"]
-        kills = 0
-        while time.monotonic() < end:
-            self.stack.restart("table_store")
-            kills += 1
-            dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
-            wait_until(lambda: time.monotonic() >= dead_at, "the time to kill", interval_s=0.005)
-        print(f"{kills} kills", flush=True)
-
-
-def main():
-    arguments, rest = sys.argv[1:], [sys.argv[0]]
-    while arguments:
-        word = arguments.pop(0)
-        if word[2:] in OPTIONS:
-            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
-            OPTIONS[word[2:]] = kind(arguments.pop(0))
-        else:
-            rest.append(word)
-    unittest.main(argv=rest, verbosity=2)
+        self.die_at_random()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+"""What the crash tests of the stores share: one store dies under traffic, at each of its fail points or at random, and
+what its clients were told is judged afterwards. Run by hand with --seconds N or --rounds N (or TIDEMARK_CRASH_SECONDS,
+TIDEMARK_CRASH_ROUNDS, which ctest passes on) for a longer run, --seed N to repeat a choice of kills, --points PREFIX
+for some of the fail points.
+"""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from stack import Stack, program, wait_until
+
+OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
+           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
+REACH_LIMIT_S = 40.0
+
+
+class StoreCrashTest(unittest.TestCase):
+    """A subclass says which program dies, starts what it needs in prepare(), and gives start_traffic() and judge()."""
+    program = None
+    once = ()  # points that are reached rarely: armed for the first time only
+
+    @classmethod
+    def setUpClass(cls):
+        cls.seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.randrange(1 << 30)
+        print(f"repeat with --seed {cls.seed}", flush=True)
+
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.choice = random.Random(self.seed)
+        self.prepare()
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            print(f"seed {self.seed}", file=sys.stderr)
+
+    def under_traffic(self, kill):
+        traffic = self.start_traffic()
+        try:
+            kill()
+        finally:
+            # Whatever is armed is disarmed; the clients end with answers.
+            self.stack.restart(self.program)
+            told = traffic.stop()
+        self.judge(traffic, told)
+
+    def die_at_every_point(self, at_least, but_not=()):
+        listed = subprocess.run([program(self.program), "--list-fail-points"], capture_output=True, check=True, text=True)
+        points = [p for p in listed.stdout.split() if p.startswith(OPTIONS["points"]) and not p.startswith(but_not)]
+        self.assertGreater(len(points), 0 if OPTIONS["points"] else at_least)
+        self.under_traffic(lambda: self._die_at_each(points))
+
+    def _die_at_each(self, points):
+        for round_number in range(OPTIONS["rounds"]):
+            self.choice.shuffle(points)
+            for point in points:
+                begun = time.monotonic()
+                # Not always the first time: then the ones before it have left something behind.
+                times = 1 if point.startswith(self.once) else self.choice.randint(1, 1 + 4 * round_number)
+                armed = f"{point}:{times}"
+                dying = self.stack.restart_to_die(self.program, armed)
+                wait_until(lambda: not dying.alive(), f"death at {armed}; it wrote:\n{dying.log()}", REACH_LIMIT_S)
+                self.assertEqual(dying.wait(), -signal.SIGKILL, dying.log())
+                print(f"{armed}: {time.monotonic() - begun:.2f} s", flush=True)
+
+    def die_at_random(self):
+        self.under_traffic(self._kill_again_and_again)
+
+    def _kill_again_and_again(self):
+        end = time.monotonic() + OPTIONS["seconds"]
+        kills = 0
+        while time.monotonic() < end:
+            self.stack.restart(self.program)
+            kills += 1
+            dead_at = time.monotonic() + self.choice.uniform(0.0, 0.6)
+            wait_until(lambda: time.monotonic() >= dead_at, "the time to kill", interval_s=0.005)
+        print(f"{kills} kills", flush=True)
+
+
+def main():
+    arguments, rest = sys.argv[1:], [sys.argv[0]]
+    while arguments:
+        word = arguments.pop(0)
+        if word[2:] in OPTIONS:
+            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
+            OPTIONS[word[2:]] = kind(arguments.pop(0))
+        else:
+            rest.append(word)
+    unittest.main(argv=rest, verbosity=2)
