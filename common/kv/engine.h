@@ -53,9 +53,6 @@ class Reader {
 class Transaction : public Reader {
  public:
   virtual void put(std::string_view key, std::string_view value) = 0;
-  /// put() for the few small rows, such as counters, that nearly every body writes: an engine that commits bodies in
-  /// groups may write the last value alone.
-  virtual void put_often(std::string_view key, std::string_view value) { put(key, value); }
   virtual void erase(std::string_view key) = 0;
 };
 

@@ -200,7 +200,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     if (outcome->kind == OutcomeKind::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
   }
-  if (applied > 0) txn.put_often(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+  if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
   return job.fence ? record_fence(txn, job, std::move(ledger), applied) : Result<void>{};
 }
 

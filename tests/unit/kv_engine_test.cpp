@@ -275,11 +275,7 @@ class RandomWork {
         }
         default:
           mine[at] = std::string(below(40), static_cast<char>('a' + below(26)));
-          if (below(3) == 0) {
-            txn.put_often(at, mine[at]);
-          } else {
-            txn.put(at, mine[at]);
-          }
+          txn.put(at, mine[at]);
       }
       const auto probe = key();
       const auto found = mine.find(probe);
