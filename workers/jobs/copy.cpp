@@ -129,7 +129,7 @@ Task<Result<void>> Copier::copy_one() {
 }
 
 Task<Result<void>> Copier::copy_all() {
-  auto affected_task = pages_.check_affected();
+  auto affected_task = pages_.check_affected(done_);
   auto affected = co_await std::move(affected_task);
   if (!affected) co_return affected;
   while (true) {

@@ -67,6 +67,7 @@ Task<Result<JobOutcome>> Eraser::run() {
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   outcome.skipped = ledger->counter(kSkipped);
+  if (spec_.whole_table) outcome.total = 1;
   if (*outcome.skipped > 0 && spec_.entity) {
     SkipLog skips;
     skips.add("not found", spec_.entity->partition_key, spec_.entity->row_key);
@@ -83,7 +84,7 @@ Task<Result<void>> Eraser::work(OperationLedger ledger) {
   auto table = co_await std::move(table_task);
   if (!table) co_return table;
   if (!spec_.entity) {
-    auto affected_task = pages_.check_affected();
+    auto affected_task = pages_.check_affected(done_);
     auto affected = co_await std::move(affected_task);
     if (!affected) co_return affected;
   }

@@ -171,7 +171,7 @@ Task<Result<void>> Mover::move_one() {
 }
 
 Task<Result<void>> Mover::move_all() {
-  auto affected_task = pages_.check_affected();
+  auto affected_task = pages_.check_affected(done_);
   auto affected = co_await std::move(affected_task);
   if (!affected) co_return fail(std::move(affected.error()));
   auto pending_task = finish_pending();

@@ -7,6 +7,11 @@ namespace tidemark::workers {
 using nlohmann::json;
 using table_store::Entity;
 
+namespace {
+// The checkpoint of a job that still counts: {"counting": {"continuation": ..., "found": ...}}.
+constexpr const char* kCounting = "counting";
+}  // namespace
+
 Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
   while (true) {
     table_store::QueryRequest request;
@@ -25,12 +30,16 @@ Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
   }
 }
 
-Task<Result<void>> Pages::check_affected() {
+Task<Result<void>> Pages::check_affected(std::uint64_t done) {
   const auto limit = context_.limits().max_affected;
+  const auto& saved = context_.checkpoint();
+  const bool counting = saved.is_object() && saved.contains(kCounting);
   // A job that has begun is guarded step by step.
-  if (!limit || context_.checkpoint().is_object()) co_return Result<void>{};
-  std::uint64_t found = 0;
-  std::string continuation;
+  if (!limit || done > 0 || (saved.is_object() && !counting)) co_return Result<void>{};
+  // Counting a large table takes longer than a worker may live: it goes on where the last one died.
+  const auto from = counting ? saved[kCounting] : json::object();
+  std::uint64_t found = from.value("found", std::uint64_t{0});
+  std::string continuation = from.value("continuation", std::string());
   do {
     auto going = context_.check();
     if (!going) co_return fail(std::move(going.error()));
@@ -48,8 +57,11 @@ Task<Result<void>> Pages::check_affected() {
                                                           std::to_string(*limit) + ". Nothing was changed.");
     }
     continuation = std::move(page->continuation);
+    if (!continuation.empty()) context_.save({{kCounting, {{"continuation", continuation}, {"found", found}}}});
   } while (!continuation.empty());
-  co_return Result<void>{};
+  auto report_task = context_.report_total(found);
+  auto reported = co_await std::move(report_task);
+  co_return reported;
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vector<Entity>& entities) {

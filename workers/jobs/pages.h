@@ -28,8 +28,9 @@ class Pages {
 
   /// The page at the continuation; its keys fit into a note.
   Task<Result<table_store::QueryPage>> read(std::string continuation);
-  /// Whether more is selected than maxAffected allows: counts before anything is changed. kMaxAffectedExceeded.
-  Task<Result<void>> check_affected();
+  /// Whether more is selected than maxAffected allows: counts before anything is changed, and says how many in the
+  /// record. `done`: by earlier deliveries. kMaxAffectedExceeded.
+  Task<Result<void>> check_affected(std::uint64_t done);
 
  private:
   JobContext& context_;
