@@ -1,6 +1,7 @@
 #include "queue_service/storage/queue_records.h"
 
 #include "common/base/bytes.h"
+#include "common/protocol/stored_policies.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -16,15 +17,6 @@ Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
 
 void write_place(ByteWriter& out, const Place& place) { out.raw(place_bytes(place)); }
 Place read_place(ByteReader& in) { return place_from_bytes(in.raw(16)).value_or(Place{}); }
-
-void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
-  out.boolean(value.has_value());
-  if (value) out.string(*value);
-}
-std::optional<std::string> read_optional(ByteReader& in) {
-  if (!in.boolean()) return std::nullopt;
-  return std::string(in.string());
-}
 
 Error corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
@@ -47,13 +39,7 @@ std::string encode(const QueueRecord& record) {
     out.string(name);
     out.string(value);
   }
-  out.varint(record.acl.size());
-  for (const auto& policy : record.acl) {
-    out.string(policy.id);
-    write_optional(out, policy.start);
-    write_optional(out, policy.expiry);
-    write_optional(out, policy.permission);
-  }
+  protocol::write_policies(out, record.acl);
   return bytes;
 }
 
@@ -139,14 +125,7 @@ Result<QueueRecord> decode_queue(std::string_view bytes) {
     std::string name(in.string());
     record.metadata.emplace_back(std::move(name), std::string(in.string()));
   }
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) {
-    SignedIdentifier policy;
-    policy.id = in.string();
-    policy.start = read_optional(in);
-    policy.expiry = read_optional(in);
-    policy.permission = read_optional(in);
-    record.acl.push_back(std::move(policy));
-  }
+  record.acl = protocol::read_policies(in);
   if (!in.finished()) return fail(corrupt("queue"));
   return record;
 }

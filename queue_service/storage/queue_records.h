@@ -7,23 +7,19 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/stored_policy.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_rules.h"
 #include "queue_service/storage/queue_keys.h"
 
 namespace tidemark::queue_service {
 
-struct SignedIdentifier {  // a stored access policy, as set
-  std::string id;
-  std::optional<std::string> start, expiry, permission;
-};
-
 struct QueueRecord {
   std::uint64_t generation = 0;
   Time created;
   QueueOptions options;  // what the metadata says, read once
   Metadata metadata;
-  std::vector<SignedIdentifier> acl;
+  StoredPolicies acl;
 };
 
 /// How large each set of a queue is and where it begins. Exact: it changes in the transaction that changes the sets.

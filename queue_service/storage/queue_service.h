@@ -107,8 +107,8 @@ class QueueService {
   Task<Result<void>> set_metadata(std::string account, std::string queue, Metadata metadata);
   /// Sets these entries and leaves the others; an empty value takes an entry away.
   Task<Result<void>> patch_metadata(std::string account, std::string queue, Metadata changes);
-  Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
-  Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
+  Result<StoredPolicies> get_acl(std::string_view account, std::string_view queue);
+  Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
   /// Replaces the document by what `change` makes of the stored one.
   Task<Result<void>> set_service_properties(std::string account,

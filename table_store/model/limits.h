@@ -17,7 +17,6 @@ inline constexpr std::size_t kMaxBinaryBytes = 64 * 1024;
 inline constexpr std::size_t kMaxEntityBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxMutations = 100;
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
-inline constexpr std::size_t kMaxSignedIdentifiers = 5;
 
 Result<void> check_table_name(std::string_view name);
 Result<void> check_key(std::string_view key);
