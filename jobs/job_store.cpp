@@ -43,7 +43,9 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
 
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
-  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch) {
+  // One that gave the job back uncounted, and could not say so here, is not lost.
+  const bool counted = record.attempts < delivery.attempt;
+  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     Attempt lost;
     lost.number = record.attempts;
     lost.worker = record.worker;
