@@ -115,6 +115,20 @@ std::string_view priority_name(Priority priority) {
   return "unknown";
 }
 
+std::vector<std::string> tables_of(const JobSpec& spec) {
+  std::vector<std::string> tables;
+  const auto members = to_json(spec);
+  for (const auto* name : {"source", "destination"}) {
+    const auto member = members.find(name);
+    if (member == members.end() || !member->is_string()) continue;
+    auto table = member->get<std::string>();
+    const bool known = std::any_of(tables.begin(), tables.end(),
+                                   [&](const std::string& other) { return iequals_ascii(other, table); });
+    if (!known) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {

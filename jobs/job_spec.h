@@ -125,6 +125,8 @@ struct JobSpec {
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// The tables that its members name, each once.
+std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);

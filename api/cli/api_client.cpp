@@ -47,4 +47,18 @@ Result<nlohmann::json> ApiClient::call(const std::string& method, const std::str
   return parsed;
 }
 
+int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
+                   const std::string& body, const std::function<void(const nlohmann::json&)>& print) {
+  auto api = ApiClient::create(options);
+  if (!api) return report(options, api.error());
+  auto answer = api->call(method, path, body);
+  if (!answer) return report(options, answer.error());
+  if (options.json) {
+    if (!answer->is_null()) std::cout << *answer << "\n";
+  } else {
+    print(*answer);
+  }
+  return kOk;
+}
+
 }  // namespace tidemark::cli

@@ -2,6 +2,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include <functional>
+
 #include "api/cli/http_client.h"
 #include "api/cli/options.h"
 
@@ -18,5 +20,9 @@ class ApiClient {
   HttpClient http_;
   std::string token_;
 };
+
+/// One call; prints its answer, as JSON or for people by `print`. The command's exit code.
+int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
+                   const std::string& body, const std::function<void(const nlohmann::json&)>& print);
 
 }  // namespace tidemark::cli

@@ -14,6 +14,7 @@ namespace tidemark::cli {
 using Run = std::function<int()>;
 
 void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_limit_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_queue_commands(CLI::App& app, const GlobalOptions& options, Run& run);

@@ -29,20 +29,6 @@ void print_details(const json& poison) {
   }
 }
 
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const std::function<void(const json&)>& print) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto answer = api->call(method, path, body);
-  if (!answer) return report(options, answer.error());
-  if (options.json) {
-    if (!answer->is_null()) std::cout << *answer << "\n";
-  } else {
-    print(*answer);
-  }
-  return kOk;
-}
-
 Result<std::string> read_body(const std::string& file) {
   std::ifstream opened;
   if (file != "-") opened.open(file);

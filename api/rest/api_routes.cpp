@@ -67,6 +67,8 @@ const ApiRoutes::Route ApiRoutes::kRoutes[] = {
     {"POST", "v1/queues/*/resume", &ApiRoutes::resume_queue},
     {"GET", "v1/kinds", &ApiRoutes::list_kinds},
     {"PATCH", "v1/kinds/*", &ApiRoutes::set_kind},
+    {"GET", "v1/limits", &ApiRoutes::list_limits},
+    {"PATCH", "v1/limits", &ApiRoutes::set_limit},
     {"GET", "v1/workers", &ApiRoutes::list_workers},
     {"GET", "openapi.json", &ApiRoutes::openapi},
     {"GET", "healthz", &ApiRoutes::healthy, true},

@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, queues, kinds, workers, health, metrics, OpenAPI. A handler reads the
-// request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one file;
-// the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, queues, limits, kinds, workers, health, metrics, OpenAPI. A handler reads
+// the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one
+// file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/job_store.h"
-#include "jobs/kind_control.h"
+#include "jobs/limits.h"
 #include "jobs/poison.h"
 #include "jobs/worker_list.h"
 #include "queue_service/internal/queue_client.h"
@@ -30,7 +30,7 @@ class ApiRoutes {
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
-        kinds_(tables, clock),
+        limits_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -66,9 +66,12 @@ class ApiRoutes {
   Task<http::Response> pause_queue(http::Request& request, std::string name);
   Task<http::Response> resume_queue(http::Request& request, std::string name);
   Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
-  // operator_routes.cpp
+  // limit_routes.cpp
+  Task<http::Response> list_limits(http::Request& request, std::string);
+  Task<http::Response> set_limit(http::Request& request, std::string);
   Task<http::Response> list_kinds(http::Request& request, std::string);
   Task<http::Response> set_kind(http::Request& request, std::string kind);
+  // operator_routes.cpp
   Task<http::Response> list_workers(http::Request& request, std::string);
   Task<http::Response> healthy(http::Request& request, std::string);
   Task<http::Response> ready(http::Request& request, std::string);
@@ -83,7 +86,7 @@ class ApiRoutes {
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;
-  jobs::KindControls kinds_;
+  jobs::Limits limits_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -85,8 +85,20 @@ nlohmann::json to_json(const jobs::JobPlan& plan) {
           {"seconds", plan.seconds}, {"samples", samples}, {"problems", plan.problems}};
 }
 
-nlohmann::json to_json(const jobs::KindControl& control) {
-  return {{"kind", control.kind}, {"paused", control.paused}, {"maxRunning", control.max_running}};
+nlohmann::json to_json(const jobs::Limit& limit) {
+  nlohmann::json out = {{"scope", jobs::scope_name(limit.target.scope)},
+                        {"name", limit.target.name},
+                        {"maxRunning", limit.max_running},
+                        {"maxPerSecond", limit.max_per_second}};
+  if (limit.target.scope == jobs::LimitScope::kPartition) out["partitionKey"] = limit.target.partition_key;
+  return out;
+}
+
+nlohmann::json kind_json(const jobs::Limit& limit) {
+  return {{"kind", limit.target.name},
+          {"paused", limit.paused},
+          {"maxRunning", limit.max_running},
+          {"maxPerSecond", limit.max_per_second}};
 }
 
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {

@@ -4,7 +4,7 @@
 
 #include "common/http/http.h"
 #include "jobs/job_record.h"
-#include "jobs/kind_control.h"
+#include "jobs/limits.h"
 #include "jobs/plan.h"
 #include "jobs/poison.h"
 #include "jobs/worker_list.h"
@@ -16,7 +16,9 @@ nlohmann::json to_json(const jobs::JobRecord& job);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::PoisonGroup& group);
 nlohmann::json to_json(const jobs::JobPlan& plan);
-nlohmann::json to_json(const jobs::KindControl& control);
+nlohmann::json to_json(const jobs::Limit& limit);
+/// What is set for a kind.
+nlohmann::json kind_json(const jobs::Limit& limit);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
 /// Name and figures.
 nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/rpc/transport.h"
+#include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 
 namespace tidemark::table_store {
@@ -15,9 +16,11 @@ struct QueryRequest {
   std::uint32_t top = 1000;  // 1..1000
   std::string continuation;  // from the page before; empty at first. May be kept in a checkpoint.
   std::string operation;     // if given: only copies that this operation wrote
+  bool count_only = false;   // the page has `count` and no entities
 };
 
 struct QueryPage {
+  std::uint64_t count = 0;       // of the entities that match
   std::vector<Entity> entities;  // in (PartitionKey, RowKey) order
   std::string continuation;      // empty at the end; a page may be empty and still have one
 };
@@ -35,10 +38,15 @@ class TableClient {
   Task<Result<std::vector<std::string>>> list_tables();
   /// Nothing if there is no such entity; kTableNotFound.
   Task<Result<std::optional<Entity>>> get(std::string table, std::string partition_key, std::string row_key);
+  /// Of 1..100 rows of one partition; not one snapshot.
+  Task<Result<std::vector<std::optional<Entity>>>> get_all(std::string table, std::string partition_key,
+                                                           std::vector<std::string> row_keys);
   Task<Result<QueryPage>> query(QueryRequest request);
   /// 1..100 mutations of distinct rows of one partition, atomically.
   Task<Result<std::vector<MutationOutcome>>> mutate(std::string table, std::string partition_key,
                                                     std::vector<Mutation> mutations, std::optional<Fence> fence);
+  /// 1..100 moves, each a transaction of its own, and what became of each (storage/table_service.h).
+  Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
   /// Raises the operation's epoch (kFenced if it is higher already or closed) and returns its ledger.
   Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);

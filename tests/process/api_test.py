@@ -1,4 +1,5 @@
 """The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
+import datetime
 import json
 import os
 import subprocess
@@ -129,11 +130,40 @@ class ApiTest(unittest.TestCase):
             return job_id if self.api.job(job_id)["state"] == "queued" else None
         job_id = wait_until(waits, "the pause to be noticed")
         control = self.api.call("PATCH", "/v1/kinds/index", {"paused": False, "maxRunning": 1})
-        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1})
+        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1, "maxPerSecond": 0})
         self.assertIn(control, self.api.call("GET", "/v1/kinds")["kinds"])
         wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the job that waited", 60)
+        self.assertEqual(self.api.call("PATCH", "/v1/kinds/index", {"maxRunning": 0})["maxRunning"], 0)
         self.refused(400, "InvalidInput", "PATCH", "/v1/kinds/index", {"paused": 1})
         self.refused(404, "NotFound", "PATCH", "/v1/kinds/fly", {"paused": True})
+
+    def test_limits_are_set_shown_and_heeded(self):
+        self.fill("Slow")
+        slow = {"scope": "table", "name": "Slow", "maxRunning": 0, "maxPerSecond": 20}
+        self.assertEqual(self.api.call("PATCH", "/v1/limits", {"scope": "table", "name": "Slow", "maxPerSecond": 20}), slow)
+        code, text = self.command("limit", "partition", "Slow", "p/1", "--max-running", "2")
+        self.assertEqual((code, text), (0, "partition  Slow  p/1  at most 2 at once  at any rate\n"))
+        self.assertEqual(self.command("limit", "kind", "copy", "--max-per-second", "9")[0], 0)
+        limits = self.api.call("GET", "/v1/limits")["limits"]
+        self.assertIn(slow, limits)
+        self.assertIn({"scope": "partition", "name": "Slow", "partitionKey": "p/1", "maxRunning": 2, "maxPerSecond": 0},
+                      limits)
+        self.assertIn("table  Slow  any number at once  at most 20 entities a second\n", self.command("limit", "list")[1])
+        # The worker reads the limits now and then: once it has noticed, 30 entities take more than a second.
+        def seconds():
+            self.tables.put_many("Slow", ENTITIES)
+            job = self.finish({"kind": "delete", "source": "Slow", "filter": ""})
+            self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["total"]), ("succeeded", 30, 30), job)
+            times = [datetime.datetime.fromisoformat(job[name][:26]) for name in ("startedAt", "finishedAt")]
+            return (times[1] - times[0]).total_seconds()
+        wait_until(lambda: seconds() >= 1, "the limit to be heeded", 60)
+        for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
+            self.assertEqual(self.command("limit", *target, "--max-per-second", "0", "--max-running", "0")[0], 0)
+        self.assertEqual(self.api.call("GET", "/v1/limits"), {"limits": []})
+        for wrong in ({"scope": "table"}, {"scope": "kind", "name": "fly"}, {"scope": "queue", "name": "Slow"},
+                      {"scope": "partition", "name": "Slow"}, {"scope": "table", "name": "Slow", "partitionKey": "p"},
+                      {"scope": "table", "name": "Slow", "maxRunning": -1}, {"scope": "table", "name": "Slow", "x": 1}):
+            self.refused(400, "InvalidInput", "PATCH", "/v1/limits", wrong)
 
     def test_queues_are_watched_paused_and_resumed(self):
         for name in ("watched", "watched-poison", "zebra"):

@@ -31,11 +31,14 @@ class Loopback final : public rpc::Transport {
       auto allowed = co_await std::move(hook);
       if (!allowed) co_return fail(std::move(allowed.error()));
     }
+    const bool lost = method == lose_reply_to;
     auto task = dispatch_(std::move(method), std::move(payload));
     auto reply = co_await std::move(task);
+    if (lost) co_return fail(ErrorCode::kDeadlineExceeded);
     co_return reply;
   }
   std::function<Task<Result<void>>(std::string)> before;
+  std::string lose_reply_to;  // a method; empty: none
 
  private:
   rpc::Dispatch dispatch_;
@@ -83,7 +86,7 @@ class WorkersFixture : public ::testing::Test {
   }
 
   RunReport work(queue_service::Message message) {
-    KindGate gate(tables_, *clock_, options_.lease);
+    LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
     return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
   }
@@ -139,6 +142,7 @@ class WorkersFixture : public ::testing::Test {
     FAIL() << "the job makes more calls than expected";
   }
 
+  std::uint64_t messages_left() { return messages(std::string(jobs::kJobQueue)); }
   std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
 
   asio::io_context io_;

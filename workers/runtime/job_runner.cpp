@@ -1,7 +1,7 @@
 #include "workers/runtime/job_runner.h"
 
-#include "common/base/encoding.h"
 #include "workers/jobs/registry.h"
+#include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -40,19 +40,17 @@ struct JobRunner::Run {
 
 namespace {
 
-constexpr std::size_t kMaxUnreadableBytes = 8000;
 // The protocol's limit on a visibility delay.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
-// Each time a job is put off, it waits twice as long: many waiting jobs must not keep the workers busy.
+constexpr Duration kShortestRelease = std::chrono::milliseconds(20);
+// Each time a job finds its limit reached, it waits twice as long: many waiting jobs must not keep the workers busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(500);
-constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
-
-/// For the record of a message that is no job: its beginning, if it is text at all.
-std::string shown(const std::string& text) {
-  if (text.size() <= kMaxUnreadableBytes && is_valid_utf8(text)) return text;
-  return "";
-}
+// Jobs of a paused kind come back one after another, so many a second and worker, each after a second at least: that
+// its kind goes on is noticed at once, and however many wait, it costs little.
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
+constexpr Duration kShortestPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
 
 bool cancelled_by_user(const Error& error) {
   return std::any_of(error.fields.begin(), error.fields.end(), [](const auto& field) {
@@ -87,9 +85,7 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
 
 Task<RunEnd> JobRunner::steps(Run& run) {
   auto parsed = jobs::parse_job_message(run.message.text);
-  std::string id = parsed ? parsed->job_id : std::string();
-  if (id.empty()) id = run.story.job_id;
-  if (!jobs::is_job_id(id)) id = jobs::job_id_of_message(run.message.inserted, run.message.id);
+  const auto id = job_id_of(run.message, parsed, run.story);
   run.story.job_id = id;
   if (parsed) {
     run.kind = std::string(jobs::kind_name(parsed->spec));
@@ -110,13 +106,11 @@ Task<RunEnd> JobRunner::steps(Run& run) {
     auto early = put_off(run, *run.spec->not_before - run.started);
     co_return co_await std::move(early);
   }
-  auto entering = gate_.enter(run.kind, id);
+  auto entering = gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
   const auto admission = co_await std::move(entering);
   if (admission != Admission::kEntered) {
-    const auto longest = admission == Admission::kPaused ? kLongestPause : kLongestWaitForSlot;
-    const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
-    run.story.stalls += 1;
-    auto waiting = put_off(run, std::min<Duration>(doubled, longest));
+    const auto delay = admission == Admission::kPaused ? next_look() : wait_for_slot(run);
+    auto waiting = put_off(run, delay);
     co_return co_await std::move(waiting);
   }
   auto claiming = claim(run);
@@ -126,17 +120,20 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   co_return end;
 }
 
+Duration JobRunner::next_look() {
+  const auto now = services_.clock.now();
+  next_look_ = std::clamp<Time>(next_look_ + kBetweenLooks, now + kShortestPause, now + kLongestPause);
+  return next_look_ - now;
+}
+
+Duration JobRunner::wait_for_slot(Run& run) {
+  const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
+  run.story.stalls += 1;
+  return std::min<Duration>(doubled, kLongestWaitForSlot);
+}
+
 Task<RunEnd> JobRunner::claim(Run& run) {
-  jobs::Delivery delivery;
-  delivery.job_id = run.story.job_id;
-  delivery.kind = run.kind;
-  delivery.spec = run.spec ? jobs::canonical_text(*run.spec) : shown(run.message.text);
-  delivery.message_id = run.message.id;
-  delivery.message_inserted = run.message.inserted;
-  delivery.epoch = run.message.epoch;
-  delivery.attempt = run.message.dequeue_count;
-  delivery.worker = options_.worker_name;
-  if (run.spec) delivery.not_before = run.spec->not_before;
+  auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   fail_points::kClaim.before.reach();
   auto claim_task = services_.jobs.claim(std::move(delivery));
   auto claim = co_await std::move(claim_task);
@@ -179,6 +176,8 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.epoch = run.message.epoch;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
+  identity.tables = jobs::tables_of(*run.spec);
+  identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto running = run_work(context, run.spec->work);
   auto outcome = co_await std::move(running);
@@ -286,26 +285,38 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
     co_return co_await std::move(ended);
   }
   fail_points::kRetryMessage.before.reach();
-  auto release_task =
-      services_.queues.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
-  auto released = co_await std::move(release_task);
+  auto release_task = release(run, decision.delay, decision.count_attempt);
+  const auto end = co_await std::move(release_task);
   fail_points::kRetryMessage.after.reach();
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  co_return end;
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto release_task =
-      services_.queues.release(run.lease->lease(), std::min(delay, kLongestDelay), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, std::min(delay, kLongestDelay), false);
+  co_return co_await std::move(release_task);
+}
+
+Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
+  // If the lease ran out instead, the attempt would count, and the checkpoint would be lost.
+  for (std::uint32_t failures = 1;; ++failures) {
+    auto task = services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
+    auto released = co_await std::move(task);
+    if (released) co_return RunEnd::kRetried;
+    const auto error_class = classify(released.error().code);
+    const bool may_pass = error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
+    if (!may_pass || *run.give_back) co_return RunEnd::kAbandoned;
+    const auto pause = std::max<Duration>(options_.retry.backoff(failures, services_.random), kShortestRelease);
+    if (run.lease->lost_after(pause)) co_return RunEnd::kAbandoned;
+    auto nap = sleep_for(services_.clock, pause);
+    co_await std::move(nap);
+  }
 }
 
 Task<RunEnd> JobRunner::give_back(Run& run) {
-  auto release_task = services_.queues.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, Duration::zero(), false);
+  co_return co_await std::move(release_task);
 }
 
 Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
