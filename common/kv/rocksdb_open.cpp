@@ -4,6 +4,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
   out.memtable_prefix_bloom_size_ratio = 0.05;
   out.memtable_whole_key_filtering = true;
+  out.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(10));
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;

@@ -1,5 +1,7 @@
 #include "queue_service/rest/queue_xml.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <pugixml.hpp>
 
@@ -12,6 +14,24 @@ namespace {
 // The largest legitimate body has about 200; the parser's own recursion must stay shallow.
 constexpr std::size_t kMaxTags = 2000;
 constexpr std::size_t kMaxPolicyIdLength = 64;
+
+/// One look a byte: texts are long, and find_first_of() searches its set for each byte of them.
+class ByteSet {
+ public:
+  constexpr explicit ByteSet(std::string_view bytes) {
+    for (const char c : bytes) has_[static_cast<unsigned char>(c)] = true;
+  }
+  [[nodiscard]] constexpr bool operator()(char c) const { return has_[static_cast<unsigned char>(c)]; }
+  [[nodiscard]] std::size_t find_first(std::string_view text) const {
+    const auto found = std::find_if(text.begin(), text.end(), [this](char c) { return (*this)(c); });
+    return static_cast<std::size_t>(found - text.begin());
+  }
+
+ private:
+  std::array<bool, 256> has_{};
+};
+constexpr ByteSet kEscaped("&<>\"\r");
+constexpr ByteSet kParsed("&<\r");
 
 bool is_known_reference(std::string_view text) {  // begins after '&'
   const auto end = text.find(';');
@@ -97,7 +117,7 @@ std::optional<std::string_view> plain_message_text(std::string_view body) {
     return std::nullopt;
   }
   const auto text = body.substr(kBegin.size(), body.size() - kBegin.size() - kEnd.size());
-  if (text.find_first_of("<&\r") != std::string_view::npos || !is_xml_text(text)) return std::nullopt;
+  if (kParsed.find_first(text) != text.size() || !is_xml_text(text)) return std::nullopt;
   return text;
 }
 
@@ -212,9 +232,9 @@ Result<std::vector<SignedIdentifier>> read_acl(std::string_view body) {
 
 void append_escaped(std::string& out, std::string_view text) {
   for (;;) {
-    const auto special = text.find_first_of("&<>\"\r");
+    const auto special = kEscaped.find_first(text);
     out.append(text.substr(0, special));
-    if (special == std::string_view::npos) return;
+    if (special == text.size()) return;
     switch (text[special]) {
       case '&':
         out += "&amp;";
