@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
+
 rocksdb::CompressionType best_compression() {
   const auto supported = rocksdb::GetSupportedCompressions();
   for (const auto type : {rocksdb::kLZ4Compression, rocksdb::kSnappyCompression}) {
@@ -55,7 +57,9 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
   out.memtable_prefix_bloom_size_ratio = 0.05;
   out.memtable_whole_key_filtering = true;
-  out.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(10));
+  // Much is written in the order of its keys below a prefix, the places of a queue above all: such an insert begins its
+  // search where the last one of the prefix was.
+  out.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kHintPrefixBytes));
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;
