@@ -1,20 +1,15 @@
 #include "common/base/xml_text.h"
 
-#include <array>
-
+#include "common/base/byte_set.h"
 #include "common/base/encoding.h"
 
 namespace tidemark {
 namespace {
 
-constexpr std::array<bool, 256> kNeedsCare = [] {
-  std::array<bool, 256> needs{};
-  for (std::size_t c = 0; c < 0x20; ++c) needs[c] = c != '\n' && c != '\t';
-  for (const unsigned char c : {'&', '<', '>', '"'}) needs[c] = true;
-  return needs;
-}();
-
-bool needs_care(char c) { return kNeedsCare[static_cast<unsigned char>(c)]; }
+constexpr ByteSet kNeedsCare(
+    {"&<>\"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0B\x0C\r\x0E\x0F\x10\x11\x12\x13\x14\x15"
+     "\x16\x17\x18\x19\x1A\x1B\x1C\x1D\x1E\x1F",
+     34});
 
 std::string_view escape_of(char c) {
   switch (c) {
@@ -50,13 +45,13 @@ bool is_xml_text(std::string_view utf8) {
 }
 
 void append_escaped(std::string& out, std::string_view text) {
-  auto plain = text.begin();
-  for (auto at = text.begin(); at != text.end(); ++at) {
-    if (!needs_care(*at)) continue;
-    out.append(plain, at).append(escape_of(*at));
-    plain = at + 1;
+  for (;;) {
+    const auto special = kNeedsCare.find_first(text);
+    out.append(text.substr(0, special));
+    if (special == text.size()) return;
+    out.append(escape_of(text[special]));
+    text.remove_prefix(special + 1);
   }
-  out.append(plain, text.end());
 }
 
 std::string escaped(std::string_view text) {

@@ -102,7 +102,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto host = http.header("host").value_or("");
   auto resource = auth::parse_resource(host, http.path, accounts_);
   if (!resource) return fail(std::move(resource.error()));
-  const auto parameters = QueryParameters::parse(http.query);
+  auto parameters = QueryParameters::parse(http.query);
   if (!parameters) return fail(ErrorCode::kInvalidUri);
   const auth::SignedRequest signed_request{http.method,         http.path, http.query,  &http.headers,
                                            http.remote_address, host,      &*parameters};
@@ -121,7 +121,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   request.secondary = resource->secondary;
   request.https = auth::arrived_by_https(http.headers, policy_);
   request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
-  request.parameters.assign(parameters->begin(), parameters->end());
+  request.parameters = std::move(*parameters);
   return split_resource(resource->rest, request);
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <pugixml.hpp>
 
+#include "common/base/byte_set.h"
 #include "common/base/encoding.h"
 #include "common/base/xml_text.h"
 #include "common/protocol/xml.h"
@@ -24,6 +25,8 @@ Error bad_node(std::string_view name, std::string_view value) {
   return error;
 }
 
+constexpr ByteSet kParsed("&<\r");
+
 /// The text of a body as the SDKs write it when nothing in it needs care; nothing for any other body.
 std::optional<std::string_view> plain_message_text(std::string_view body) {
   constexpr std::string_view kBegin = "<QueueMessage><MessageText>";
@@ -40,7 +43,7 @@ std::optional<std::string_view> plain_message_text(std::string_view body) {
     return std::nullopt;
   }
   const auto text = body.substr(kBegin.size(), body.size() - kBegin.size() - kEnd.size());
-  if (text.find_first_of("<&\r") != std::string_view::npos || !is_xml_text(text)) return std::nullopt;
+  if (kParsed.find_first(text) != text.size() || !is_xml_text(text)) return std::nullopt;
   return text;
 }
 

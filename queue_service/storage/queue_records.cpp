@@ -7,16 +7,23 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint8_t kVersion = 2;
-constexpr std::uint8_t kLeased = 1;  // bits of MessageRecord's flags
+constexpr std::uint8_t kMessageVersion = 3;
+constexpr std::uint8_t kMessageVersionAllListed = 2;  // when every message had a row by id
+constexpr std::uint8_t kLeased = 1;                   // bits of MessageRecord's flags
 constexpr std::uint8_t kOffered = 2;
 constexpr std::uint8_t kGrouped = 4;
 constexpr std::uint8_t kHasReceipt = 8;
+constexpr std::uint8_t kListed = 16;
 
 void write_time(ByteWriter& out, Time time) { out.i64(time.time_since_epoch().count()); }
 Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
 
 void write_place(ByteWriter& out, const Place& place) { out.raw(place_bytes(place)); }
 Place read_place(ByteReader& in) { return place_from_bytes(in.raw(16)).value_or(Place{}); }
+
+bool is_message_version(std::uint8_t version) {
+  return version == kMessageVersion || version == kMessageVersionAllListed;
+}
 
 Error corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
@@ -64,9 +71,10 @@ std::string encode(const MessageRecord& record) {
   bytes.reserve(message.id.size() + message.text.size() + message.annotation.size() + message.group.size() + 64 +
                 record.deliveries.size() * 8);
   ByteWriter out(bytes);
-  out.u8(kVersion);
+  out.u8(kMessageVersion);
   out.u8(static_cast<std::uint8_t>((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) |
-                                   (record.grouped ? kGrouped : 0) | (record.receipt ? kHasReceipt : 0)));
+                                   (record.grouped ? kGrouped : 0) | (record.receipt ? kHasReceipt : 0) |
+                                   (record.listed ? kListed : 0)));
   write_time(out, message.expires);
   write_time(out, message.inserted);
   out.string(message.id);
@@ -148,11 +156,13 @@ Result<FiguresRecord> decode_figures(std::string_view bytes) {
 Result<MessageRecord> decode_message(std::string_view bytes) {
   ByteReader in(bytes);
   MessageRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("message"));
+  const auto version = in.u8();
+  if (!is_message_version(version)) return fail(corrupt("message"));
   const auto flags = in.u8();
   record.leased = (flags & kLeased) != 0;
   record.offered = (flags & kOffered) != 0;
   record.grouped = (flags & kGrouped) != 0;
+  record.listed = (flags & kListed) != 0 || version == kMessageVersionAllListed;
   record.message.expires = read_time(in);
   record.message.inserted = read_time(in);
   record.message.id = in.string();
@@ -170,7 +180,7 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
 
 Result<MessageGlance> glance_at(std::string_view message_record) {
   ByteReader in(message_record);
-  if (in.u8() != kVersion) return fail(corrupt("message"));
+  if (!is_message_version(in.u8())) return fail(corrupt("message"));
   MessageGlance glance;
   glance.leased = (in.u8() & kLeased) != 0;
   glance.expires = read_time(in);

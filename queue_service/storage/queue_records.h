@@ -41,6 +41,7 @@ struct FiguresRecord {
   std::uint64_t moved = 0;     // left for another queue
   std::uint64_t expired = 0;
 
+  bool operator==(const FiguresRecord&) const = default;
   [[nodiscard]] std::uint64_t timed() const { return delayed + leased; }
   [[nodiscard]] std::uint64_t messages() const { return ready + timed() + waiting; }
 };
@@ -53,6 +54,8 @@ struct MessageRecord {
   bool offered = false;
   /// The message is one of its group here; in a poison queue it keeps the name of the group only.
   bool grouped = false;
+  /// It has a row by id (queue_keys.h).
+  bool listed = false;
   std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
   /// The place of which the message's receipt speaks, if it is not its own: it waited for its group meanwhile.
   std::optional<Place> receipt;

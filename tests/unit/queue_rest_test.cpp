@@ -35,7 +35,7 @@ TEST(QueueXml, RefusesWhatXmlForbids) {
 
 TEST(QueueRequest, ChecksRanges) {
   QueueRequest request;
-  request.parameters = {{"numofmessages", "33"}, {"visibilitytimeout", "x"}};
+  request.parameters = *QueryParameters::parse("numofmessages=33&visibilitytimeout=x");
   auto wrong = request.number("numofmessages", 1, 32);
   ASSERT_TRUE(wrong.failed_with(ErrorCode::kOutOfRangeQueryParameterValue));
   EXPECT_EQ(wrong.error().fields.at(3), std::pair(std::string("MaximumAllowed"), std::string("32")));

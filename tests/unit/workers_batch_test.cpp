@@ -106,11 +106,12 @@ TEST_F(WorkersBatch, OneEndPerJobWhoeverHasItsMessage) {
   put("p", "r", 1);
   const auto job = submit(archive("r"));
   // The submission was repeated after it had put its message.
-  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), receive()->text, Duration::zero())).has_value());
+  const auto own = receive();
+  ASSERT_TRUE(own.has_value());
+  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), own->text, Duration::zero())).has_value());
   auto twin = receive();
   ASSERT_TRUE(twin.has_value());
-  const auto own = run(queues_.find(std::string(jobs::kJobQueue), job.message_id));
-  auto outcome = run_batch({*twin, **own});
+  auto outcome = run_batch({*twin, *own});
   ASSERT_EQ(outcome.ended.size(), 1U);
   ASSERT_EQ(outcome.left.size(), 1U);
   EXPECT_EQ(work(std::move(outcome.left[0])).end, RunEnd::kDropped);
