@@ -67,6 +67,7 @@ Task<Result<JobOutcome>> Eraser::run() {
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   outcome.skipped = ledger->counter(kSkipped);
+  if (spec_.whole_table) outcome.total = 1;
   if (*outcome.skipped > 0 && spec_.entity) {
     SkipLog skips;
     skips.add("not found", spec_.entity->partition_key, spec_.entity->row_key);

@@ -7,6 +7,11 @@ namespace tidemark::workers {
 using nlohmann::json;
 using table_store::Entity;
 
+namespace {
+// The checkpoint of a job that still counts: {"counting": {"continuation": ..., "found": ...}}.
+constexpr const char* kCounting = "counting";
+}  // namespace
+
 Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
   while (true) {
     table_store::QueryRequest request;
@@ -37,7 +42,7 @@ table_store::QueryRequest Pages::counting(std::string continuation) const {
 
 Task<Result<void>> Pages::begin(std::string continuation, std::uint64_t before) {
   if (context_.limits().max_affected) {
-    auto task = check_affected();
+    auto task = check_affected(before);
     co_return co_await std::move(task);
   }
   // Known from an earlier delivery: what is left of it would be less.
@@ -63,11 +68,16 @@ Task<void> Pages::count(table_store::TableClient& tables, table_store::QueryRequ
   into->through = true;
 }
 
-Task<Result<void>> Pages::check_affected() {
+Task<Result<void>> Pages::check_affected(std::uint64_t done) {
   const auto limit = *context_.limits().max_affected;
+  const auto& saved = context_.checkpoint();
+  const bool counted_before = saved.is_object() && saved.contains(kCounting);
   // A job that has begun is guarded step by step.
-  if (context_.checkpoint().is_object()) co_return Result<void>{};
-  std::string continuation;
+  if (done > 0 || (saved.is_object() && !counted_before)) co_return Result<void>{};
+  // Counting a large table takes longer than a worker may live: it goes on where the last one died.
+  const auto from = counted_before ? saved[kCounting] : json::object();
+  count_->found = from.value("found", std::uint64_t{0});
+  std::string continuation = from.value("continuation", std::string());
   do {
     auto going = context_.check();
     if (!going) co_return fail(std::move(going.error()));
@@ -80,9 +90,12 @@ Task<Result<void>> Pages::check_affected() {
                                                           std::to_string(limit) + ". Nothing was changed.");
     }
     continuation = std::move(page->continuation);
+    if (!continuation.empty()) context_.save({{kCounting, {{"continuation", continuation}, {"found", count_->found}}}});
   } while (!continuation.empty());
   count_->through = true;
-  co_return Result<void>{};
+  auto report_task = context_.report_total(count_->found);
+  auto reported = co_await std::move(report_task);
+  co_return reported;
 }
 
 Task<Result<void>> Pages::report(JobProgress progress, bool force) {

@@ -46,7 +46,7 @@ class Pages {
   };
   static Task<void> count(table_store::TableClient& tables, table_store::QueryRequest request,
                           std::shared_ptr<Count> into);
-  Task<Result<void>> check_affected();
+  Task<Result<void>> check_affected(std::uint64_t done);
   [[nodiscard]] table_store::QueryRequest counting(std::string continuation) const;
 
   JobContext& context_;

@@ -75,6 +75,7 @@ Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t cou
 
 void JobContext::save(nlohmann::json checkpoint) {
   story_.checkpoint = std::move(checkpoint);
+  story_.advanced = run_.attempt;
   lease_->set_annotation(story_text(story_));
 }
 
@@ -101,6 +102,15 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress
   auto refresh = gate_.refresh();
   co_await std::move(refresh);
   co_return std::optional<table_store::Version>(record->version);
+}
+
+Task<Result<void>> JobContext::report_total(std::uint64_t total) {
+  jobs::RecordChange change;
+  change.total = total;
+  auto task = jobs.change(run_.job_id, run_.epoch, std::move(change));
+  auto record = co_await std::move(task);
+  if (!record) co_return fail(std::move(record.error()));
+  co_return Result<void>{};
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::open() {

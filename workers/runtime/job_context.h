@@ -54,6 +54,7 @@ struct RunIdentity {
   std::string job_id;
   std::string kind;
   std::uint64_t epoch = 0;
+  std::uint32_t attempt = 0;  // the message's dequeue count
   Time submitted_at{};
   JobLimits limits;
   std::vector<std::string> tables;     // that the job names
@@ -100,6 +101,8 @@ class JobContext {
   /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
   /// then. kFenced: cancelled, or a later delivery has the job.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
+  /// Tells how many things the job will have dealt with in the end.
+  Task<Result<void>> report_total(std::uint64_t total);
   /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
   /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();

@@ -157,7 +157,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
 }
 
 Task<RunEnd> JobRunner::execute(Run& run) {
-  if (run.message.dequeue_count > run.spec->max_attempts) {
+  if (attempts_in_vain(run.story, run.message.dequeue_count) > run.spec->max_attempts) {
     // Workers died over it without being able to say why.
     std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                          " was reached; the last worker ended without reporting an error.";
@@ -174,6 +174,7 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.job_id = run.story.job_id;
   identity.kind = run.kind;
   identity.epoch = run.message.epoch;
+  identity.attempt = run.message.dequeue_count;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
   identity.tables = jobs::tables_of(*run.spec);
@@ -246,7 +247,7 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   auto retry_policy = options_.retry;
   if (run.spec && run.spec->retry_base_ms) retry_policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
   if (run.spec && run.spec->retry_cap_ms) retry_policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
-  const auto attempt_number = run.message.dequeue_count;
+  const auto attempt_number = attempts_in_vain(run.story, run.message.dequeue_count);
   const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
   if (decision.treatment == Treatment::kAbandon) {
     auto ended = overtaken(run);
