@@ -19,8 +19,10 @@ constexpr std::size_t kMaxClientRequestId = 1024;
 std::string base_url(const http::Request& request, std::string_view host, const auth::Resource& resource, bool https) {
   auto prefix = request.path.substr(0, request.path.size() - resource.rest.size());
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  std::string out = https ? "https://" : "http://";
-  return out.append(host).append(prefix);
+  const std::string_view scheme = https ? "https://" : "http://";
+  std::string out;
+  out.reserve(scheme.size() + host.size() + prefix.size());
+  return out.append(scheme).append(host).append(prefix);
 }
 
 bool speaks_xml(const http::Request& request) {
