@@ -10,6 +10,8 @@ namespace tidemark::jobs {
 namespace {
 
 constexpr int kSearchDays = 8 * 366;  // long enough for every 29 February
+/// No clock was ever put forward or back by more than a day.
+constexpr auto kGreatestChange = std::chrono::hours(25);
 
 struct Field {
   std::string_view name;
@@ -115,6 +117,14 @@ Result<TimeZone> TimeZone::find(const std::string& name) {
   }
 }
 
+Time TimeZone::start_of_day(Time at, int days) const {
+  const auto day = date::floor<date::days>(zone_->to_local(std::chrono::floor<std::chrono::seconds>(at)));
+  const date::local_seconds midnight = day + date::days(days);
+  const auto info = zone_->get_info(midnight);
+  if (info.result == date::local_info::nonexistent) return info.first.end;
+  return date::sys_seconds(midnight.time_since_epoch()) - info.first.offset;
+}
+
 Result<CronExpression> CronExpression::parse(std::string_view text) {
   auto fields = words_of(text);
   if (fields.size() == 1) fields = words_of(expand(fields.front()));
@@ -149,6 +159,35 @@ bool CronExpression::matches(const LocalDay& day) const {
 }
 
 std::optional<Time> CronExpression::next(Time after, TimeZone zone) const {
+  if (auto found = next_between_changes(after, zone)) return found;
+  return next_over_changes(after, zone);
+}
+
+/// The common case, in microseconds: from `after` to the due time the zone's offset is the same, and a day before and
+/// after it too. Nothing if that is not so.
+std::optional<Time> CronExpression::next_between_changes(Time after, TimeZone zone) const {
+  const auto info = zone.zone_->get_info(std::chrono::floor<std::chrono::seconds>(after));
+  const auto minute = std::chrono::floor<std::chrono::minutes>(after) + std::chrono::minutes(1);
+  if (after < info.begin + kGreatestChange) return std::nullopt;
+  const date::local_seconds from((minute + info.offset).time_since_epoch());
+  const date::local_seconds until((info.end - kGreatestChange + info.offset).time_since_epoch());
+  auto day = date::floor<date::days>(from);
+  for (int searched = 0; searched < kSearchDays && day < until; ++searched, day += date::days(1)) {
+    if (!matches(LocalDay(day))) continue;
+    for (std::size_t hour = 0; hour < hours_.size(); ++hour) {
+      if (!hours_.test(hour) || day + std::chrono::hours(hour + 1) <= from) continue;
+      for (std::size_t minute_of_hour = 0; minute_of_hour < minutes_.size(); ++minute_of_hour) {
+        const date::local_seconds local = day + std::chrono::hours(hour) + std::chrono::minutes(minute_of_hour);
+        if (!minutes_.test(minute_of_hour) || local < from) continue;
+        if (local >= until) return std::nullopt;
+        return date::sys_seconds(local.time_since_epoch()) - info.offset;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Time> CronExpression::next_over_changes(Time after, TimeZone zone) const {
   std::optional<Time> best;
   const auto consider = [&](auto instant) {
     const Time time = instant;

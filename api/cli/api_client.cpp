@@ -34,8 +34,10 @@ Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
   return ApiClient(std::move(*http), options.token);
 }
 
-Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body) {
-  HttpHeaders headers{{"Accept", "application/json"}};
+Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
+                                       const HttpHeaders& extra) {
+  auto headers = extra;
+  headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
   if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
   auto reply = http_.send(method, path, headers, body);

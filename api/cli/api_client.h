@@ -11,7 +11,8 @@ class ApiClient {
  public:
   static Result<ApiClient> create(const GlobalOptions& options);
   /// The answer's JSON (null if it has no body); a problem+json answer becomes an Error with its detail.
-  Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {});
+  Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {},
+                              const HttpHeaders& extra = {});
 
  private:
   ApiClient(HttpClient http, std::string token) : http_(std::move(http)), token_(std::move(token)) {}
