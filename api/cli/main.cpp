@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   add_queue_commands(app, options, run);
   add_schedule_commands(app, options, run);
   add_table_commands(app, options, run);
+  add_completion_command(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

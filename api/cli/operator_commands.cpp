@@ -22,9 +22,9 @@ void print_kinds(const json& kinds) {
 
 void print_kind(const json& kind) { print_kinds(json::array({kind})); }
 
-void print_workers(const json& page) {
+void print_workers(const json& workers) {
   TextTable table({"worker", "state", ">running", ">of", "host", ">pid", "version", "since", "last heard"});
-  for (const auto& worker : page.value("workers", json::array())) {
+  for (const auto& worker : workers) {
     table.add({cell(worker, "name"), worker.value("alive", false) ? "alive" : "lost", cell(worker, "running"),
                cell(worker, "concurrency"), cell(worker, "host"), cell(worker, "pid"), cell(worker, "version"),
                cell(worker, "startedAt"), cell(worker, "heartbeatAt")});
@@ -73,7 +73,7 @@ void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run
   auto* workers = app.add_subcommand("worker", "the workers")->require_subcommand(1);
   auto* alive = workers->add_subcommand("list", "workers that live, and those that were lost lately");
   alive->callback([&run, &options] {
-    run = [&options] { return call_and_print(options, "GET", "/v1/workers", {}, print_workers); };
+    run = [&options] { return list_and_print(options, "/v1/workers", "workers", 0, print_workers); };
   });
 }
 

@@ -72,8 +72,12 @@ void add_put(CLI::App& schedules, const GlobalOptions& options, Run& run) {
   putting->add_option("--cron", arguments->cron,
                       "minute hour day-of-month month day-of-week, or @hourly @daily @weekly @monthly @yearly");
   putting->add_option("--time-zone", arguments->zone, "such as Europe/Berlin; UTC if absent");
-  putting->add_option("--catch-up", arguments->catch_up, "of times that passed while no worker ran: none, last or all");
-  putting->add_option("--overlap", arguments->overlap, "while the job before runs: skip, allow, wait or cancel");
+  putting
+      ->add_option("--catch-up", arguments->catch_up,
+                   "which of the times that passed while no worker ran: none, last or all")
+      ->check(CLI::IsMember({"none", "last", "all"}));
+  putting->add_option("--overlap", arguments->overlap, "while the job before runs: skip, allow, wait or cancel")
+      ->check(CLI::IsMember({"skip", "allow", "wait", "cancel"}));
   putting->add_option("--max-late-s", arguments->max_late_s, "a time that is later than this is missed")
       ->check(CLI::PositiveNumber);
   putting->add_option("--start-after", arguments->start_after, "only times after this count; now if absent");
