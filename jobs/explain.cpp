@@ -1,6 +1,7 @@
 #include "jobs/explain.h"
 
 #include <algorithm>
+#include <array>
 
 #include "common/base/encoding.h"
 #include "jobs/schedule_plan.h"
@@ -14,6 +15,8 @@ using table_store::Entity;
 
 constexpr std::size_t kMostRecords = 2000;  // of each state
 constexpr std::size_t kMostPlaces = 32;
+constexpr std::array kStates{JobState::kQueued, JobState::kRunning, JobState::kPoisoned, JobState::kSucceeded,
+                             JobState::kCancelled};
 constexpr int kMostDueTimes = 400;        // of one schedule
 constexpr int kMostEvaluations = 20'000;  // of all schedules
 
@@ -67,8 +70,7 @@ class Explainer {
       : store_(store), schedules_(schedules), tables_(tables), clock_(clock), key_(std::move(key)) {}
 
   Task<Result<Explanation>> run(std::string table) {
-    for (const auto state :
-         {JobState::kQueued, JobState::kRunning, JobState::kPoisoned, JobState::kSucceeded, JobState::kCancelled}) {
+    for (const auto state : kStates) {
       auto reading = read_jobs(state);
       auto read = co_await std::move(reading);
       if (!read) co_return fail(std::move(read.error()));
