@@ -42,8 +42,9 @@ class CronExpression {
  private:
   struct LocalDay;
   [[nodiscard]] bool matches(const LocalDay& day) const;
-  [[nodiscard]] std::optional<Time> next_between_changes(Time after, TimeZone zone) const;
-  [[nodiscard]] std::optional<Time> next_over_changes(Time after, TimeZone zone) const;
+  /// The first matching local time in [from, until), both since 1970.
+  [[nodiscard]] std::optional<std::chrono::seconds> first_match(std::chrono::seconds from,
+                                                                std::chrono::seconds until) const;
 
   std::bitset<60> minutes_;
   std::bitset<24> hours_;

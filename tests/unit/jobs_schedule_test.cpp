@@ -288,8 +288,7 @@ TEST(SchedulePlan, AClaimIsLeftToItsWorkerForAWhile) {
   EXPECT_EQ(step(due - hours(1)), ScheduleStep::kResume);  // the clock was put back
 }
 
-// The quick way and the careful way of finding the next time, over zones that change by an hour, by half an hour, and
-// one that left out a day.
+// Over zones that change by an hour, by half an hour, and one that left out a day.
 TEST(Cron, EveryFullHourOfAYear) {
   for (const auto& [name, year] : {std::pair("Europe/Berlin", 2026), std::pair("Australia/Lord_Howe", 2026),
                                    std::pair("Pacific/Apia", 2011), std::pair("UTC", 2026)}) {
@@ -297,7 +296,7 @@ TEST(Cron, EveryFullHourOfAYear) {
     const auto cron = *CronExpression::parse("0 * * * *");
     const Time begin = date::sys_days(date::year(year) / 1 / 1), end = begin + hours(24 * 366);
     auto due = cron.next(begin, *TimeZone::find(name));
-    for (auto walked = std::chrono::floor<minutes>(begin) + minutes(1); walked < end; walked += minutes(1)) {
+    for (auto walked = std::chrono::floor<minutes>(begin) + minutes(30); walked < end; walked += minutes(30)) {
       const auto local = zone->to_local(walked);
       if (local != date::floor<hours>(local)) continue;
       ASSERT_EQ(*due, Time(walked)) << name;
