@@ -63,7 +63,8 @@ void add_limit_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   auto* listing = limits->add_subcommand("list", "all limits");
   listing->callback([&run, &options] {
     run = [&options] {
-      return call_and_print(options, "GET", "/v1/limits", {}, [](const json& page) { print_limits(page.value("limits", json::array())); });
+      return call_and_print(options, "GET", "/v1/limits", {},
+                            [](const json& page) { print_limits(page.value("limits", json::array())); });
     };
   });
   add_scope(*limits, options, run, "kind", "of a kind of job");

@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, schedules, queues, limits, workers, health, metrics, OpenAPI. A handler reads
-// the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one
-// file; the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, limits, workers, health, metrics, OpenAPI. A handler
+// reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in
+// one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
