@@ -34,11 +34,12 @@ Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
   return ApiClient(std::move(*http), options.token);
 }
 
-Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body) {
-  HttpHeaders headers{{"Accept", "application/json"}};
+Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
+                                       const HttpHeaders& extra) {
+  auto headers = extra;
+  headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
-  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
-  auto reply = http_.send(method, path, headers, body);
+  auto reply = http_.send(method, path, authorized(std::move(headers)), body);
   if (!reply) return fail(std::move(reply.error()));
   if (reply->status >= 400) return fail(problem_of(*reply));
   if (reply->body.empty()) return nlohmann::json();
@@ -47,18 +48,16 @@ Result<nlohmann::json> ApiClient::call(const std::string& method, const std::str
   return parsed;
 }
 
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const std::function<void(const nlohmann::json&)>& print) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto answer = api->call(method, path, body);
-  if (!answer) return report(options, answer.error());
-  if (options.json) {
-    if (!answer->is_null()) std::cout << *answer << "\n";
-  } else {
-    print(*answer);
-  }
-  return kOk;
+HttpHeaders ApiClient::authorized(HttpHeaders headers) const {
+  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  return headers;
+}
+
+Result<void> ApiClient::stream(const std::string& path, const std::function<void(std::string_view)>& each) {
+  auto reply = http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each);
+  if (!reply) return fail(std::move(reply.error()));
+  if (reply->status >= 400) return fail(problem_of(*reply));
+  return {};
 }
 
 }  // namespace tidemark::cli

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "api/cli/api_client.h"
+#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 
 namespace tidemark::cli {

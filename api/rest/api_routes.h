@@ -1,15 +1,17 @@
-// The api's routes: jobs, poison messages, queues, limits, kinds, workers, health, metrics, OpenAPI. A handler reads
-// the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one
-// file; the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
+// handler reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one
+// area are in one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/job_store.h"
 #include "jobs/limits.h"
 #include "jobs/poison.h"
+#include "jobs/schedule_store.h"
 #include "jobs/worker_list.h"
 #include "queue_service/internal/queue_client.h"
 
@@ -31,6 +33,7 @@ class ApiRoutes {
         metrics_(metrics),
         clock_(clock),
         limits_(tables, clock),
+        schedules_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -66,6 +69,19 @@ class ApiRoutes {
   Task<http::Response> pause_queue(http::Request& request, std::string name);
   Task<http::Response> resume_queue(http::Request& request, std::string name);
   Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
+  // schedule_routes.cpp
+  Task<http::Response> put_schedule(http::Request& request, std::string name);
+  Task<http::Response> list_schedules(http::Request& request, std::string);
+  Task<http::Response> show_schedule(http::Request& request, std::string name);
+  Task<http::Response> remove_schedule(http::Request& request, std::string name);
+  Task<http::Response> pause_schedule(http::Request& request, std::string name);
+  Task<http::Response> resume_schedule(http::Request& request, std::string name);
+  Task<http::Response> set_schedule(http::Request& request, std::string name, bool paused);
+  Task<http::Response> run_schedule(http::Request& request, std::string name);
+  Task<http::Response> answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule);
+  Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
+  // explain_routes.cpp
+  Task<http::Response> explain(http::Request& request, std::string);
   // limit_routes.cpp
   Task<http::Response> list_limits(http::Request& request, std::string);
   Task<http::Response> set_limit(http::Request& request, std::string);
@@ -87,6 +103,7 @@ class ApiRoutes {
   process::Metrics& metrics_;
   Clock& clock_;
   jobs::Limits limits_;
+  jobs::ScheduleStore schedules_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };
