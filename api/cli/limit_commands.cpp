@@ -18,15 +18,21 @@ struct Asked {
   int max_per_second = -1;
 };
 
-void print_limit(const json& limit) {
-  const auto running = limit.value("maxRunning", 0);
-  const auto per_second = limit.value("maxPerSecond", 0);
-  std::cout << limit.value("scope", "") << "  " << limit.value("name", "");
-  if (limit.contains("partitionKey")) std::cout << "  " << limit.value("partitionKey", "");
-  std::cout << "  " << (running == 0 ? "any number" : "at most " + std::to_string(running)) << " at once  "
-            << (per_second == 0 ? "at any rate" : "at most " + std::to_string(per_second) + " entities a second")
-            << "\n";
+std::string shown(const json& limit, const char* member) {
+  const auto number = limit.value(member, 0);
+  return number == 0 ? "no limit" : std::to_string(number);
 }
+
+void print_limits(const json& limits) {
+  TextTable table({"limit of", "name", ">at once", ">entities/s", "partition"});
+  for (const auto& limit : limits) {
+    table.add({cell(limit, "scope"), cell(limit, "name"), shown(limit, "maxRunning"), shown(limit, "maxPerSecond"),
+               cell(limit, "partitionKey")});
+  }
+  table.print(std::cout);
+}
+
+void print_limit(const json& limit) { print_limits(json::array({limit})); }
 
 int set_limit(const GlobalOptions& options, const Asked& asked) {
   json body{{"scope", asked.scope}, {"name", asked.name}};
@@ -58,9 +64,8 @@ void add_limit_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   auto* listing = limits->add_subcommand("list", "all limits");
   listing->callback([&run, &options] {
     run = [&options] {
-      return call_and_print(options, "GET", "/v1/limits", {}, [](const json& page) {
-        for (const auto& limit : page.value("limits", json::array())) print_limit(limit);
-      });
+      return call_and_print(options, "GET", "/v1/limits", {},
+                            [](const json& page) { print_limits(page.value("limits", json::array())); });
     };
   });
   add_scope(*limits, options, run, "kind", "of a kind of job");
