@@ -120,7 +120,7 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
     });
     const auto ran =
         api.stream("/v1/jobs/" + percent_encode(id) + "/events", [&](std::string_view piece) { reader.read(piece); });
-    if (ended(last)) return last;
+    if (last.is_object() && ended(last)) return last;
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
     const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
     if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kPatience)) return fail(ran.error());

@@ -18,15 +18,16 @@ struct Asked {
   int max_per_second = -1;
 };
 
+std::string shown(const json& limit, const char* member) {
+  const auto number = limit.value(member, 0);
+  return number == 0 ? "no limit" : std::to_string(number);
+}
+
 void print_limits(const json& limits) {
-  TextTable table({"of", "name", "partition", ">at once", ">a second"});
-  const auto figure = [](const json& limit, const char* member) {
-    const auto most = limit.value(member, 0);
-    return most == 0 ? std::string("no limit") : std::to_string(most);
-  };
+  TextTable table({"limit of", "name", ">at once", ">entities/s", "partition"});
   for (const auto& limit : limits) {
-    table.add({cell(limit, "scope"), cell(limit, "name"), cell(limit, "partitionKey"), figure(limit, "maxRunning"),
-               figure(limit, "maxPerSecond")});
+    table.add({cell(limit, "scope"), cell(limit, "name"), shown(limit, "maxRunning"), shown(limit, "maxPerSecond"),
+               cell(limit, "partitionKey")});
   }
   table.print(std::cout);
 }

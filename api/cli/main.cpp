@@ -5,11 +5,13 @@
 
 int main(int argc, char** argv) {
   using namespace tidemark::cli;
+  constexpr std::size_t kHelpColumn = 36;
   GlobalOptions options;
   Run run;
   CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);
   app.fallthrough();
+  app.get_formatter()->column_width(kHelpColumn);  // inherited by the subcommands, so before them
   app.footer(
       "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();

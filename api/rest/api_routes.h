@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, schedules, queues, limits, workers, health, metrics, OpenAPI. A handler
-// reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in
-// one file; the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
+// handler reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one
+// area are in one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -69,11 +69,6 @@ class ApiRoutes {
   Task<http::Response> pause_queue(http::Request& request, std::string name);
   Task<http::Response> resume_queue(http::Request& request, std::string name);
   Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
-  // limit_routes.cpp
-  Task<http::Response> list_kinds(http::Request& request, std::string);
-  Task<http::Response> set_kind(http::Request& request, std::string kind);
-  Task<http::Response> list_limits(http::Request& request, std::string);
-  Task<http::Response> set_limit(http::Request& request, std::string);
   // schedule_routes.cpp
   Task<http::Response> put_schedule(http::Request& request, std::string name);
   Task<http::Response> list_schedules(http::Request& request, std::string);
@@ -87,6 +82,11 @@ class ApiRoutes {
   Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
   // explain_routes.cpp
   Task<http::Response> explain(http::Request& request, std::string);
+  // limit_routes.cpp
+  Task<http::Response> list_limits(http::Request& request, std::string);
+  Task<http::Response> set_limit(http::Request& request, std::string);
+  Task<http::Response> list_kinds(http::Request& request, std::string);
+  Task<http::Response> set_kind(http::Request& request, std::string kind);
   // operator_routes.cpp
   Task<http::Response> list_workers(http::Request& request, std::string);
   Task<http::Response> healthy(http::Request& request, std::string);
