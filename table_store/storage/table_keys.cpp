@@ -65,6 +65,8 @@ std::string operation_key(std::string_view account, std::string_view operation_i
   return key;
 }
 
+kv::FadingRows fading_operations() { return {{"o", "p"}, "O"}; }
+
 std::string service_properties_key(std::string_view account) {
   std::string key = "p";
   kv::append_text(key, account);
