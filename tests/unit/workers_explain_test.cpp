@@ -67,8 +67,8 @@ TEST_F(WorkersExplain, EvaluatesTheFiltersOfJobsThatHaveNotSucceeded) {
   EXPECT_TRUE(tell("Source", "a").jobs.empty());  // of another table
   const auto small = submit(R"({"kind":"delete","source":"Source","filter":"Number lt 2"})");
   submit(R"({"kind":"delete","source":"Source","filter":"Number gt 2"})");
-  const auto whole = submit(R"({"kind":"delete","source":"Source","wholeTable":true})");
   const auto other = submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"z"})");
+  const auto whole = submit(R"({"kind":"delete","source":"Source","wholeTable":true})");
   EXPECT_EQ(found(tell("Source", "a")), (Found{{whole.id, Relation::kWouldTake}, {small.id, Relation::kWouldTake}}));
   // A job that names a key concerns it even if there is no such entity; when it has ended, it was for this key.
   EXPECT_EQ(found(tell("Source", "z")), (Found{{other.id, Relation::kWouldTake}}));
