@@ -117,7 +117,9 @@ class StackTest(unittest.TestCase):
         cls.stack.up(workers=1, worker_arguments=WORKER)
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
-        cls.environment = {"TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}"}
+        cls.environment = {
+            "TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}",
+            "TIDEMARK_TABLE_URL": f"http://127.0.0.1:{cls.stack.ports['table_store']}/devstoreaccount1"}
 
     def command(self, *arguments, code=0, stdin=None):
         done = tidemark(*arguments, environment=self.environment, stdin=stdin)
@@ -240,6 +242,9 @@ class StackTest(unittest.TestCase):
         self.assertEqual(self.completions("tidemark schedule put x --catch-up "), ["none", "last", "all"])
         self.assertEqual(self.completions("tidemark job list --state su"), ["succeeded"])
         self.assertIn("archive", self.completions("tidemark job submit "))
+        self.tables.create_table("Completed")
+        self.assertEqual(self.completions("tidemark table query Comp"), ["Completed"])
+        self.assertEqual(self.completions("tidemark job submit copy --source Comp"), ["Completed"])
         self.assertIn("tidemark-jobs-high", self.completions("tidemark queue show tidemark-"))
         job_id = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "",
                                   "notBefore": "2100-01-01T00:00:00Z"})
