@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "api/cli/api_client.h"
+#include "api/cli/callback_options.h"
 #include "api/cli/commands.h"
 #include "api/cli/print_plan.h"
 #include "common/base/encoding.h"
@@ -36,6 +37,9 @@ constexpr MemberOption kTextOptions[] = {
     {"--fingerprint", "fingerprint", "redrive: messages with this kind of failure"},
     {"--moved-after", "movedAfter", "redrive: messages that became poison at or after this time"},
     {"--moved-before", "movedBefore", "redrive: and before this time"},
+    {"--url", "url", "callback: where to"},
+    {"--method", "method", "callback: POST, PUT, PATCH, DELETE or GET"},
+    {"--secret", "secret", "callback: name of the worker's secret that signs it"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
     {"--priority", "priority", "high, normal or low"},
     {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
@@ -48,6 +52,7 @@ constexpr MemberOption kNumberOptions[] = {
     {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry"},
     {"--per-second", "perSecond", "redrive: messages a second"},
     {"--canary", "canary", "redrive: send so many first, the rest only if they succeed"},
+    {"--timeout-ms", "timeoutMs", "callback: time for an answer"},
     {"--limit", "limit", "redrive: at most so many"},
 };
 
@@ -70,6 +75,7 @@ std::string details(const json& job) {
   for (const auto* name : {"submittedAt", "startedAt", "finishedAt", "worker", "error"}) {
     if (job.contains(name)) text += std::string(name) + ": " + job[name].get<std::string>() + "\n";
   }
+  if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   if (job.contains("skips")) text += "skipped: " + job["skips"].dump() + "\n";
   for (const auto& attempt : job.value("history", json::array())) {
     text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +
@@ -129,6 +135,7 @@ struct SubmitArguments {
   std::map<std::string, std::string> texts;     // by member of the job
   std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
   std::vector<std::string> properties;
+  CallbackOptions callback;
   bool wait = false, has_filter = false, whole_table = false, dry_run = false, batch = false;
 };
 
@@ -154,6 +161,7 @@ Result<std::string> specification(const SubmitArguments& a) {
   if (a.has_filter) spec["filter"] = a.filter;
   if (a.whole_table) spec["wholeTable"] = true;
   if (!a.properties.empty()) spec["properties"] = a.properties;
+  if (auto added = a.callback.add_to(spec); !added) return fail(std::move(added.error()));
   return spec.dump();
 }
 
@@ -231,9 +239,11 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
 
   auto arguments = std::make_shared<SubmitArguments>();
   auto* submitting = job->add_subcommand("submit", "submit a job; prints its id");
-  submitting->add_option("kind", arguments->texts["kind"], "archive, unarchive, copy, delete, index, undo or redrive");
+  submitting->add_option("kind", arguments->texts["kind"],
+                         "archive, unarchive, copy, delete, index, undo, redrive or callback");
   submitting->add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
-  submitting->add_flag("--batch", arguments->batch, "the file holds many jobs: {\"jobs\":[...]}");
+  submitting->add_flag("--batch", arguments->batch,
+                       "the file holds many jobs: {\"jobs\":[...]}, with group and onEnd if they belong together");
   for (const auto& [flag, member, meaning] : kTextOptions) {
     submitting->add_option(flag, arguments->texts[member], meaning);
   }
@@ -242,6 +252,7 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   }
   auto* filter = submitting->add_option("--filter", arguments->filter, "OData filter; '' selects every entity");
   submitting->add_option("--property-list", arguments->properties, "copy: the properties to copy; all if absent");
+  arguments->callback.declare(*submitting);
   submitting->add_flag("--whole-table", arguments->whole_table, "delete: the table itself");
   submitting->add_flag("--dry-run", arguments->dry_run, "print what the job would do, and do nothing");
   submitting->add_flag("--wait", arguments->wait, "wait for the end, with a progress bar");

@@ -24,6 +24,14 @@ int call_and_print(const GlobalOptions& options, const std::string& method, cons
   return kOk;
 }
 
+void print_group(const json& group) {
+  std::cout << group.value("id", "") << "  " << group.value("members", 0) << " jobs";
+  for (const auto& [state, count] : group.value("states", json::object()).items()) {
+    if (count != 0) std::cout << ", " << count << " " << state;
+  }
+  std::cout << (group.contains("finishedAt") ? "; ended " + group["finishedAt"].get<std::string>() : "") << "\n";
+}
+
 void print_kind(const json& kind) {
   const auto limit = kind.value("maxRunning", 0);
   std::cout << kind.value("kind", "") << "  " << (kind.value("paused", false) ? "paused" : "running") << "  "
@@ -45,6 +53,15 @@ void add_change(CLI::App& kinds, const GlobalOptions& options, Run& run, const c
 }  // namespace
 
 void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
+  auto* groups = app.add_subcommand("group", "jobs that were submitted as one")->require_subcommand(1);
+  auto* showing = groups->add_subcommand("show", "how many of its jobs are in which state");
+  auto group = std::make_shared<std::string>();
+  showing->add_option("id", *group, "the group's id")->required();
+  showing->callback([&run, &options, group] {
+    run = [&options, group] {
+      return call_and_print(options, "GET", "/v1/groups/" + percent_encode(*group), {}, print_group);
+    };
+  });
   auto* kinds = app.add_subcommand("kind", "pause, resume and limit kinds of job")->require_subcommand(1);
   auto* listing = kinds->add_subcommand("list", "what is set for each kind");
   listing->callback([&run, &options] {

@@ -7,6 +7,8 @@
 
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "jobs/callback_policy.h"
+#include "jobs/groups.h"
 #include "jobs/job_store.h"
 #include "jobs/kind_control.h"
 #include "jobs/poison.h"
@@ -17,6 +19,7 @@ namespace tidemark::api {
 
 struct ApiOptions {
   std::string token;  // empty: none required
+  jobs::CallbackPolicy callbacks;
 };
 
 class ApiRoutes {
@@ -31,6 +34,7 @@ class ApiRoutes {
         metrics_(metrics),
         clock_(clock),
         kinds_(tables, clock),
+        groups_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -51,6 +55,7 @@ class ApiRoutes {
   Task<http::Response> show_job(http::Request& request, std::string id);
   Task<http::Response> cancel_job(http::Request& request, std::string id);
   Task<http::Response> job_events(http::Request& request, std::string id);
+  Task<http::Response> show_group(http::Request& request, std::string id);
   Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
   // poison_routes.cpp
   Task<http::Response> list_poison(http::Request& request, std::string);
@@ -74,6 +79,9 @@ class ApiRoutes {
   Task<http::Response> ready(http::Request& request, std::string);
   Task<http::Response> metrics(http::Request& request, std::string);
   Task<http::Response> openapi(http::Request& request, std::string);
+  /// Whether the callbacks that it asks for are allowed. kJobInvalid.
+  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
+  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
   [[nodiscard]] bool authorized(const http::Request& request) const;
 
   ApiOptions options_;
@@ -84,6 +92,7 @@ class ApiRoutes {
   process::Metrics& metrics_;
   Clock& clock_;
   jobs::KindControls kinds_;
+  jobs::Groups groups_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };
