@@ -32,7 +32,6 @@ class CallbackCrashTest(unittest.TestCase):
 
     def setUp(self):
         self.stack = Stack()
-        self.addCleanup(self.stack.close)
         self.endpoint = Receiver()
         self.addCleanup(self.endpoint.close)
         self.stack.start("table_store")
@@ -47,8 +46,10 @@ class CallbackCrashTest(unittest.TestCase):
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
         super().run(result)
+        # Not earlier: the logs go with the stack.
         if len(result.failures) + len(result.errors) > before:
             self.stack.show_logs()
+        self.stack.close()
 
     def worker(self, name, fail_point=None):
         return self.stack.start_worker("w-" + name, *WORKER, fail_point=fail_point)

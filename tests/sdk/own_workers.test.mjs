@@ -114,7 +114,7 @@ describe("the receiver of own-workers.md", () => {
     assert.ok(!genuine([secret], signed, body, then - 301_000));
     for (const name of Object.keys(signed)) {
       assert.ok(!genuine([secret], { ...signed, [name]: undefined }, body, then), name);
-      assert.ok(!genuine([secret], { ...signed, [name]: `${signed[name]}1` }, body, then), name);
+      assert.ok(!genuine([secret], { ...signed, [name]: `1${signed[name]}` }, body, then), name);
     }
   });
 

@@ -303,7 +303,7 @@ TEST_F(WorkersCallback, AnEndIsToldOnceWhateverCallFails) {
       table_link_.before = queue_link_.before = nullptr;
       // What a lease's end would do, unless the message has gone.
       queue_service::Lease lease{"tidemark-jobs", message->id, message->epoch};
-      static_cast<void>(run(queues_.release(lease, Duration::zero(), message->annotation, true)).has_value());
+      static_cast<void>(run(queues_.renew(lease, Duration::zero(), std::nullopt)).has_value());
       for (int i = 0; i < 20 && endpoint_.got.empty(); ++i) work_next();
       work_all();
       ASSERT_EQ(endpoint_.got.size(), 1U) << "failing from call " << fail_at << " on";
@@ -383,7 +383,7 @@ TEST_F(WorkersCallback, AGroupIsToldOfOnceWhateverCallFails) {
     table_link_.before = queue_link_.before = nullptr;
     for (const auto& message : taken) {
       queue_service::Lease lease{"tidemark-jobs", message.id, message.epoch};
-      static_cast<void>(run(queues_.release(lease, Duration::zero(), message.annotation, true)).has_value());
+      static_cast<void>(run(queues_.renew(lease, Duration::zero(), std::nullopt)).has_value());
     }
     for (int i = 0; i < 20 && endpoint_.got.empty(); ++i) work_next();
     work_all();
