@@ -87,13 +87,14 @@ class CallbackCrashTest(unittest.TestCase):
                            f"the end of group {name}", LIMIT_S)
         tellers = [job["callbackJob"] for job in jobs] + [group["callbackJob"]]
 
-        def heard():
-            return {r["path"] for r in list(self.endpoint.got) if r["path"].startswith(f"/{name}")}
         paths = {f"/{name}", f"/{name}/self", *(f"/{name}/end/{n}" for n in range(4))}
+
+        def heard():
+            return {r["path"] for r in list(self.endpoint.got)} & paths
         wait_until(lambda: heard() == paths, f"all callbacks of {name}", LIMIT_S)
         for teller in tellers:
             self.assertEqual(self.await_end(teller)["state"], "succeeded")
-        got = [r for r in list(self.endpoint.got) if r["path"].startswith(f"/{name}")]
+        got = [r for r in list(self.endpoint.got) if r["path"] in paths]
         ids = {path: {r["webhook-id"] for r in got if r["path"] == path} for path in paths}
         self.assertEqual(ids, {f"/{name}": {tellers[4]}, f"/{name}/self": {members[2]},
                                **{f"/{name}/end/{n}": {tellers[n]} for n in range(4)}})

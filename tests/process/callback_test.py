@@ -220,6 +220,20 @@ class CallbackTest(unittest.TestCase):
             self.api.call("GET", "/v1/groups/other")
         self.assertEqual(caught.exception.status, 404)
 
+    def test_a_job_of_one_entity_tells_of_its_end_too(self):
+        # Such jobs are carried out many at a time, unless somebody wants to hear of them.
+        endpoint = self.receiver()
+        self.tables.create_table("Single")
+        self.tables.create_table("SingleArchive")
+        self.tables.put_many("Single", [{"PartitionKey": f"p{i}", "RowKey": "r"} for i in range(20)])
+        jobs = [{"kind": "archive", "source": "Single", "destination": "SingleArchive", "partitionKey": f"p{i}",
+                 "rowKey": "r", **({"onEnd": {"url": endpoint.url(f"/{i}")}} if i % 2 else {})} for i in range(20)]
+        results = self.api.call("POST", "/v1/jobs/batch", {"jobs": jobs})["results"]
+        ended_jobs = [self.await_end(r["job"]["id"]) for r in results]
+        self.assertEqual({job["state"] for job in ended_jobs}, {"succeeded"})
+        wait_until(lambda: len(endpoint.got) == 10, "all callbacks")
+        self.assertEqual({b["data"]["id"] for b in endpoint.bodies()}, {job["id"] for job in ended_jobs[1::2]})
+
     def test_on_the_command_line(self):
         endpoint = self.receiver(lambda request: (202, {}, b"ok"))
 
