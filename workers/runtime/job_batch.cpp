@@ -15,8 +15,7 @@ constexpr const char* kDone = "done";
 std::optional<SmallJob> small_job(const queue_service::Message& message) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
-  // An end that has to be told takes more than this transaction.
-  if (!parsed || jobs::has_followers(parsed->spec)) return std::nullopt;
+  if (!parsed) return std::nullopt;
   auto move = move_at_once(parsed->spec);
   if (!move) return std::nullopt;
   SmallJob job;
