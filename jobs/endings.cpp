@@ -68,9 +68,9 @@ json summary_of(const GroupStatus& status) {
 }  // namespace
 
 std::optional<JobSpec> spec_of(const JobRecord& record) {
-  auto parsed = parse_job_message(record.spec);
+  auto parsed = parse_stored_spec(record.spec);
   if (!parsed) return std::nullopt;
-  return std::move(parsed->spec);
+  return std::move(*parsed);
 }
 
 std::string ending_job_id(const JobRecord& ended) {

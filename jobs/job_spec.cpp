@@ -46,6 +46,7 @@ void read_common(SpecReader& in, JobSpec& spec) {
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
+  spec.keep_hours = narrowed<std::uint32_t>(in.integer("keepHours", kMinKeepHours, kMaxKeepHours));
 }
 
 /// `job_id`: where a message's jobId goes; a submission (null) must not have one.
@@ -97,6 +98,7 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
   if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
   if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;
+  if (spec.keep_hours) out["keepHours"] = *spec.keep_hours;
   if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
   if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
   if (spec.on_end) out["onEnd"] = on_end_json(*spec.on_end);
@@ -119,12 +121,32 @@ std::string_view priority_name(Priority priority) {
   return "unknown";
 }
 
+std::vector<std::string> tables_of(const JobSpec& spec) {
+  std::vector<std::string> tables;
+  const auto members = to_json(spec);
+  for (const auto* name : {"source", "destination"}) {
+    const auto member = members.find(name);
+    if (member == members.end() || !member->is_string()) continue;
+    auto table = member->get<std::string>();
+    const bool known = std::any_of(tables.begin(), tables.end(),
+                                   [&](const std::string& other) { return iequals_ascii(other, table); });
+    if (!known) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
   auto parsed = parse_json(json_text, 2 * kMaxSpecBytes);
   if (!parsed) return fail(std::move(parsed.error()));
   return read_spec(*parsed, nullptr);
+}
+
+Result<JobSpec> parse_stored_spec(std::string_view text) {
+  auto message = parse_job_message(text);
+  if (!message) return fail(std::move(message.error()));
+  return std::move(message->spec);
 }
 
 Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }

@@ -9,8 +9,9 @@
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
 //   callback   url method? headers? body? timeoutMs? secret?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs onEnd; where entities are selected: maxAffected
-// maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd; where entities are selected:
+// maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
+// leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,6 +31,9 @@ namespace tidemark::jobs {
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
+/// A record must outlive every lease of its job.
+inline constexpr std::uint32_t kMinKeepHours = 2;
+inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
 
@@ -122,6 +126,7 @@ struct JobSpec {
   /// Of this job's back-off, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
   std::optional<std::uint32_t> retry_cap_ms;
+  std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
   std::optional<CallbackEndpoint> on_end;       // told when the job has ended
@@ -130,9 +135,13 @@ struct JobSpec {
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// The tables that its members name, each once.
+std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
+/// The text in a record, which may tell of which group the job is a member.
+Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
 /// Many jobs submitted as one: with a group, they are counted together and their end is told once.
 struct JobBatch {

@@ -32,20 +32,25 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
     record.state = *change.state;
     if (is_terminal(*change.state)) record.finished_at = now;
   }
-  if (change.done) record.done = *change.done;
-  if (change.skipped) record.skipped = *change.skipped;
+  // Until its end a job's figures only rise: a delivery that takes over from an older checkpoint tells, for a while,
+  // less than what was reached.
+  const bool behind = !change.state && change.skipped.value_or(record.skipped) < record.skipped;
+  if (change.done) record.done = change.state ? *change.done : std::max(record.done, *change.done);
+  if (change.skipped && !behind) record.skipped = *change.skipped;
   if (change.total) record.total = *change.total;
   if (change.attempts) record.attempts = *change.attempts;
   if (change.phase) record.phase = *change.phase;
   if (change.error) record.error = *change.error;
-  if (change.skips) record.skips = *change.skips;
+  if (change.skips && !behind) record.skips = *change.skips;
   if (change.result) record.result = *change.result;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
-  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch) {
+  // One that gave the job back uncounted, and could not say so here, is not lost.
+  const bool counted = record.attempts < delivery.attempt;
+  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     Attempt lost;
     lost.number = record.attempts;
     lost.worker = record.worker;

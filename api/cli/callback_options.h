@@ -1,11 +1,9 @@
-// The options of `tidemark job submit` that are about callbacks and are more than a text or a number.
+// The options of a job that are about callbacks and are more than a text or a number.
 #pragma once
 #include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
-
-#include "common/base/error.h"
 
 namespace CLI {
 class App;
@@ -19,9 +17,9 @@ struct CallbackOptions {
   std::string on_end;                // URL
   bool has_body = false;
 
-  void declare(CLI::App& submitting);
-  /// kConfigInvalid for a header that is none.
-  Result<void> add_to(nlohmann::json& spec) const;
+  /// Must live as long as the command.
+  void declare(CLI::App& command);
+  void add_to(nlohmann::json& job) const;
 };
 
 }  // namespace tidemark::cli

@@ -20,11 +20,16 @@ int main(int argc, char** argv) {
   app.add_option("--account", options.account, "storage account")->envname("TIDEMARK_ACCOUNT")->capture_default_str();
   app.add_option("--key", options.key, "the account's key, base64")->envname("TIDEMARK_KEY");
   app.add_flag("--json", options.json, "print JSON, for scripts");
+  add_explain_command(app, options, run);
+  add_group_commands(app, options, run);
   add_job_commands(app, options, run);
+  add_limit_commands(app, options, run);
   add_operator_commands(app, options, run);
   add_poison_commands(app, options, run);
   add_queue_commands(app, options, run);
+  add_schedule_commands(app, options, run);
   add_table_commands(app, options, run);
+  add_completion_command(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

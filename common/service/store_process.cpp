@@ -78,15 +78,11 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
 // GET /healthz, /readyz and /metrics, before any authentication; they tell nothing about data.
 std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
+  const bool asks_metrics = request.path == "/metrics";
+  if (!asks_metrics && request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
-  if (request.path == "/healthz" || request.path == "/readyz") {
-    response.body = "ok\n";
-  } else if (request.path == "/metrics") {
-    response.body = metrics.render();
-  } else {
-    return std::nullopt;
-  }
+  response.body = asks_metrics ? metrics.render() : "ok\n";
   return response;
 }
 

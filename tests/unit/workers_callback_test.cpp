@@ -339,7 +339,7 @@ TEST_F(WorkersCallback, AGroupIsCountedAndItsEndToldOnce) {
   ASSERT_TRUE(run(jobs_.cancel(first[2]->job.id)).has_value());
   EXPECT_TRUE(endpoint_.got.empty());
   auto last = receive("tidemark-jobs-low");
-  KindGate gate(tables_, *clock_, options_.lease);
+  LimitGate gate(tables_, *clock_, options_.lease);
   JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_}, gate);
   EXPECT_EQ(
       run(runner.run(std::move(*last), clock_->now(), std::make_shared<const bool>(false), "tidemark-jobs-low")).end,

@@ -86,7 +86,7 @@ class WorkersFixture : public ::testing::Test {
   }
 
   RunReport work(queue_service::Message message) {
-    KindGate gate(tables_, *clock_, options_.lease);
+    LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_}, gate);
     return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
   }

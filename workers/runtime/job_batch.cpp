@@ -68,7 +68,10 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
   if (!records) co_return fail(std::move(records.error()));
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     auto& job = batch.jobs[i];
-    if (!gate_.unrestricted(std::string(jobs::kind_name(job.spec)))) continue;
+    const std::string kind(jobs::kind_name(job.spec));
+    const std::vector<Place> places{{job.move.source, job.move.partition_key},
+                                    {job.move.destination, job.move.partition_key}};
+    if (!gate_.unrestricted(kind, places)) continue;
     auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name);
     jobs::RecordChange change;
     change.state = jobs::JobState::kSucceeded;

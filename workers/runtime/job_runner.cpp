@@ -42,10 +42,15 @@ namespace {
 
 // The protocol's limit on a visibility delay.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
-// Each time a job is put off, it waits twice as long: many waiting jobs must not keep the workers busy.
+constexpr Duration kShortestRelease = std::chrono::milliseconds(20);
+// Each time a job finds its limit reached, it waits twice as long: many waiting jobs must not keep the workers busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(500);
-constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
+// Jobs of a paused kind come back one after another, so many a second and worker, each after a second at least: that
+// its kind goes on is noticed at once, and however many wait, it costs little.
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
+constexpr Duration kShortestPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -95,13 +100,11 @@ Task<RunEnd> JobRunner::steps(Run& run) {
     auto early = put_off(run, *run.spec->not_before - run.started);
     co_return co_await std::move(early);
   }
-  auto entering = gate_.enter(run.kind, id);
+  auto entering = gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
   const auto admission = co_await std::move(entering);
   if (admission != Admission::kEntered) {
-    const auto longest = admission == Admission::kPaused ? kLongestPause : kLongestWaitForSlot;
-    const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
-    run.story.stalls += 1;
-    auto waiting = put_off(run, std::min<Duration>(doubled, longest));
+    const auto delay = admission == Admission::kPaused ? next_look() : wait_for_slot(run);
+    auto waiting = put_off(run, delay);
     co_return co_await std::move(waiting);
   }
   auto claiming = claim(run);
@@ -109,6 +112,18 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   auto leaving = gate_.leave(id);
   co_await std::move(leaving);
   co_return end;
+}
+
+Duration JobRunner::next_look() {
+  const auto now = services_.clock.now();
+  next_look_ = std::clamp<Time>(next_look_ + kBetweenLooks, now + kShortestPause, now + kLongestPause);
+  return next_look_ - now;
+}
+
+Duration JobRunner::wait_for_slot(Run& run) {
+  const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
+  run.story.stalls += 1;
+  return std::min<Duration>(doubled, kLongestWaitForSlot);
 }
 
 Task<RunEnd> JobRunner::claim(Run& run) {
@@ -138,7 +153,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
 }
 
 Task<RunEnd> JobRunner::execute(Run& run) {
-  if (run.message.dequeue_count > run.spec->max_attempts) {
+  if (attempts_in_vain(run.story, run.message.dequeue_count) > run.spec->max_attempts) {
     // Workers died over it without being able to say why.
     std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                          " was reached; the last worker ended without reporting an error.";
@@ -158,6 +173,8 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.attempt = run.message.dequeue_count;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
+  identity.tables = jobs::tables_of(*run.spec);
+  identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto running = run_work(context, run.spec->work);
   auto outcome = co_await std::move(running);
@@ -223,7 +240,7 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   auto retry_policy = options_.retry;
   if (run.spec && run.spec->retry_base_ms) retry_policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
   if (run.spec && run.spec->retry_cap_ms) retry_policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
-  const auto attempt_number = run.message.dequeue_count;
+  const auto attempt_number = attempts_in_vain(run.story, run.message.dequeue_count);
   const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
   if (decision.treatment == Treatment::kAbandon) {
     auto ended = overtaken(run);
@@ -262,26 +279,38 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
     co_return co_await std::move(ended);
   }
   fail_points::kRetryMessage.before.reach();
-  auto release_task =
-      services_.queues.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
-  auto released = co_await std::move(release_task);
+  auto release_task = release(run, decision.delay, decision.count_attempt);
+  const auto end = co_await std::move(release_task);
   fail_points::kRetryMessage.after.reach();
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  co_return end;
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto release_task =
-      services_.queues.release(run.lease->lease(), std::min(delay, kLongestDelay), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, std::min(delay, kLongestDelay), false);
+  co_return co_await std::move(release_task);
+}
+
+Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
+  // If the lease ran out instead, the attempt would count, and the checkpoint would be lost.
+  for (std::uint32_t failures = 1;; ++failures) {
+    auto task = services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
+    auto released = co_await std::move(task);
+    if (released) co_return RunEnd::kRetried;
+    const auto error_class = classify(released.error().code);
+    const bool may_pass = error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
+    if (!may_pass || *run.give_back) co_return RunEnd::kAbandoned;
+    const auto pause = std::max<Duration>(options_.retry.backoff(failures, services_.random), kShortestRelease);
+    if (run.lease->lost_after(pause)) co_return RunEnd::kAbandoned;
+    auto nap = sleep_for(services_.clock, pause);
+    co_await std::move(nap);
+  }
 }
 
 Task<RunEnd> JobRunner::give_back(Run& run) {
-  auto release_task = services_.queues.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, Duration::zero(), false);
+  co_return co_await std::move(release_task);
 }
 
 Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {

@@ -36,7 +36,7 @@ struct RunReport {
 
 class JobRunner {
  public:
-  JobRunner(RunnerOptions options, JobServices services, KindGate& gate)
+  JobRunner(RunnerOptions options, JobServices services, LimitGate& gate)
       : options_(std::move(options)),
         services_(services),
         gate_(gate),
@@ -50,10 +50,15 @@ class JobRunner {
  private:
   struct Run;  // one delivery's state
   Task<RunEnd> steps(Run& run);
+  /// How long a job of a paused kind, or one that finds its limit reached, is put off.
+  Duration next_look();
+  static Duration wait_for_slot(Run& run);
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> execute(Run& run);
   Task<RunEnd> work(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
+  /// Gives the message back with the story; while the queue is too busy or away, again, as long as the lease lasts.
+  Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
   Task<RunEnd> settle(Run& run, Error error);
@@ -68,8 +73,9 @@ class JobRunner {
 
   RunnerOptions options_;
   JobServices services_;
-  KindGate& gate_;
+  LimitGate& gate_;
   jobs::Endings endings_;
+  Time next_look_{};
 };
 
 }  // namespace tidemark::workers

@@ -64,7 +64,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   jobs::JobStore& jobs_;
   Clock& clock_;
   Random& random_;
-  KindGate gate_;
+  LimitGate gate_;
   JobRunner runner_;
   JobBatch batch_;
   LaneChoice lanes_;
