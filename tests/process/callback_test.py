@@ -142,6 +142,9 @@ class CallbackTest(unittest.TestCase):
         self.assertIn("url must", self.refused({"kind": "callback", "url": "http://a@localhost:1/"})[0])
         on_end = {"kind": "delete", "source": "Any", "filter": "", "onEnd": {"url": "https://example.com/"}}
         self.assertTrue(self.refused(on_end)[0].startswith("onEnd: "))
+        with self.assertRaises(HttpFailure) as caught:
+            self.api.call("PUT", "/v1/schedules/far", {"cron": "0 3 * * *", "job": on_end})
+        self.assertEqual(caught.exception.status, 400, caught.exception)
         problems = self.refused({"jobs": [on_end], "group": "g", "onEnd": {"url": "https://example.com/"}}, "/v1/jobs/batch")
         self.assertEqual([p.split(": ")[:2] for p in problems][0], ["jobs[0]", "onEnd"])
         self.assertEqual(len(problems), 2)
