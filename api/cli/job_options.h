@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
+#include "api/cli/callback_options.h"
 
 namespace CLI {
 class App;
@@ -22,6 +22,7 @@ struct JobArguments {
   std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
   std::vector<std::string> properties;
   bool whole_table = false;
+  CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };
 

@@ -54,6 +54,7 @@ const ApiRoutes::Route ApiRoutes::kRoutes[] = {
     {"GET", "v1/jobs/*", &ApiRoutes::show_job},
     {"POST", "v1/jobs/*/cancel", &ApiRoutes::cancel_job},
     {"GET", "v1/jobs/*/events", &ApiRoutes::job_events},
+    {"GET", "v1/groups/*", &ApiRoutes::show_group},
     {"GET", "v1/poison", &ApiRoutes::list_poison},
     {"GET", "v1/poison/groups", &ApiRoutes::group_poison},
     {"GET", "v1/poison/*", &ApiRoutes::show_poison},

@@ -8,6 +8,8 @@
 
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "jobs/callback_policy.h"
+#include "jobs/groups.h"
 #include "jobs/job_store.h"
 #include "jobs/limits.h"
 #include "jobs/poison.h"
@@ -19,6 +21,7 @@ namespace tidemark::api {
 
 struct ApiOptions {
   std::string token;  // empty: none required
+  jobs::CallbackPolicy callbacks;
 };
 
 class ApiRoutes {
@@ -34,6 +37,7 @@ class ApiRoutes {
         clock_(clock),
         limits_(tables, clock),
         schedules_(tables, clock),
+        groups_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -54,6 +58,7 @@ class ApiRoutes {
   Task<http::Response> show_job(http::Request& request, std::string id);
   Task<http::Response> cancel_job(http::Request& request, std::string id);
   Task<http::Response> job_events(http::Request& request, std::string id);
+  Task<http::Response> show_group(http::Request& request, std::string id);
   Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
   // poison_routes.cpp
   Task<http::Response> list_poison(http::Request& request, std::string);
@@ -93,6 +98,9 @@ class ApiRoutes {
   Task<http::Response> ready(http::Request& request, std::string);
   Task<http::Response> metrics(http::Request& request, std::string);
   Task<http::Response> openapi(http::Request& request, std::string);
+  /// Whether the callbacks that it asks for are allowed. kJobInvalid.
+  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
+  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
   [[nodiscard]] bool authorized(const http::Request& request) const;
 
   ApiOptions options_;
@@ -104,6 +112,7 @@ class ApiRoutes {
   Clock& clock_;
   jobs::Limits limits_;
   jobs::ScheduleStore schedules_;
+  jobs::Groups groups_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/http/http.h"
+#include "jobs/endings.h"
 #include "jobs/explain.h"
 #include "jobs/job_record.h"
 #include "jobs/limits.h"
@@ -15,6 +16,7 @@
 namespace tidemark::api {
 
 nlohmann::json to_json(const jobs::JobRecord& job);
+nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::PoisonGroup& group);
 nlohmann::json to_json(const jobs::JobPlan& plan);

@@ -101,6 +101,16 @@ class ApiTest(unittest.TestCase):
         problem = self.refused(400, "JobInvalid", "POST", "/v1/jobs/batch", {"jobs": [jobs[0], {"kind": "fly"}]})
         self.assertTrue(problem["problems"][0].startswith("jobs[1]: "), problem)
 
+    def test_jobs_of_a_group(self):
+        self.fill("Grouped")
+        jobs = [{"kind": "delete", "source": "Grouped", "partitionKey": f"p{i}", "rowKey": str(i)} for i in range(3)]
+        results = self.api.call("POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs})["results"]
+        self.assertEqual([r["status"] for r in results], [202] * 3)
+        group = wait_until(lambda: (g := self.api.call("GET", "/v1/groups/three")) and "finishedAt" in g and g, "its end")
+        self.assertEqual((group["members"], group["states"]["succeeded"]), (3, 3))
+        self.refused(409, "IdempotencyKeyReused", "POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs[:1]})
+        self.refused(404, "NotFound", "GET", "/v1/groups/four")
+
     def test_events_tell_a_job_to_its_end(self):
         self.fill("Followed")
         job_id = self.api.submit({"kind": "delete", "source": "Followed", "filter": "", "maxPerSecond": 60})

@@ -94,7 +94,7 @@ class WorkersFixture : public ::testing::Test {
 
   RunReport work(queue_service::Message message) {
     LimitGate gate(tables_, *clock_, options_.lease);
-    JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
+    JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_}, gate);
     return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
   }
   RunReport work_next() {
@@ -166,6 +166,7 @@ class WorkersFixture : public ::testing::Test {
   jobs::JobStore jobs_{tables_, queues_, *clock_, *random_};
   jobs::PoisonStore poison_{jobs_, queues_};
   RunnerOptions options_;
+  const CallbackServices* callbacks_ = nullptr;
 };
 
 }  // namespace tidemark::workers

@@ -32,6 +32,7 @@ struct JobOutcome {
   std::optional<std::uint64_t> skipped;
   std::optional<std::uint64_t> total;
   std::optional<std::string> skips;
+  std::optional<std::string> result;  // JSON, small
 };
 
 /// What a job may change at most, and how fast.
@@ -40,6 +41,8 @@ struct JobLimits {
   std::optional<std::uint32_t> max_per_second;
 };
 
+struct CallbackServices;  // workers/outbound/callback_services.h
+
 /// The stores and the world as jobs reach them; outlives every run.
 struct JobServices {
   table_store::TableClient& tables;
@@ -47,6 +50,7 @@ struct JobServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
 };
 
 /// Of one delivery.
@@ -70,6 +74,7 @@ class JobContext {
         jobs(services.jobs),
         clock(services.clock),
         random(services.random),
+        callbacks(services.callbacks),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
@@ -78,6 +83,7 @@ class JobContext {
 
   [[nodiscard]] const std::string& job_id() const { return run_.job_id; }
   [[nodiscard]] std::uint64_t epoch() const { return run_.epoch; }
+  [[nodiscard]] std::uint32_t attempt() const { return run_.attempt; }
   [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
   [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
   /// As the job's record had it when this delivery began.
@@ -113,6 +119,7 @@ class JobContext {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks;
 
  private:
   /// Until then, or until check() says something.

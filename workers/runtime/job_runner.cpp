@@ -52,12 +52,6 @@ constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 
-bool cancelled_by_user(const Error& error) {
-  return std::any_of(error.fields.begin(), error.fields.end(), [](const auto& field) {
-    return field.first == "state" && field.second == jobs::state_name(JobState::kCancelled);
-  });
-}
-
 }  // namespace
 
 Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
@@ -144,7 +138,9 @@ Task<RunEnd> JobRunner::claim(Run& run) {
   }
   if (claim->verdict == jobs::ClaimVerdict::kStale) co_return RunEnd::kAbandoned;
   if (claim->verdict != jobs::ClaimVerdict::kRun) {
-    auto dropped = drop(run);
+    std::optional<jobs::JobRecord> ended;
+    if (claim->verdict == jobs::ClaimVerdict::kEnded) ended = std::move(claim->record);
+    auto dropped = drop(run, std::move(ended));
     co_return co_await std::move(dropped);
   }
   run.claimed = std::move(claim->record);
@@ -210,6 +206,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.skipped = outcome.skipped;
   change.total = outcome.total;
   change.skips = std::move(outcome.skips);
+  change.result = std::move(outcome.result);
   change.phase = "finished";
   change.attempt = attempt_of(run, "succeeded");
   change.error = "";
@@ -223,7 +220,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
     co_return co_await std::move(settled);
   }
   fail_points::kFinishMessage.before.reach();
-  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto complete_task = end_message(run, std::move(*changed));
   auto completed = co_await std::move(complete_task);
   fail_points::kFinishMessage.after.reach();
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
@@ -238,10 +235,6 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   if (error.code == ErrorCode::kCancelled) {
     auto given_back = give_back(run);
     co_return co_await std::move(given_back);
-  }
-  if (cancelled_by_user(error)) {
-    auto dropped = drop(run);
-    co_return co_await std::move(dropped);
   }
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
   auto retry_policy = options_.retry;
@@ -361,11 +354,17 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
     if (state == JobState::kSucceeded || state == JobState::kCancelled) {
-      auto dropped = drop(run);
+      auto dropped = drop(run, std::move(**record));
       co_return co_await std::move(dropped);
     }
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
+    changed = std::move(**record);
+  }
+  if (run.spec) {
+    auto tell_task = endings_.tell(std::move(*changed), *run.spec);
+    auto told = co_await std::move(tell_task);
+    if (!told) co_return RunEnd::kAbandoned;
   }
   auto move_task =
       services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
@@ -374,10 +373,30 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
 }
 
-Task<RunEnd> JobRunner::drop(Run& run) {
+Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecord> ended) {
+  std::vector<queue_service::NextMessage> follow_ups;
+  if (ended && run.spec && jobs::has_followers(*run.spec)) {
+    auto telling = endings_.follow_ups(std::move(*ended), *run.spec);
+    auto told = co_await std::move(telling);
+    if (!told) co_return fail(std::move(told.error()));
+    follow_ups = std::move(*told);
+  }
+  if (!follow_ups.empty()) {
+    auto finish_task = services_.queues.finish(run.lease->lease(), std::move(follow_ups));
+    auto finished = co_await std::move(finish_task);
+    if (finished) co_return Result<void>{};
+    // Told before, in other words: then only the message is left.
+    if (finished.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(finished.error()));
+  }
+  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto completed = co_await std::move(complete_task);
+  co_return completed;
+}
+
+Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto complete_task = end_message(run, std::move(ended));
   auto completed = co_await std::move(complete_task);
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }
@@ -389,7 +408,7 @@ Task<RunEnd> JobRunner::overtaken(Run& run) {
   const bool over = record && record->has_value() &&
                     ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
   if (!over) co_return RunEnd::kAbandoned;
-  auto dropped = drop(run);
+  auto dropped = drop(run, std::move(**record));
   co_return co_await std::move(dropped);
 }
 

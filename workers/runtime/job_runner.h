@@ -1,15 +1,16 @@
 // One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
 // durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
 // the same end:
-//   success   close the operation, record succeeded, delete the message
+//   success   close the operation, record succeeded, delete the message and put what tells of the end (jobs/endings.h)
 //   retry     record queued, message back with a delay and the attempt noted
 //   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
-//   give up   note in the message, record poisoned, move the message
+//   give up   note in the message, record poisoned, put what tells of the end, move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
 #include <memory>
 #include <string>
 
+#include "jobs/endings.h"
 #include "jobs/job_store.h"
 #include "workers/runtime/job_context.h"
 #include "workers/runtime/retry_policy.h"
@@ -36,7 +37,10 @@ struct RunReport {
 class JobRunner {
  public:
   JobRunner(RunnerOptions options, JobServices services, LimitGate& gate)
-      : options_(std::move(options)), services_(services), gate_(gate) {}
+      : options_(std::move(options)),
+        services_(services),
+        gate_(gate),
+        endings_(services.tables, services.queues, services.clock) {}
 
   /// `taken`: when the message arrived from `queue`. Once `*give_back` is true the job stops at its next step and is
   /// given back.
@@ -62,12 +66,15 @@ class JobRunner {
   Task<RunEnd> give_back(Run& run);
   Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
-  Task<RunEnd> drop(Run& run);
+  /// The message goes; if it is that of a job that ended, what tells of the end comes in the same transaction.
+  Task<Result<void>> end_message(Run& run, std::optional<jobs::JobRecord> ended);
+  Task<RunEnd> drop(Run& run, std::optional<jobs::JobRecord> ended);
   Task<RunEnd> overtaken(Run& run);
 
   RunnerOptions options_;
   JobServices services_;
   LimitGate& gate_;
+  jobs::Endings endings_;
   Time next_look_{};
 };
 

@@ -19,6 +19,7 @@ struct WorkerOptions {
   RunnerOptions runner;
   std::size_t concurrency = 4;
   Duration poll = std::chrono::seconds(20);
+  const CallbackServices* callbacks = nullptr;  // outlives the loop; null: callbacks are refused
 };
 
 /// Called on the loop's strand after each delivery.
