@@ -67,7 +67,7 @@ class EveryOperationTest(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"],
-                   "kind limit": ["x", "1"], "poison edit": ["x", "--file", "-"]}
+                   "limit partition": ["x", "k"], "poison edit": ["x", "--file", "-"]}
         taking_nothing = {"completion bash"}
         found = commands()
         self.assertGreater(len(found), 25)
