@@ -147,6 +147,10 @@ void write_redrive(const JobWork& work, ordered_json& out) {
   if (spec.limit) out["limit"] = *spec.limit;
 }
 
+JobWork read_callback(SpecReader& in) { return read_callback_spec(in); }
+
+void write_callback(const JobWork& work, ordered_json& out) { write_callback_spec(std::get<CallbackSpec>(work), out); }
+
 constexpr Kind kKinds[] = {
     {"archive", &read_move<ArchiveSpec>, &write_move<ArchiveSpec>, true},
     {"index", &read_index, &write_index},
@@ -155,6 +159,7 @@ constexpr Kind kKinds[] = {
     {"delete", &read_delete, &write_delete, true},
     {"undo", &read_undo, &write_undo, true},
     {"redrive", &read_redrive, &write_redrive},
+    {"callback", &read_callback, &write_callback},
 };
 static_assert(std::size(kKinds) == std::variant_size_v<JobWork>);
 

@@ -7,9 +7,11 @@
 //   index      source property destination
 //   undo       job
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+//   callback   url method? headers? body? timeoutMs? secret?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs; where entities are selected: maxAffected
-// maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd; where entities are selected:
+// maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
+// leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -22,12 +24,16 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
+#include "jobs/callback_spec.h"
 
 namespace tidemark::jobs {
 
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
+/// A record must outlive every lease of its job.
+inline constexpr std::uint32_t kMinKeepHours = 2;
+inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
 
@@ -105,7 +111,8 @@ struct RedriveSpec {
 };
 
 /// In the order of kinds() (job_kinds.h).
-using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec>;
+using JobWork =
+    std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec, CallbackSpec>;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
 std::string_view priority_name(Priority priority);  // "high", "normal", "low"
@@ -119,18 +126,34 @@ struct JobSpec {
   /// Of this job's back-off, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
   std::optional<std::uint32_t> retry_cap_ms;
+  std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
+  std::optional<CallbackEndpoint> on_end;       // told when the job has ended
+  std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   bool operator==(const JobSpec&) const = default;
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// The tables that its members name, each once.
+std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
+/// The text in a record, which may tell of which group the job is a member.
+Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
-/// Many at once: {"jobs":[...]}, 1..1000. The problems of all are listed, each with its place: "jobs[3]: ...".
-Result<std::vector<JobSpec>> parse_job_specs(std::string_view json_text);
+/// Many jobs submitted as one: with a group, they are counted together and their end is told once.
+struct JobBatch {
+  std::vector<JobSpec> specs;
+  std::string group;  // empty: none
+  std::optional<CallbackEndpoint> on_end;
+};
+/// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000. The problems of all are listed, each with its place: "jobs[3]:
+/// ...".
+Result<JobBatch> parse_job_batch(std::string_view json_text);
+/// SHA-256 in hex of the whole batch.
+std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);
 /// The one text of a spec: members in a fixed order, defaults that matter filled in.
 std::string canonical_text(const JobSpec& spec);

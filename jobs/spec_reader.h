@@ -22,10 +22,14 @@ class SpecReader {
   [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
+  /// Of any form; null if it is not there.
+  const nlohmann::json* any(const char* name) { return member(name); }
   std::optional<std::string> text(const char* name, bool required);
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
   std::optional<bool> boolean(const char* name);
   std::optional<Time> time(const char* name);
+  /// An object; null if there is none.
+  const nlohmann::json* object(const char* name, bool required);
   /// Of distinct property names.
   std::vector<std::string> property_names(const char* name, std::size_t most);
   std::string table(const char* name);
@@ -43,7 +47,9 @@ class SpecReader {
   std::vector<std::string> problems_;
 };
 
-/// kJobInvalid, one field "problem" per finding.
+/// One field "problem" per finding; the message is `what` and all of them.
+std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems);
+/// kJobInvalid.
 std::unexpected<Error> invalid_job(const std::vector<std::string>& problems);
 bool is_property_name(std::string_view name);
 /// Whether a key cannot hold one of these characters.

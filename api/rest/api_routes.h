@@ -1,15 +1,19 @@
-// The api's routes: jobs, poison messages, queues, kinds, workers, health, metrics, OpenAPI. A handler reads the
-// request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one file;
-// the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
+// handler reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one
+// area are in one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "jobs/callback_policy.h"
+#include "jobs/groups.h"
 #include "jobs/job_store.h"
-#include "jobs/kind_control.h"
+#include "jobs/limits.h"
 #include "jobs/poison.h"
+#include "jobs/schedule_store.h"
 #include "jobs/worker_list.h"
 #include "queue_service/internal/queue_client.h"
 
@@ -17,6 +21,7 @@ namespace tidemark::api {
 
 struct ApiOptions {
   std::string token;  // empty: none required
+  jobs::CallbackPolicy callbacks;
 };
 
 class ApiRoutes {
@@ -30,7 +35,9 @@ class ApiRoutes {
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
-        kinds_(tables, clock),
+        limits_(tables, clock),
+        schedules_(tables, clock),
+        groups_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -51,6 +58,7 @@ class ApiRoutes {
   Task<http::Response> show_job(http::Request& request, std::string id);
   Task<http::Response> cancel_job(http::Request& request, std::string id);
   Task<http::Response> job_events(http::Request& request, std::string id);
+  Task<http::Response> show_group(http::Request& request, std::string id);
   Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
   // poison_routes.cpp
   Task<http::Response> list_poison(http::Request& request, std::string);
@@ -66,14 +74,33 @@ class ApiRoutes {
   Task<http::Response> pause_queue(http::Request& request, std::string name);
   Task<http::Response> resume_queue(http::Request& request, std::string name);
   Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
-  // operator_routes.cpp
+  // schedule_routes.cpp
+  Task<http::Response> put_schedule(http::Request& request, std::string name);
+  Task<http::Response> list_schedules(http::Request& request, std::string);
+  Task<http::Response> show_schedule(http::Request& request, std::string name);
+  Task<http::Response> remove_schedule(http::Request& request, std::string name);
+  Task<http::Response> pause_schedule(http::Request& request, std::string name);
+  Task<http::Response> resume_schedule(http::Request& request, std::string name);
+  Task<http::Response> set_schedule(http::Request& request, std::string name, bool paused);
+  Task<http::Response> run_schedule(http::Request& request, std::string name);
+  Task<http::Response> answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule);
+  Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
+  // explain_routes.cpp
+  Task<http::Response> explain(http::Request& request, std::string);
+  // limit_routes.cpp
+  Task<http::Response> list_limits(http::Request& request, std::string);
+  Task<http::Response> set_limit(http::Request& request, std::string);
   Task<http::Response> list_kinds(http::Request& request, std::string);
   Task<http::Response> set_kind(http::Request& request, std::string kind);
+  // operator_routes.cpp
   Task<http::Response> list_workers(http::Request& request, std::string);
   Task<http::Response> healthy(http::Request& request, std::string);
   Task<http::Response> ready(http::Request& request, std::string);
   Task<http::Response> metrics(http::Request& request, std::string);
   Task<http::Response> openapi(http::Request& request, std::string);
+  /// Whether the callbacks that it asks for are allowed. kJobInvalid.
+  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
+  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
   [[nodiscard]] bool authorized(const http::Request& request) const;
 
   ApiOptions options_;
@@ -83,7 +110,9 @@ class ApiRoutes {
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;
-  jobs::KindControls kinds_;
+  jobs::Limits limits_;
+  jobs::ScheduleStore schedules_;
+  jobs::Groups groups_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -117,7 +117,8 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        points = [p for p in listed.stdout.split() if p.split(".")[0] not in ("http", "kv", "queue", "rpc", "table")]
+        others = ("callback", "ending", "http", "kv", "queue", "rpc", "schedule", "table")
+        points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in (p for p in points if p.startswith(OPTIONS["points"])):
             family = point.split(".")[0]
@@ -132,7 +133,8 @@ class FailPointTest(CrashTest):
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "redrive": [self.redrive_case], "batch": [self.batch_case], "move": [self.archive_case, self.unarchive_case, self.undo_case],
+            "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
+            "move": [self.archive_case, self.unarchive_case, self.undo_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
@@ -301,6 +303,34 @@ class FailPointTest(CrashTest):
         for sent in failed:
             self.assertEqual(self.await_end(sent)["state"], "succeeded")
         self.assertEqual([p for p in self.api.poison() if p["jobId"] in failed], [])
+
+    def schedule_case(self, point):
+        """Each due time has its job once, whoever dies while submitting it."""
+        source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
+        self.tables.create_table(source)
+        now = time.time()
+        begin = now - now % 3600 - 2 * 3600 - 1
+        due = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin + 1 + 3600 * i)) for i in range(3)]
+        dying = self.worker("dying", fail_point=point)
+        self.api.call("PUT", f"/v1/schedules/{name}", {
+            "cron": "0 * * * *", "catchUp": "all", "overlap": "allow",
+            "startAfter": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin)),
+            "job": {"kind": "delete", "source": source, "filter": "", "maxAttempts": 100}})
+        self.await_death(dying)
+        worker = self.worker("clean")
+
+        def settled():
+            shown = self.api.call("GET", f"/v1/schedules/{name}")
+            return shown["runs"] == len(due)
+        wait_until(settled, "every due time to have its job", JOB_LIMIT_S)
+        mine = {j["spec"]["idempotencyKey"]: j["id"] for j in self.api.jobs()
+                if j["spec"].get("idempotencyKey", "").startswith(f"schedule:{name}:")}
+        self.assertEqual(sorted(mine), [f"schedule:{name}:{t}" for t in due])
+        for job_id in mine.values():
+            self.assertEqual(self.await_end(job_id)["state"], "succeeded")
+        self.await_empty_queue()
+        self.api.call("DELETE", f"/v1/schedules/{name}")
+        self.assertEqual(worker.terminate(), 0, worker.log())
 
     def poison_case(self, point):
         dying = self.worker("dying", fail_point=point)

@@ -1,9 +1,13 @@
 """The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
+import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import unittest
+from datetime import datetime, timedelta, timezone
+from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -98,6 +102,16 @@ class ApiTest(unittest.TestCase):
         problem = self.refused(400, "JobInvalid", "POST", "/v1/jobs/batch", {"jobs": [jobs[0], {"kind": "fly"}]})
         self.assertTrue(problem["problems"][0].startswith("jobs[1]: "), problem)
 
+    def test_jobs_of_a_group(self):
+        self.fill("Grouped")
+        jobs = [{"kind": "delete", "source": "Grouped", "partitionKey": f"p{i}", "rowKey": str(i)} for i in range(3)]
+        results = self.api.call("POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs})["results"]
+        self.assertEqual([r["status"] for r in results], [202] * 3)
+        group = wait_until(lambda: (g := self.api.call("GET", "/v1/groups/three")) and "finishedAt" in g and g, "its end")
+        self.assertEqual((group["members"], group["states"]["succeeded"]), (3, 3))
+        self.refused(409, "IdempotencyKeyReused", "POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs[:1]})
+        self.refused(404, "NotFound", "GET", "/v1/groups/four")
+
     def test_events_tell_a_job_to_its_end(self):
         self.fill("Followed")
         job_id = self.api.submit({"kind": "delete", "source": "Followed", "filter": "", "maxPerSecond": 60})
@@ -129,11 +143,41 @@ class ApiTest(unittest.TestCase):
             return job_id if self.api.job(job_id)["state"] == "queued" else None
         job_id = wait_until(waits, "the pause to be noticed")
         control = self.api.call("PATCH", "/v1/kinds/index", {"paused": False, "maxRunning": 1})
-        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1})
+        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1, "maxPerSecond": 0})
         self.assertIn(control, self.api.call("GET", "/v1/kinds")["kinds"])
         wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the job that waited", 60)
+        self.assertEqual(self.api.call("PATCH", "/v1/kinds/index", {"maxRunning": 0})["maxRunning"], 0)
         self.refused(400, "InvalidInput", "PATCH", "/v1/kinds/index", {"paused": 1})
         self.refused(404, "NotFound", "PATCH", "/v1/kinds/fly", {"paused": True})
+
+    def test_limits_are_set_shown_and_heeded(self):
+        self.fill("Slow")
+        slow = {"scope": "table", "name": "Slow", "maxRunning": 0, "maxPerSecond": 20}
+        self.assertEqual(self.api.call("PATCH", "/v1/limits", {"scope": "table", "name": "Slow", "maxPerSecond": 20}), slow)
+        code, text = self.command("limit", "partition", "Slow", "p/1", "--max-running", "2")
+        self.assertEqual((code, text.splitlines()[1].split()), (0, ["partition", "Slow", "2", "no", "limit", "p/1"]))
+        self.assertEqual(self.command("limit", "kind", "copy", "--max-per-second", "9")[0], 0)
+        limits = self.api.call("GET", "/v1/limits")["limits"]
+        self.assertIn(slow, limits)
+        self.assertIn({"scope": "partition", "name": "Slow", "partitionKey": "p/1", "maxRunning": 2, "maxPerSecond": 0},
+                      limits)
+        rows = [line.split() for line in self.command("limit", "list")[1].splitlines()]
+        self.assertIn(["table", "Slow", "no", "limit", "20"], rows)
+        # The worker reads the limits now and then: once it has noticed, 30 entities take more than a second.
+        def seconds():
+            self.tables.put_many("Slow", ENTITIES)
+            job = self.finish({"kind": "delete", "source": "Slow", "filter": ""})
+            self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["total"]), ("succeeded", 30, 30), job)
+            times = [datetime.fromisoformat(job[name].rstrip("Z")[:26]) for name in ("startedAt", "finishedAt")]
+            return (times[1] - times[0]).total_seconds()
+        wait_until(lambda: seconds() >= 1, "the limit to be heeded", 60)
+        for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
+            self.assertEqual(self.command("limit", *target, "--max-per-second", "0", "--max-running", "0")[0], 0)
+        self.assertEqual(self.api.call("GET", "/v1/limits"), {"limits": []})
+        for wrong in ({"scope": "table"}, {"scope": "kind", "name": "fly"}, {"scope": "queue", "name": "Slow"},
+                      {"scope": "partition", "name": "Slow"}, {"scope": "table", "name": "Slow", "partitionKey": "p"},
+                      {"scope": "table", "name": "Slow", "maxRunning": -1}, {"scope": "table", "name": "Slow", "x": 1}):
+            self.refused(400, "InvalidInput", "PATCH", "/v1/limits", wrong)
 
     def test_queues_are_watched_paused_and_resumed(self):
         for name in ("watched", "watched-poison", "zebra"):
@@ -167,7 +211,7 @@ class ApiTest(unittest.TestCase):
 
         names, continuation = [], ""
         while True:
-            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={continuation}")
+            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={quote(continuation)}")
             names += [queue["name"] for queue in page["queues"]]
             continuation = page.get("continuation")
             if not continuation:
@@ -205,6 +249,81 @@ class ApiTest(unittest.TestCase):
         self.assertNotIn("paused", text)
         self.assertEqual(self.command("queue", "show", "absent")[0], 3)
 
+    def test_a_schedule_from_put_to_its_jobs(self):
+        self.fill("Leavers")
+        job = {"kind": "archive", "source": "Leavers", "destination": "Former", "filter": "Number lt 10"}
+        # Due at the full hours since 3:10 hours ago: three of them, all at once.
+        begin = datetime.now(timezone.utc).replace(minute=30, second=0, microsecond=0) - timedelta(hours=4)
+        spec = {"cron": "0 * * * *", "timeZone": "UTC", "job": job, "catchUp": "all", "overlap": "wait",
+                "startAfter": begin.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        due = int((datetime.now(timezone.utc) - begin).total_seconds() + 1800) // 3600
+        status, headers, body = self.api.send("PUT", "/v1/schedules/leavers", {}, json.dumps(spec))
+        self.assertEqual(status, 201, body)
+        etag = headers["ETag"]
+
+        def caught_up():
+            shown = self.api.call("GET", "/v1/schedules/leavers")
+            return shown if shown["runs"] >= due and shown["lastRun"].get("jobState") == "succeeded" else None
+        shown = wait_until(caught_up, "the schedule to catch up")
+        self.assertEqual((shown["runs"], shown["skipped"], shown["missed"]), (due, 0, 0), shown)
+        self.assertEqual(len(self.tables.scan("Former")), 10)
+        self.assertEqual({n: shown[n] for n in spec}, spec)
+        keys = [j["spec"]["idempotencyKey"] for j in self.api.jobs() if "leavers" in j["spec"].get("idempotencyKey", "")]
+        wanted = [(begin + timedelta(minutes=30, hours=i)).strftime("schedule:leavers:%Y-%m-%dT%H:%M:%SZ")
+                  for i in range(due)]
+        self.assertEqual(sorted(keys), wanted)
+
+        listed = self.api.call("GET", "/v1/schedules?limit=10")["schedules"]
+        self.assertIn(shown["lastRun"], [s.get("lastRun") for s in listed])
+        paused = self.api.call("POST", "/v1/schedules/leavers/pause")
+        self.assertTrue(paused["paused"])
+        self.assertNotIn("nextRun", paused)
+        self.refused_with({"If-Match": etag}, 412, "PUT", "/v1/schedules/leavers", spec)
+        self.assertFalse(self.api.call("POST", "/v1/schedules/leavers/resume")["paused"])
+        self.refused_with({"If-None-Match": "*"}, 412, "PUT", "/v1/schedules/leavers", spec)
+        self.assertEqual(self.api.send("PUT", "/v1/schedules/leavers", {"If-Match": etag}, json.dumps(spec))[0], 200)
+
+        run = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
+        again = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
+        self.assertEqual(run["id"], again["id"])
+        self.refused(400, "InvalidInput", "POST", "/v1/schedules/leavers/run", {"due": 1})
+        self.api.call("DELETE", "/v1/schedules/leavers")
+        self.refused(404, "ScheduleNotFound", "GET", "/v1/schedules/leavers")
+        self.refused(404, "ScheduleNotFound", "POST", "/v1/schedules/leavers/run")
+        self.refused(400, "InvalidInput", "PUT", "/v1/schedules/-", spec)
+        problem = self.refused(400, "ScheduleInvalid", "PUT", "/v1/schedules/x",
+                               {"cron": "x", "catchUp": "y", "job": {"kind": "delete", "source": "1"}})
+        self.assertEqual(len(problem["problems"]), 4, problem)
+
+    def refused_with(self, headers, status, method, path, body):
+        self.assertEqual(self.api.send(method, path, headers, json.dumps(body))[0], status)
+
+    def test_one_entity_is_explained(self):
+        self.fill("Story")
+        self.tables.put("Story", {"PartitionKey": "p", "RowKey": "late", "Number": 100,
+                                  "Left@odata.type": "Edm.DateTime", "Left": "2026-01-01T00:00:00Z"})
+        archive = self.finish({"kind": "archive", "source": "Story", "destination": "StoryArchive",
+                               "filter": "Number eq 0"})
+        later = self.api.submit({"kind": "unarchive", "source": "StoryArchive", "destination": "Story",
+                                 "filter": "Number lt 5", "notBefore": "2100-01-01T00:00:00Z"})
+        told = self.api.call("GET", "/v1/explain?table=Story&partitionKey=p0&rowKey=0")
+        self.assertEqual([(p["name"], p["present"]) for p in told["places"]],
+                         [("Story", False), ("StoryArchive", True)])
+        self.assertEqual((told["places"][1]["job"], told["places"][1]["jobKind"]), (archive["id"], "archive"))
+        self.assertEqual([(j["id"], j["relation"], j["table"]) for j in told["jobs"]],
+                         [(later, "wouldTake", "StoryArchive")])
+        self.assertTrue(told["complete"])
+        self.api.call("POST", f"/v1/jobs/{later}/cancel")
+        # In 2100, nightly: what left 36,000 days ago. It is due on a certain day.
+        self.api.call("PUT", "/v1/schedules/story", {
+            "cron": "0 3 * * *", "startAfter": "2099-12-01T00:00:00Z",
+            "job": {"kind": "delete", "source": "Story", "filter": "Left lt datetime'{now-27028d}'"}})
+        told = self.api.call("GET", "/v1/explain?table=Story&partitionKey=p&rowKey=late")
+        self.assertEqual(told["schedules"], [{"name": "story", "kind": "delete", "table": "Story",
+                                              "dueTime": "2100-01-01T03:00:00Z"}])
+        self.api.call("DELETE", "/v1/schedules/story")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/explain?table=Story&partitionKey=p")
+
     def test_workers_are_listed(self):
         workers = wait_until(lambda: self.api.call("GET", "/v1/workers")["workers"], "a worker's heartbeat")
         self.assertEqual([(w["name"], w["alive"], w["pid"]) for w in workers],
@@ -220,7 +339,7 @@ class ApiTest(unittest.TestCase):
         print_of = groups[0]["fingerprint"]
         found = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&limit=2")
         self.assertEqual(len(found["poison"]), 2)
-        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={found['continuation']}")
+        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={quote(found['continuation'])}")
         self.assertEqual(len(rest["poison"]), 1)
         self.assertEqual(self.api.call("GET", "/v1/poison?kind=unknown")["poison"][0]["id"], broken)
 
@@ -254,6 +373,23 @@ class ApiTest(unittest.TestCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/jobs?state=lost")
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/poison?movedAfter=soon")
         self.refused(404, "JobNotFound", "GET", "/v1/jobs/none")
+        for path in ("jobs", "poison", "queues", "schedules", "workers"):
+            self.refused(400, "OutOfRangeQueryParameterValue", "GET", f"/v1/{path}?limit=1001")
+            self.refused(400, "InvalidQueryParameterValue", "GET", f"/v1/{path}?page=2")
+        self.refused(413, "RequestBodyTooLarge", "POST", "/v1/jobs", {"kind": "x" * 100_000})
+
+    def test_what_is_no_request_is_a_problem_too(self):
+        for text in (b"nonsense\r\n\r\n", b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+                     b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", self.stack.ports["api"]), 10) as raw:
+                raw.sendall(text)
+                answer = http.client.HTTPResponse(raw)
+                answer.begin()
+                self.assertGreaterEqual(answer.status, 400)
+                self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
+                problem = json.loads(answer.read())
+                self.assertEqual(problem["status"], answer.status)
+                self.assertEqual(problem["requestId"], answer.headers["x-request-id"])
 
     def test_a_token_is_asked_for(self):
         child = self.stack.launch("api-token", "api", "--port", "0", "--token", "s3cret").await_ready()

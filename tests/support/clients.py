@@ -416,5 +416,15 @@ class ApiClient(HttpClient):
             query = urlencode({"limit": 1000, "continuation": page["continuation"]})
 
 
+def job_if_known(api, job_id):
+    """None as long as there is no record: of a job that tells of an end, the first delivery makes it."""
+    try:
+        return api.job(job_id)
+    except HttpFailure as failure:
+        if failure.status == 404:
+            return None
+        raise
+
+
 def ended(job):
     return job["state"] in ("succeeded", "poisoned", "cancelled")

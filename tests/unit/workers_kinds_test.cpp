@@ -228,7 +228,7 @@ TEST_F(WorkersKinds, UnarchiveInTheMiddleOfAnArchiveJobLosesNothing) {
     auto copy = table_service_.get(kAccount, "Archive", "p", "r");
     if (done || method != "table.mutate" || !copy || !*copy) co_return Result<void>{};
     done = true;
-    KindGate gate(tables_, *clock_, options_.lease);
+    LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
     auto other = runner.run(std::move(*back), clock_->now(), std::make_shared<const bool>(false));
     auto report = co_await std::move(other);
@@ -342,35 +342,18 @@ TEST_F(WorkersKinds, AJobDoesNotStartBeforeItsTime) {
 }
 
 TEST_F(WorkersKinds, APausedKindWaitsAndGoesOn) {
-  jobs::KindControls controls(tables_, *clock_);
-  ASSERT_TRUE(run(controls.set("delete", true, std::nullopt)).has_value());
+  jobs::Limits controls(tables_, *clock_);
+  ASSERT_TRUE(run(controls.set(jobs::kind_target("delete"), {.paused = true, .max_running = {}, .max_per_second = {}}))
+                  .has_value());
   const auto job = submit(R"({"kind":"delete","source":"Source","filter":""})");
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
   EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);
   submit(kThere);  // another kind is not stopped
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
-  ASSERT_TRUE(run(controls.set("delete", false, std::nullopt)).has_value());
+  ASSERT_TRUE(run(controls.set(jobs::kind_target("delete"), {.paused = false, .max_running = {}, .max_per_second = {}}))
+                  .has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(record(job.id).attempts, 1U);
-}
-
-TEST_F(WorkersKinds, ALimitOfAKindHoldsAndItsSlotsAreFreedOrExpire) {
-  jobs::KindControls controls(tables_, *clock_);
-  ASSERT_TRUE(run(controls.set("archive", std::nullopt, 2U)).has_value());
-  KindGate one(tables_, *clock_, std::chrono::seconds(30));
-  KindGate two(tables_, *clock_, std::chrono::seconds(30));
-  EXPECT_EQ(run(one.enter("archive", "j1")), Admission::kEntered);
-  EXPECT_EQ(run(two.enter("archive", "j2")), Admission::kEntered);
-  EXPECT_EQ(run(one.enter("archive", "j3")), Admission::kFull);
-  EXPECT_EQ(run(two.enter("archive", "j1")), Admission::kEntered);  // takes over the job with its slot
-  EXPECT_EQ(run(one.enter("delete", "j4")), Admission::kEntered);
-  auto leave = [&]() -> Task<bool> {
-    auto task = two.leave("j2");
-    co_await std::move(task);
-    co_return true;
-  };
-  EXPECT_TRUE(run(leave()));
-  EXPECT_EQ(run(one.enter("archive", "j3")), Admission::kEntered);
 }
 
 TEST_F(WorkersKinds, LanesShareByWeightAndNoneStarves) {
@@ -412,6 +395,33 @@ TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   EXPECT_EQ(messages("tidemark-jobs-high"), 1U);
   EXPECT_EQ(messages("tidemark-jobs"), 0U);
   EXPECT_EQ(messages("tidemark-jobs-low"), 1U);
+}
+
+TEST_F(WorkersKinds, AJobMayAskForALongerOrShorterKeepOfItsRecord) {
+  const auto usual = finish(R"({"kind":"delete","source":"Source","filter":""})");
+  const auto brief = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":2})");
+  const auto lasting = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":1000})");
+  const auto kept = [&](const jobs::JobRecord& job) { return run(jobs_.find(job.id))->has_value(); };
+  /// The collector's own idea of the time; the jobs ended now.
+  struct Later final : Clock {
+    [[nodiscard]] Time now() const override { return time; }
+    std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
+    Time time{};
+  } later;
+  jobs::Collector collector(tables_, queues_, later, std::chrono::hours(24));
+  const auto collect_after = [&](std::chrono::hours hours) {
+    later.time = clock_->now() + hours;
+    const auto collected = run(collector.collect());
+    ASSERT_TRUE(collected.has_value()) << collected.error().message;
+  };
+  collect_after(std::chrono::hours(1));
+  EXPECT_TRUE(kept(usual) && kept(brief) && kept(lasting));
+  collect_after(std::chrono::hours(3));
+  EXPECT_TRUE(kept(usual) && !kept(brief) && kept(lasting));
+  collect_after(std::chrono::hours(25));
+  EXPECT_TRUE(!kept(usual) && kept(lasting));
+  collect_after(std::chrono::hours(1001));
+  EXPECT_FALSE(kept(lasting));
 }
 
 TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {

@@ -77,6 +77,10 @@ class Mover {
   [[nodiscard]] json checkpoint(json pending) const {
     return {{"continuation", continuation_}, {"pending", std::move(pending)}, {"skips", skips_.to_json()}};
   }
+  /// Where a move of the partition changes something.
+  [[nodiscard]] std::vector<Place> places(const std::string& partition_key) const {
+    return {{spec_.source, partition_key}, {spec_.destination, partition_key}};
+  }
   Task<Result<void>> report(bool force);
 
   JobContext& context_;
@@ -143,6 +147,9 @@ Task<Result<void>> Mover::move_one() {
   // Moved by an earlier delivery: what is there by now is another entity.
   if (done_ > 0) co_return Result<void>{};
   const auto& key = *spec_.entity;
+  auto admit_task = context_.admit(0, 1, places(key.partition_key));
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   std::vector<std::string> rows{key.row_key};
   auto redo_task = redo(key.partition_key, std::move(rows));
   auto moved = co_await std::move(redo_task);
@@ -171,9 +178,9 @@ Task<Result<void>> Mover::move_one() {
 }
 
 Task<Result<void>> Mover::move_all() {
-  auto affected_task = pages_.check_affected(done_);
-  auto affected = co_await std::move(affected_task);
-  if (!affected) co_return fail(std::move(affected.error()));
+  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
+  auto begun = co_await std::move(begin_task);
+  if (!begun) co_return begun;
   auto pending_task = finish_pending();
   auto finished = co_await std::move(pending_task);
   if (!finished) co_return fail(std::move(finished.error()));
@@ -269,10 +276,10 @@ Task<Result<void>> Mover::move_one_of_page(std::vector<Entity> group) {
   if (!going) co_return going;
   const auto partition_key = group.front().partition_key;
   const auto count = group.size();
-  auto admit_task = context_.admit(done_ + under_way_, count);
+  auto admit_task = context_.admit(done_ + under_way_, count, places(partition_key));
   under_way_ += count;
-  auto admitted = co_await std::move(admit_task);
-  if (!admitted) co_return admitted;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   auto move_task = move_group(std::move(group));
   auto again = co_await std::move(move_task);
   under_way_ -= count;
@@ -398,10 +405,7 @@ Task<Result<void>> Mover::report(bool force) {
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
   progress.phase = spec_.back ? "restoring" : "archiving";
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  co_return Result<void>{};
+  return pages_.report(std::move(progress), force);
 }
 
 }  // namespace

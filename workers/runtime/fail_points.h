@@ -22,6 +22,7 @@ inline const FailStep kRedriveSend("redrive.send");
 inline const FailPoint kRedriveCanaryAfter("redrive.canary", "after");
 inline const FailPoint kIndexCollectAfter("index.collect", "after");
 inline const FailStep kIndexWrite("index.write");
+inline const FailStep kCallbackSend("callback.send");
 inline const FailStep kIndexErase("index.erase");
 inline const FailStep kClose("close");
 inline const FailStep kFinishRecord("finish.record");
@@ -32,5 +33,8 @@ inline const FailStep kPoisonNote("poison.note");
 inline const FailPoint kPoisonRecordAfter("poison.record", "after");
 inline const FailPoint kPoisonMoveAfter("poison.move", "after");
 inline const FailStep kRenew("renew");
+inline const FailStep kScheduleClaim("schedule.claim");
+inline const FailStep kScheduleSubmit("schedule.submit");
+inline const FailStep kScheduleNote("schedule.note");
 
 }  // namespace tidemark::workers::fail_points

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "jobs/job_store.h"
-#include "workers/runtime/kind_gate.h"
 #include "workers/runtime/lease.h"
+#include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
 
 namespace tidemark::workers {
@@ -32,6 +32,7 @@ struct JobOutcome {
   std::optional<std::uint64_t> skipped;
   std::optional<std::uint64_t> total;
   std::optional<std::string> skips;
+  std::optional<std::string> result;  // JSON, small
 };
 
 /// What a job may change at most, and how fast.
@@ -40,6 +41,8 @@ struct JobLimits {
   std::optional<std::uint32_t> max_per_second;
 };
 
+struct CallbackServices;  // workers/outbound/callback_services.h
+
 /// The stores and the world as jobs reach them; outlives every run.
 struct JobServices {
   table_store::TableClient& tables;
@@ -47,6 +50,7 @@ struct JobServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
 };
 
 /// Of one delivery.
@@ -57,17 +61,20 @@ struct RunIdentity {
   std::uint32_t attempt = 0;  // the message's dequeue count
   Time submitted_at{};
   JobLimits limits;
+  std::vector<std::string> tables;     // that the job names
+  std::optional<std::uint64_t> total;  // that an earlier delivery found
 };
 
 class JobContext {
  public:
-  JobContext(JobServices services, KindGate& gate, std::shared_ptr<HeldLease> lease,
+  JobContext(JobServices services, LimitGate& gate, std::shared_ptr<HeldLease> lease,
              std::shared_ptr<const bool> give_back, MessageStory& story, RunIdentity run)
       : tables(services.tables),
         queues(services.queues),
         jobs(services.jobs),
         clock(services.clock),
         random(services.random),
+        callbacks(services.callbacks),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
@@ -76,8 +83,11 @@ class JobContext {
 
   [[nodiscard]] const std::string& job_id() const { return run_.job_id; }
   [[nodiscard]] std::uint64_t epoch() const { return run_.epoch; }
+  [[nodiscard]] std::uint32_t attempt() const { return run_.attempt; }
   [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
   [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
+  /// As the job's record had it when this delivery began.
+  [[nodiscard]] std::optional<std::uint64_t> known_total() const { return run_.total; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
     return {run_.job_id, run_.epoch, std::move(count_applied_as)};
   }
@@ -85,8 +95,11 @@ class JobContext {
 
   /// kLeaseLost: stop at once. kCancelled: the worker shuts down, or the kind is paused; the message is given back.
   [[nodiscard]] Result<void> check() const;
-  /// Before `count` more changes after `done`: waits as maxPerSecond asks. kMaxAffectedExceeded.
+  /// Before `count` more changes after `done`: waits as the job's maxPerSecond and the limits of its kind and tables
+  /// ask. kMaxAffectedExceeded, and what check() says.
   Task<Result<void>> admit(std::uint64_t done, std::uint64_t count);
+  /// The same for changes whose places are known: limits of partitions hold too. Keep the permit while they are made.
+  Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
   /// Kept with the next renewal.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
@@ -106,15 +119,21 @@ class JobContext {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks;
 
  private:
-  KindGate& gate_;
+  /// Until then, or until check() says something.
+  Task<Result<void>> wait_until(Time when);
+  Time book_own(std::uint64_t count);
+
+  LimitGate& gate_;
   std::shared_ptr<HeldLease> lease_;
   std::shared_ptr<const bool> give_back_;
   MessageStory& story_;
   RunIdentity run_;
   std::optional<Time> reported_;
   Time next_change_{};
+  std::uint64_t last_step_ = 0;
 };
 
 }  // namespace tidemark::workers

@@ -27,7 +27,7 @@ WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, 
       clock_(clock),
       random_(random),
       gate_(tables, clock, options_.runner.lease),
-      runner_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
+      runner_(options_.runner, JobServices{tables, queues, jobs, clock, random, options_.callbacks}, gate_),
       batch_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
