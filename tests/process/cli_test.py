@@ -101,6 +101,15 @@ class EveryOperationTest(unittest.TestCase):
             self.assertNotIn("Usage", shown.stdout.splitlines()[0], f"{path}: no description")
             self.assertNotRegex(shown.stdout, r"(?m)^  \S+( TEXT| INT| UINT)?( REQUIRED)?$", path)
 
+    def test_the_page_about_the_command_line_has_every_command(self):
+        with open(os.path.join(SOURCE, "docs/cli.md")) as file:
+            rows = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in file if line.startswith("| `")]
+        written = set()
+        for words in rows:
+            family = words[0].split()[0]
+            written |= {(family, word.split()[-1]) for word in words} if words[0].islower() else {(family,)}
+        self.assertEqual({tuple(path) for path in commands()}, written)
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
