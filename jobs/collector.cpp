@@ -11,6 +11,7 @@ using table_store::MutationKind;
 using table_store::OutcomeKind;
 
 constexpr Duration kDeadWorkersShown = std::chrono::hours(24);
+constexpr Duration kTimeToBeTaken = std::chrono::hours(24);
 
 std::string before(std::string_view partition, std::string_view property, Time time) {
   std::string filter = "PartitionKey eq '";
@@ -19,6 +20,14 @@ std::string before(std::string_view partition, std::string_view property, Time t
   filter += property;
   filter += " lt datetime'" + to_iso8601(time) + "'";
   return filter;
+}
+
+/// The message of a cancelled job stays in its queue until it is due, and must find the record then: without one it
+/// would be a job that nobody has cancelled.
+bool has_delayed_message(const JobRecord& record, Time now) {
+  if (record.state != JobState::kCancelled || !record.finished_at) return false;
+  const auto due = std::max(record.not_before.value_or(*record.finished_at), *record.finished_at + kLongestRetry);
+  return now < due + kTimeToBeTaken;
 }
 
 }  // namespace
@@ -93,7 +102,7 @@ Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
   }
   auto record = record_from_entity(entity);
   // Whatever somebody else put there is not ours to remove.
-  if (!record || !is_terminal(record->state)) co_return false;
+  if (!record || !is_terminal(record->state) || has_delayed_message(*record, clock_.now())) co_return false;
   if (record->state != JobState::kPoisoned) co_return true;
   auto task = queues_.find(std::string(kPoisonQueue), record->message_id);
   auto message = co_await std::move(task);

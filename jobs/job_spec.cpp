@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMaxSpecsBytes = 4UL << 20;
 constexpr std::size_t kMaxSpecs = 1000;
 constexpr std::size_t kMaxListedProblems = 100;
-constexpr std::int64_t kMaxRetryMs = 86'400'000;
+constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).count();
 
 template <class To>
 std::optional<To> narrowed(std::optional<std::int64_t> number) {

@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
 /// A record must outlive every lease of its job.
+inline constexpr auto kLongestRetry = std::chrono::hours(24);  // of retryBaseMs and retryCapMs
 inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.

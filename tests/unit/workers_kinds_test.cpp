@@ -397,17 +397,19 @@ TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   EXPECT_EQ(messages("tidemark-jobs-low"), 1U);
 }
 
+/// The collector's own idea of the time; the jobs ended now.
+struct LaterClock final : Clock {
+  [[nodiscard]] Time now() const override { return time; }
+  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
+  Time time{};
+};
+
 TEST_F(WorkersKinds, AJobMayAskForALongerOrShorterKeepOfItsRecord) {
   const auto usual = finish(R"({"kind":"delete","source":"Source","filter":""})");
   const auto brief = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":2})");
   const auto lasting = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":1000})");
   const auto kept = [&](const jobs::JobRecord& job) { return run(jobs_.find(job.id))->has_value(); };
-  /// The collector's own idea of the time; the jobs ended now.
-  struct Later final : Clock {
-    [[nodiscard]] Time now() const override { return time; }
-    std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-    Time time{};
-  } later;
+  LaterClock later;
   jobs::Collector collector(tables_, queues_, later, std::chrono::hours(24));
   const auto collect_after = [&](std::chrono::hours hours) {
     later.time = clock_->now() + hours;
@@ -446,6 +448,23 @@ TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {
   EXPECT_EQ(run(collector.collect())->jobs, 1U);
   // The key is free again: another job may have it.
   EXPECT_NE(submit(R"({"kind":"delete","source":"Other","filter":"","idempotencyKey":"k"})").id, old.id);
+}
+
+TEST_F(WorkersKinds, ACancelledJobIsRememberedUntilItsMessageHasCome) {
+  const auto in_days = [&](int days) { return clock_->now() + std::chrono::hours(24 * days); };
+  const auto job =
+      submit(R"({"kind":"delete","source":"Source","filter":"","notBefore":")" + to_iso8601(in_days(6)) + "\"}");
+  ASSERT_TRUE(run(jobs_.cancel(job.id)).has_value());
+  LaterClock later;
+  jobs::Collector collector(tables_, queues_, later, std::chrono::hours(1));
+  const auto remembered_after = [&](int days) {
+    later.time = in_days(days);
+    EXPECT_TRUE(run(collector.collect()).has_value());
+    return run(jobs_.find(job.id))->has_value();
+  };
+  EXPECT_TRUE(remembered_after(2));
+  EXPECT_TRUE(remembered_after(6));
+  EXPECT_FALSE(remembered_after(8));
 }
 
 TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
