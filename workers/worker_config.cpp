@@ -15,6 +15,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
                "time for running jobs to finish at SIGTERM, then they are given back");
   settings.add("retention_h", config.retention_h, 2, 87'600, "time that records of finished jobs are kept");
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
+  settings.add("archive_directories", config.archive_directories,
+               "directories that archive jobs may name: name=path,name=path");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address of the metrics");
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");

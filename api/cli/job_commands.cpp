@@ -40,12 +40,22 @@ constexpr MemberOption kTextOptions[] = {
     {"--priority", "priority", "high, normal or low"},
     {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
 };
+/// Of an archive outside of tables: what archive has as destination, unarchive as source.
+constexpr MemberOption kArchiveOptions[] = {
+    {"--container", "container", "archive, unarchive: a container instead of a table; offload: for the values"},
+    {"--directory", "directory", "archive, unarchive: a directory of the workers' configuration instead of a table"},
+    {"--prefix", "prefix", "archive, unarchive, offload: before every name, such as old/"},
+    {"--table", "table", "unarchive: the table that was archived, if it is not the destination"},
+    {"--format", "format", "archive, unarchive: entity (one document each) or lines (parts of many)"},
+    {"--per", "per", "archive: a part holds one partition, hour, day or month"},
+};
 constexpr MemberOption kNumberOptions[] = {
     {"--max-attempts", "maxAttempts", "attempts before the job becomes poison"},
     {"--max-affected", "maxAffected", "stop instead of changing more entities than this"},
     {"--max-per-second", "maxPerSecond", "entities a second"},
     {"--retry-base-ms", "retryBaseMs", "greatest delay before the first retry"},
     {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry"},
+    {"--min-bytes", "minBytes", "offload: properties of at least so many bytes"},
     {"--per-second", "perSecond", "redrive: messages a second"},
     {"--canary", "canary", "redrive: send so many first, the rest only if they succeed"},
     {"--limit", "limit", "redrive: at most so many"},
@@ -127,9 +137,11 @@ int watch(const GlobalOptions& options, ApiClient& api, const std::string& id) {
 struct SubmitArguments {
   std::string file, filter;
   std::map<std::string, std::string> texts;     // by member of the job
+  std::map<std::string, std::string> archive;   // by member of the archive
   std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
   std::vector<std::string> properties;
-  bool wait = false, has_filter = false, whole_table = false, dry_run = false, batch = false;
+  bool wait = false, has_filter = false, whole_table = false, dry_run = false, batch = false, gzip = false,
+       keep_blobs = false;
 };
 
 Result<std::string> specification(const SubmitArguments& a) {
@@ -144,6 +156,18 @@ Result<std::string> specification(const SubmitArguments& a) {
   for (const auto& [name, text] : a.texts) {
     if (!text.empty()) spec[name] = text;
   }
+  json archive = json::object();
+  for (const auto& [name, text] : a.archive) {
+    if (!text.empty()) archive[name] = text;
+  }
+  if (a.gzip) archive["gzip"] = true;
+  if (a.keep_blobs) spec["keepBlobs"] = true;
+  // A container of blobs for properties is no archive.
+  if (a.texts.at("kind") == "offload") {
+    spec.update(archive);
+    archive.clear();
+  }
+  if (!archive.empty()) spec[a.texts.at("kind") == "unarchive" ? "source" : "destination"] = std::move(archive);
   for (const auto& [name, number] : a.numbers) {
     if (number > 0) spec[name] = number;
   }
@@ -231,17 +255,24 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
 
   auto arguments = std::make_shared<SubmitArguments>();
   auto* submitting = job->add_subcommand("submit", "submit a job; prints its id");
-  submitting->add_option("kind", arguments->texts["kind"], "archive, unarchive, copy, delete, index, undo or redrive");
+  submitting->add_option("kind", arguments->texts["kind"],
+                         "archive, unarchive, copy, delete, index, offload, inline, undo or redrive");
   submitting->add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
   submitting->add_flag("--batch", arguments->batch, "the file holds many jobs: {\"jobs\":[...]}");
   for (const auto& [flag, member, meaning] : kTextOptions) {
     submitting->add_option(flag, arguments->texts[member], meaning);
   }
+  for (const auto& [flag, member, meaning] : kArchiveOptions) {
+    submitting->add_option(flag, arguments->archive[member], meaning);
+  }
+  submitting->add_flag("--keep-blobs", arguments->keep_blobs, "inline: leave the blobs where they are");
+  submitting->add_flag("--gzip", arguments->gzip, "archive: compress the parts");
   for (const auto& [flag, member, meaning] : kNumberOptions) {
     submitting->add_option(flag, arguments->numbers[member], meaning)->check(CLI::PositiveNumber);
   }
   auto* filter = submitting->add_option("--filter", arguments->filter, "OData filter; '' selects every entity");
-  submitting->add_option("--property-list", arguments->properties, "copy: the properties to copy; all if absent");
+  submitting->add_option("--property-list", arguments->properties,
+                         "copy, offload, inline: these properties; all if absent");
   submitting->add_flag("--whole-table", arguments->whole_table, "delete: the table itself");
   submitting->add_flag("--dry-run", arguments->dry_run, "print what the job would do, and do nothing");
   submitting->add_flag("--wait", arguments->wait, "wait for the end, with a progress bar");

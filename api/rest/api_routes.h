@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "blob_store/internal/blob_client.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/job_store.h"
@@ -22,7 +23,8 @@ struct ApiOptions {
 class ApiRoutes {
  public:
   ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, queue_service::QueueClient& queues,
-            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock)
+            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock,
+            blob_store::BlobClient* blobs = nullptr)
       : options_(std::move(options)),
         jobs_(jobs),
         poison_(poison),
@@ -30,6 +32,7 @@ class ApiRoutes {
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
+        blobs_(blobs),
         kinds_(tables, clock),
         workers_(tables) {}
 
@@ -83,6 +86,7 @@ class ApiRoutes {
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;
+  blob_store::BlobClient* blobs_;
   jobs::KindControls kinds_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);

@@ -13,6 +13,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "account",
     "accounts",
     "allow_development_key",
+    "archive_directories",
     "block_cache_mib",
     "check_clock_skew",
     "collect_every_s",

@@ -11,6 +11,7 @@ MoveSpec move_of(Spec spec, bool back) {
   static_cast<jobs::Selection&>(move) = static_cast<jobs::Selection&>(spec);
   move.source = std::move(spec.source);
   move.destination = std::move(spec.destination);
+  move.archive = std::move(spec.archive);
   move.back = back;
   return move;
 }

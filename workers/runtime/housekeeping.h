@@ -14,6 +14,7 @@ struct HousekeepingOptions {
   jobs::WorkerInfo self;
   Duration retention = std::chrono::hours(24 * 7);
   Duration collect_every = std::chrono::minutes(10);
+  std::vector<FileDirectory> directories = {};  // whose orphans are removed
 };
 
 class Housekeeping : public std::enable_shared_from_this<Housekeeping> {
@@ -29,10 +30,12 @@ class Housekeeping : public std::enable_shared_from_this<Housekeeping> {
   Housekeeping(HousekeepingOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
                Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop);
   static Task<void> beat(std::shared_ptr<Housekeeping> self);
+  Task<void> collect_once();
   static Task<void> collect(std::shared_ptr<Housekeeping> self);
 
   HousekeepingOptions options_;
   jobs::WorkerList list_;
+  table_store::TableClient& tables_;
   jobs::Collector collector_;
   Clock& clock_;
   Random& random_;

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "blob_store/internal/blob_client.h"
 #include "jobs/job_store.h"
+#include "workers/archive/file_tree.h"
 #include "workers/runtime/kind_gate.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/message_story.h"
@@ -47,6 +49,8 @@ struct JobServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  blob_store::BlobClient* blobs = nullptr;      // absent: jobs that need it fail
+  std::vector<FileDirectory> directories = {};  // that jobs may name
 };
 
 /// Of one delivery.
@@ -67,6 +71,8 @@ class JobContext {
         jobs(services.jobs),
         clock(services.clock),
         random(services.random),
+        blobs(services.blobs),
+        directories(std::move(services.directories)),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
@@ -103,6 +109,8 @@ class JobContext {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  blob_store::BlobClient* blobs;
+  std::vector<FileDirectory> directories;
 
  private:
   KindGate& gate_;

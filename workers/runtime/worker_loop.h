@@ -19,6 +19,12 @@ struct WorkerOptions {
   Duration poll = std::chrono::seconds(20);
 };
 
+/// What not every job needs.
+struct OtherStores {
+  blob_store::BlobClient* blobs = nullptr;
+  std::vector<FileDirectory> directories = {};
+};
+
 /// Called on the loop's strand after each delivery.
 using RunObserver = std::function<void(const RunReport& report, Duration took)>;
 
@@ -26,7 +32,8 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
  public:
   static std::shared_ptr<WorkerLoop> create(WorkerOptions options, table_store::TableClient& tables,
                                             queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
-                                            Random& random, const Executor& executor, RunObserver observer);
+                                            Random& random, const Executor& executor, RunObserver observer,
+                                            OtherStores others = {});
 
   /// Starts polling. Once.
   void start();
@@ -39,7 +46,8 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
 
  private:
   WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-             jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer);
+             jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer,
+             OtherStores others);
   /// Takes from the queues that may have messages while there is room.
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.
