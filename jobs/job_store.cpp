@@ -67,6 +67,32 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.finished_at.reset();
 }
 
+/// Of a job whose submission did not get as far as its record.
+JobRecord missing_record(const Delivery& delivery) {
+  JobRecord record;
+  record.id = delivery.job_id;
+  record.message_id = delivery.message_id;
+  record.submitted_at = delivery.message_inserted;
+  return record;
+}
+
+Mutation insertion_of(const JobRecord& record) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsert;
+  mutation.row_key = record.id;
+  mutation.lenient = true;
+  mutation.properties = record_properties(record);
+  return mutation;
+}
+
+/// Of the version it was read at.
+Mutation replacement_of(const JobRecord& record) {
+  auto mutation = insertion_of(record);
+  mutation.kind = MutationKind::kReplace;
+  mutation.if_version = record.version;
+  return mutation;
+}
+
 std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& delivery) {
   if (record.message_id != delivery.message_id) return ClaimVerdict::kDuplicate;
   if (delivery.epoch < record.epoch) return ClaimVerdict::kStale;
@@ -155,6 +181,21 @@ Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
   auto record = record_from_entity(**entity);
   if (!record) co_return fail(std::move(record.error()));
   co_return std::optional<JobRecord>(std::move(*record));
+}
+
+Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vector<std::string> ids) {
+  auto task = tables_.get_all(std::string(kJobTable), std::string(kJobPartition), std::move(ids));
+  auto entities = co_await std::move(task);
+  if (!entities) co_return fail(std::move(entities.error()));
+  std::vector<std::optional<JobRecord>> records;
+  for (const auto& entity : *entities) {
+    auto& record = records.emplace_back();
+    if (!entity) continue;
+    auto read = record_from_entity(*entity);
+    if (!read) co_return fail(std::move(read.error()));
+    record = std::move(*read);
+  }
+  co_return records;
 }
 
 namespace {
@@ -251,10 +292,7 @@ Task<Result<Claim>> JobStore::claim(Delivery delivery) {
     auto found = co_await std::move(find_task);
     if (!found) co_return fail(std::move(found.error()));
     if (!found->has_value()) {
-      JobRecord record;
-      record.id = delivery.job_id;
-      record.message_id = delivery.message_id;
-      record.submitted_at = delivery.message_inserted;
+      auto record = missing_record(delivery);
       take(delivery, clock_.now(), record);
       auto insert_task = insert(std::move(record));
       auto stored = co_await std::move(insert_task);
@@ -302,6 +340,20 @@ Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, Re
   co_return contended(id);
 }
 
+std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRecord> found, const Delivery& delivery,
+                                                            const RecordChange& change) const {
+  const bool known = found.has_value();
+  auto record = known ? std::move(*found) : missing_record(delivery);
+  if (record.state != JobState::kQueued || refusal(record, delivery)) return std::nullopt;
+  const auto now = clock_.now();
+  take(delivery, now, record);
+  apply(change, now, record);
+  table_store::Companion companion{std::string(kJobTable), std::string(kJobPartition), {}};
+  companion.mutation = known ? replacement_of(record) : insertion_of(record);
+  companion.mutation.lenient = false;
+  return companion;
+}
+
 Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited) {
   if (!transition_allowed(seen.state, seen.epoch, JobState::kQueued, 0)) co_return Result<void>{};
   seen.state = JobState::kQueued;
@@ -318,13 +370,7 @@ Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edit
 }
 
 Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsert;
-  mutation.row_key = record.id;
-  mutation.lenient = true;
-  mutation.properties = record_properties(record);
-  std::vector<Mutation> mutations;
-  mutations.push_back(std::move(mutation));
+  std::vector<Mutation> mutations{insertion_of(record)};
   auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
   auto outcomes = co_await std::move(task);
   if (!outcomes) co_return fail(std::move(outcomes.error()));
@@ -340,14 +386,7 @@ Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::replace(JobRecord record) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kReplace;
-  mutation.row_key = record.id;
-  mutation.if_version = record.version;
-  mutation.lenient = true;
-  mutation.properties = record_properties(record);
-  std::vector<Mutation> mutations;
-  mutations.push_back(std::move(mutation));
+  std::vector<Mutation> mutations{replacement_of(record)};
   auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
   auto outcomes = co_await std::move(task);
   if (!outcomes) co_return fail(std::move(outcomes.error()));

@@ -77,6 +77,8 @@ class JobStore {
   /// Many, side by side; the outcomes in the order of `specs`.
   Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
   Task<Result<std::optional<JobRecord>>> find(std::string id);
+  /// Of 1..100 jobs, in the order of `ids`.
+  Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
   /// `limit` 1..1000; `kind` and `state` restrict unless empty.
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {});
@@ -91,6 +93,12 @@ class JobStore {
   /// written; if it still is that, it need not be read again.
   Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
                                  std::optional<JobRecord> seen = std::nullopt);
+  /// For workers: what a delivery that does all of its job's work in one transaction changes in the record there, from
+  /// `found` (nothing: the submission did not get that far) to its end. Nothing if claim() would not let it run, or if
+  /// anybody has worked on the job before. Pure.
+  [[nodiscard]] std::optional<table_store::Companion> end_at_once(std::optional<JobRecord> found,
+                                                                  const Delivery& delivery,
+                                                                  const RecordChange& change) const;
   /// After a redrive: poisoned -> queued, if the record still is what `seen` says; otherwise nothing, since a worker
   /// was faster.
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);

@@ -10,6 +10,7 @@ from systems.tidemark import Tidemark
 WORKERS = 2
 CONCURRENCY = 16
 JOB_LIMIT_S = 300.0
+BATCH = 1_000
 ENDS = ("succeeded", "poisoned", "cancelled")
 
 
@@ -56,6 +57,22 @@ class Jobs:
 
     def submit(self, **spec):
         return self.call("POST", "/v1/jobs", spec)["id"]
+
+    def submit_all(self, specs):
+        """Their ids."""
+        specs, ids = list(specs), []
+        for begin in range(0, len(specs), BATCH):
+            answer = self.call("POST", "/v1/jobs/batch", {"jobs": specs[begin:begin + BATCH]})
+            ids += [outcome["job"]["id"] for outcome in answer["results"]]
+        return ids
+
+    def await_empty_queue(self):
+        """Until no job's message is left, asking so seldom that it takes nothing from the jobs."""
+        deadline = time.monotonic() + JOB_LIMIT_S
+        while self.call("GET", "/v1/queues/tidemark-jobs")["messages"] > 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"jobs are left after {JOB_LIMIT_S:.0f} s")
+            time.sleep(0.1)
 
     def await_end(self, job):
         """The record, when the job has ended."""

@@ -1,5 +1,6 @@
 #include "common/kv/engine.h"
 
+#include <atomic>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
@@ -32,6 +33,39 @@ Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) 
   auto outcome = co_await std::move(operation);
   if (step != nullptr && outcome) step->after.reach();
   co_return outcome;
+}
+
+Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody> bodies, const FailStep* step) {
+  std::vector<Result<void>> outcomes;
+  if (bodies.empty()) co_return outcomes;
+  if (step != nullptr) step->before.reach();
+  auto initiate = [this](auto handler, std::vector<TransactionBody> transactions) {
+    struct Shared {
+      std::vector<Result<void>> outcomes;
+      std::atomic<std::size_t> left;
+    };
+    auto executor = asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
+    auto cell = std::make_shared<decltype(handler)>(std::move(handler));
+    auto shared = std::make_shared<Shared>();
+    shared->outcomes.resize(transactions.size());
+    shared->left = transactions.size();
+    for (std::size_t i = 0; i < transactions.size(); ++i) {
+      Completion done = [cell, executor, shared, i](Result<void> outcome) {
+        shared->outcomes[i] = std::move(outcome);
+        if (--shared->left > 0) return;
+        asio::post(executor, [cell, shared] {
+          auto resume = std::move(*cell);
+          resume(std::move(shared->outcomes));
+        });
+      };
+      submit(std::move(transactions[i]), std::move(done));
+    }
+  };
+  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(std::vector<Result<void>>)>(
+      initiate, asio::use_awaitable, std::move(bodies));
+  outcomes = co_await std::move(operation);
+  if (step != nullptr) step->after.reach();
+  co_return outcomes;
 }
 
 }  // namespace tidemark::kv

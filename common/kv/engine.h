@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/async.h"
 #include "common/base/error.h"
@@ -84,6 +85,8 @@ class Engine {
   /// submit() as a coroutine; resumes on the caller's executor. `step` names the write for crash tests: reached before
   /// it is handed in, and once it is durable.
   Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
+  /// Transactions that have nothing to do with each other, handed in together; resumes once, with all their outcomes.
+  Task<std::vector<Result<void>>> transact_all(std::vector<TransactionBody> bodies, const FailStep* step = nullptr);
 };
 
 }  // namespace tidemark::kv

@@ -211,6 +211,20 @@ Task<Result<void>> QueueClient::complete(Lease lease) {
   co_return expect_nothing(std::move(reply));
 }
 
+Task<Result<std::vector<bool>>> QueueClient::complete_all(std::string queue, std::vector<Lease> leases) {
+  RequestWriter request(account_, queue);
+  request.out().varint(leases.size());
+  for (const auto& lease : leases) write_lease(request, lease);
+  auto task = call("queue.complete_all", request.take(), kDeadline);
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  ByteReader in(*reply);
+  std::vector<bool> gone;
+  for (std::size_t i = 0; i < leases.size() && in.ok(); ++i) gone.push_back(in.boolean());
+  if (!in.finished()) co_return fail(malformed());
+  co_return gone;
+}
+
 Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {
   RequestWriter request(account_, lease.queue);
   write_lease(request, lease);

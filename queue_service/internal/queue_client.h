@@ -70,6 +70,8 @@ class QueueClient {
                            std::uint64_t sequence = 0);
   /// Deletes the message.
   Task<Result<void>> complete(Lease lease);
+  /// 1..100 messages of one queue, in one transaction; for each whether it was held still, and so is gone now.
+  Task<Result<std::vector<bool>>> complete_all(std::string queue, std::vector<Lease> leases);
   /// One transaction: deletes the message and puts the follow-ups; returns their ids.
   Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<NextMessage> follow_ups);
   /// Gives the message back, visible after `delay`, with a new annotation. `count_attempt` false takes the delivery

@@ -9,6 +9,7 @@ namespace {
 
 using Reply = Result<std::string>;
 constexpr std::uint64_t kMaxQueueFiguresPerPage = 1000;
+constexpr std::uint64_t kMaxCompletions = 100;
 
 /// One request being served. Owns the payload, so that the reader's views stay valid across suspensions.
 struct Call {
@@ -152,6 +153,25 @@ Task<Reply> complete(Call& call) {
   co_return nothing(std::move(done));
 }
 
+Task<Reply> complete_all(Call& call) {
+  const auto count = call.in.varint();
+  if (count > kMaxCompletions) co_return fail(malformed());
+  std::vector<LeaseKey> leases;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    leases.push_back(call.lease());
+    // Epoch 0 would stand for a pop receipt.
+    if (leases.back().epoch == 0) co_return fail(malformed());
+  }
+  if (!call.in.finished()) co_return fail(malformed());
+  auto task = call.service.erase_all(call.account, call.queue, std::move(leases));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  std::string bytes;
+  ByteWriter out(bytes);
+  for (const bool gone : *done) out.boolean(gone);
+  co_return bytes;
+}
+
 Task<Reply> release(Call& call) {
   auto lease = call.lease();
   const auto delay = wire::read_duration(call.in);
@@ -265,6 +285,7 @@ constexpr std::pair<std::string_view, Method> kMethods[] = {
     {"queue.cancel_wait", cancel_wait},
     {"queue.renew", renew},
     {"queue.complete", complete},
+    {"queue.complete_all", complete_all},
     {"queue.finish", finish},
     {"queue.release", release},
     {"queue.move", move},

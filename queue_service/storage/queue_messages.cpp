@@ -214,6 +214,27 @@ Task<Result<void>> QueueService::erase(LeaseKey holder) {
   co_return co_await std::move(task);
 }
 
+Task<Result<std::vector<bool>>> QueueService::erase_all(std::string account, std::string queue,
+                                                        std::vector<LeaseKey> holders) {
+  std::vector<bool> gone;
+  Change change = [&](QueueRows& rows) -> Result<void> {
+    gone.assign(holders.size(), false);
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+      auto found = find_held(rows, holders[i]);
+      if (!found && found.error().code != ErrorCode::kLeaseLost) return fail(std::move(found.error()));
+      if (!found) continue;
+      ++rows.figures().finished;
+      if (auto removed = rows.remove(*found); !removed) return removed;
+      gone[i] = true;
+    }
+    return {};
+  };
+  auto task = change_queue(kCompleteStep, std::move(account), std::move(queue), std::move(change));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return gone;
+}
+
 Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vector<FollowUp> follow_ups) {
   if (follow_ups.size() > kMaxFollowUps) {
     co_return fail(ErrorCode::kInvalidInput, "A message may have at most 32 follow-ups.");

@@ -126,6 +126,8 @@ class QueueService {
   /// time, a release.
   Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text);
   Task<Result<void>> erase(LeaseKey holder);
+  /// Of one queue and by lease, in one transaction; for each whether it was still held and is gone now.
+  Task<Result<std::vector<bool>>> erase_all(std::string account, std::string queue, std::vector<LeaseKey> holders);
   /// One transaction: the message is gone and the follow-ups are put.
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups);
   /// One transaction: the same message is in another queue, visible there.

@@ -85,6 +85,19 @@ Task<Result<std::optional<Entity>>> TableClient::get(std::string table, std::str
   co_return decode_get_reply(*reply);
 }
 
+Task<Result<std::vector<std::optional<Entity>>>> TableClient::get_all(std::string table, std::string partition_key,
+                                                                      std::vector<std::string> row_keys) {
+  std::string method = "table.get_all";
+  const auto asked = row_keys.size();
+  auto payload = encode(GetAllRequest{account_, std::move(table), std::move(partition_key), std::move(row_keys)});
+  auto task = call(std::move(method), std::move(payload));
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  auto entities = decode_get_all_reply(*reply);
+  if (entities && entities->size() != asked) co_return fail(ErrorCode::kInternalError);
+  co_return entities;
+}
+
 Task<Result<QueryPage>> TableClient::query(QueryRequest request) {
   std::string method = "table.query";
   auto payload = encode(QueryCall{account_, std::move(request)});
@@ -104,6 +117,18 @@ Task<Result<std::vector<MutationOutcome>>> TableClient::mutate(std::string table
   auto reply = co_await std::move(task);
   if (!reply) co_return fail(std::move(reply.error()));
   co_return decode_mutate_reply(*reply);
+}
+
+Task<Result<std::vector<Result<void>>>> TableClient::move_all(std::vector<Move> moves) {
+  std::string method = "table.move_all";
+  const auto asked = moves.size();
+  auto payload = encode(MoveAllRequest{account_, std::move(moves)});
+  auto task = call(std::move(method), std::move(payload));
+  auto reply = co_await std::move(task);
+  if (!reply) co_return fail(std::move(reply.error()));
+  auto outcomes = decode_move_all_reply(*reply);
+  if (outcomes && outcomes->size() != asked) co_return fail(ErrorCode::kInternalError);
+  co_return outcomes;
 }
 
 Task<Result<OperationLedger>> TableClient::open_operation(std::string operation_id, std::uint64_t epoch) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/rpc/transport.h"
+#include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 
 namespace tidemark::table_store {
@@ -35,10 +36,15 @@ class TableClient {
   Task<Result<std::vector<std::string>>> list_tables();
   /// Nothing if there is no such entity; kTableNotFound.
   Task<Result<std::optional<Entity>>> get(std::string table, std::string partition_key, std::string row_key);
+  /// Of 1..100 rows of one partition; not one snapshot.
+  Task<Result<std::vector<std::optional<Entity>>>> get_all(std::string table, std::string partition_key,
+                                                           std::vector<std::string> row_keys);
   Task<Result<QueryPage>> query(QueryRequest request);
   /// 1..100 mutations of distinct rows of one partition, atomically.
   Task<Result<std::vector<MutationOutcome>>> mutate(std::string table, std::string partition_key,
                                                     std::vector<Mutation> mutations, std::optional<Fence> fence);
+  /// 1..100 moves, each a transaction of its own, and what became of each (storage/table_service.h).
+  Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
   /// Raises the operation's epoch (kFenced if it is higher already or closed) and returns its ledger.
   Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);

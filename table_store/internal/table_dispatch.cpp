@@ -67,6 +67,18 @@ Task<Reply> get(TableService& service, std::string payload) {
   co_return encode_get_reply(*found);
 }
 
+Task<Reply> get_all(TableService& service, std::string payload) {
+  auto request = decode_get_all_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  std::vector<std::optional<Entity>> entities;
+  for (const auto& row_key : request->row_keys) {
+    auto found = service.get(request->account, request->table, request->partition_key, row_key);
+    if (!found) co_return fail(std::move(found.error()));
+    entities.push_back(std::move(*found));
+  }
+  co_return encode_get_all_reply(entities);
+}
+
 Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) {
   Query query;
   query.table = std::move(call.query.table);
@@ -111,6 +123,15 @@ Task<Reply> mutate(TableService& service, std::string payload) {
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return encode_mutate_reply(done->outcomes);
+}
+
+Task<Reply> move_all(TableService& service, std::string payload) {
+  auto request = decode_move_all_request(payload);
+  if (!request) co_return fail(std::move(request.error()));
+  auto task = service.move_all(std::move(request->account), std::move(request->moves));
+  auto done = co_await std::move(task);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return encode_move_all_reply(*done);
 }
 
 using OperationCall = Task<Result<OperationLedger>> (TableService::*)(std::string, std::string, std::uint64_t);
@@ -159,7 +180,9 @@ Task<Reply> unknown(TableService&, std::string) { co_return fail(ErrorCode::kNot
 using Handler = Task<Reply> (*)(TableService&, std::string);
 constexpr std::pair<std::string_view, Handler> kHandlers[] = {
     {"table.get", &get},
+    {"table.get_all", &get_all},
     {"table.mutate", &mutate},
+    {"table.move_all", &move_all},
     {"table.query", &query},
     {"table.open", &operation<&TableService::open_operation>},
     {"table.close", &operation<&TableService::close_operation>},

@@ -65,6 +65,33 @@ bool read_mutation(ByteReader& in, Mutation& into) {
   return read_properties(in, into.properties);
 }
 
+void write_move(ByteWriter& out, const Move& move) {
+  out.string(move.source);
+  out.string(move.destination);
+  out.string(move.partition_key);
+  out.string(move.row_key);
+  out.boolean(move.back);
+  write_fence(out, move.fence);
+  out.boolean(move.companion.has_value());
+  if (!move.companion) return;
+  out.string(move.companion->table);
+  out.string(move.companion->partition_key);
+  write_mutation(out, move.companion->mutation);
+}
+bool read_move(ByteReader& in, Move& into) {
+  into.source = in.string();
+  into.destination = in.string();
+  into.partition_key = in.string();
+  into.row_key = in.string();
+  into.back = in.boolean();
+  into.fence = read_fence(in);
+  if (!in.boolean()) return in.ok();
+  auto& companion = into.companion.emplace();
+  companion.table = in.string();
+  companion.partition_key = in.string();
+  return read_mutation(in, companion.mutation);
+}
+
 void write_entity(ByteWriter& out, const Entity& entity) {
   out.string(entity.partition_key);
   out.string(entity.row_key);
@@ -83,6 +110,14 @@ std::string encode(const TableRequest& r) { return strings(r.account, r.table); 
 std::string encode(const ListRequest& r) { return strings(r.account, r.from); }
 std::string encode(const GetRequest& r) { return strings(r.account, r.table, r.partition_key, r.row_key); }
 
+std::string encode(const GetAllRequest& r) {
+  auto bytes = strings(r.account, r.table, r.partition_key);
+  ByteWriter out(bytes);
+  out.varint(r.row_keys.size());
+  for (const auto& row_key : r.row_keys) out.string(row_key);
+  return bytes;
+}
+
 std::string encode(const QueryCall& r) {
   auto bytes = strings(r.account, r.query.table, r.query.filter);
   ByteWriter out(bytes);
@@ -99,6 +134,14 @@ std::string encode(const MutateRequest& r) {
   for (const auto& mutation : r.mutations) write_mutation(out, mutation);
   out.boolean(r.fence.has_value());
   if (r.fence) write_fence(out, *r.fence);
+  return bytes;
+}
+
+std::string encode(const MoveAllRequest& r) {
+  auto bytes = strings(r.account);
+  ByteWriter out(bytes);
+  out.varint(r.moves.size());
+  for (const auto& move : r.moves) write_move(out, move);
   return bytes;
 }
 
@@ -152,6 +195,19 @@ Result<GetRequest> decode_get_request(std::string_view bytes) {
   return r;
 }
 
+Result<GetAllRequest> decode_get_all_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  GetAllRequest r;
+  r.account = in.string();
+  r.table = in.string();
+  r.partition_key = in.string();
+  const auto count = in.varint();
+  if (count > kMaxGets) return malformed("get all");
+  for (std::uint64_t i = 0; i < count; ++i) r.row_keys.emplace_back(in.string());
+  if (!in.finished()) return malformed("get all");
+  return r;
+}
+
 Result<QueryCall> decode_query_request(std::string_view bytes) {
   ByteReader in(bytes);
   QueryCall r;
@@ -179,6 +235,19 @@ Result<MutateRequest> decode_mutate_request(std::string_view bytes) {
   }
   if (in.boolean()) r.fence = read_fence(in);
   if (!in.finished()) return malformed("mutate");
+  return r;
+}
+
+Result<MoveAllRequest> decode_move_all_request(std::string_view bytes) {
+  ByteReader in(bytes);
+  MoveAllRequest r;
+  r.account = in.string();
+  const auto count = in.varint();
+  if (count > kMaxMoves) return malformed("move all");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!read_move(in, r.moves.emplace_back())) return malformed("move");
+  }
+  if (!in.finished()) return malformed("move all");
   return r;
 }
 
@@ -252,6 +321,29 @@ Result<std::optional<Entity>> decode_get_reply(std::string_view bytes) {
   return entity;
 }
 
+std::string encode_get_all_reply(const std::vector<std::optional<Entity>>& entities) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(entities.size());
+  for (const auto& entity : entities) {
+    out.boolean(entity.has_value());
+    if (entity) write_entity(out, *entity);
+  }
+  return bytes;
+}
+Result<std::vector<std::optional<Entity>>> decode_get_all_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::vector<std::optional<Entity>> entities;
+  const auto count = in.varint();
+  if (count > kMaxGets) return malformed("get all reply");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto& entity = entities.emplace_back();
+    if (in.boolean() && !read_entity(in, entity.emplace())) return malformed("get all reply");
+  }
+  if (!in.finished()) return malformed("get all reply");
+  return entities;
+}
+
 std::string encode_query_reply(const QueryPage& page) {
   std::string bytes;
   ByteWriter out(bytes);
@@ -293,6 +385,28 @@ Result<std::vector<MutationOutcome>> decode_mutate_reply(std::string_view bytes)
     outcomes.push_back({static_cast<OutcomeKind>(kind), in.i64()});
   }
   if (!in.finished()) return malformed("mutate reply");
+  return outcomes;
+}
+
+std::string encode_move_all_reply(const std::vector<Result<void>>& outcomes) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.varint(outcomes.size());
+  for (const auto& outcome : outcomes) out.varint(outcome ? 0 : static_cast<std::uint16_t>(outcome.error().code));
+  return bytes;
+}
+Result<std::vector<Result<void>>> decode_move_all_reply(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::vector<Result<void>> outcomes;
+  const auto count = in.varint();
+  if (count > kMaxMoves) return malformed("move all reply");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto code = in.varint();
+    if (code > UINT16_MAX) return malformed("move all reply");
+    auto& outcome = outcomes.emplace_back();
+    if (code != 0) outcome = fail(static_cast<ErrorCode>(code));
+  }
+  if (!in.finished()) return malformed("move all reply");
   return outcomes;
 }
 

@@ -16,6 +16,8 @@ inline constexpr std::size_t kMaxStringUnits = 32 * 1024;
 inline constexpr std::size_t kMaxBinaryBytes = 64 * 1024;
 inline constexpr std::size_t kMaxEntityBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxMutations = 100;
+inline constexpr std::size_t kMaxMoves = 100;  // our own: in one internal call
+inline constexpr std::size_t kMaxGets = 100;   // likewise
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
 inline constexpr std::size_t kMaxSignedIdentifiers = 5;
 

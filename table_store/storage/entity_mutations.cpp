@@ -5,6 +5,7 @@
 #include <set>
 
 #include "table_store/model/limits.h"
+#include "table_store/storage/mutation_job.h"
 #include "table_store/storage/service_impl.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/test_switches.h"
@@ -14,15 +15,7 @@ namespace {
 
 const FailStep kMutateStep("table.mutate");
 
-struct MutationJob {
-  std::shared_ptr<TableDirectory> directory;
-  std::string account, table, partition_key;
-  std::vector<Mutation> mutations;
-  std::optional<Fence> fence;
-  Version now = 0;
-  std::vector<std::string> blocks;  // the mutations' properties as they will be stored, made before the writer's turn
-  std::vector<MutationOutcome> outcomes;
-};
+}  // namespace
 
 std::string block_of(const Mutation& mutation) {
   std::string block;
@@ -31,10 +24,14 @@ std::string block_of(const Mutation& mutation) {
   return block;
 }
 
+namespace {
+
 std::unexpected<Error> fail_at(std::size_t index, Error error) {
   error.fields.emplace_back("index", std::to_string(index));
   return fail(std::move(error));
 }
+
+}  // namespace
 
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation) {
   using enum MutationKind;
@@ -47,6 +44,8 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   if (kind == kErase) return {};
   return check_properties(partition_key, mutation.row_key, mutation.properties);
 }
+
+namespace {
 
 Result<void> check_job(const MutationJob& job) {
   if (job.mutations.empty()) return fail(ErrorCode::kInvalidInput, "A change set needs at least one change.");
@@ -124,8 +123,19 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
   return out;
 }
 
-Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std::size_t index, std::uint64_t generation,
-                              Version version) {
+Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
+  const auto& name = job.fence->count_applied_as;
+  if (applied > 0 && !name.empty()) {
+    if (auto ok = add_to_counter(ledger, name, applied); !ok) return ok;
+  }
+  store_ledger(txn, job.account, job.fence->operation_id, ledger);
+  return {};
+}
+
+}  // namespace
+
+Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
+                                       std::uint64_t generation, Version version) {
   using enum MutationKind;
   const auto& mutation = job.mutations[index];
   const auto key = entity_key(generation, job.partition_key, mutation.row_key);
@@ -159,17 +169,6 @@ Result<MutationOutcome> apply(kv::Transaction& txn, const MutationJob& job, std:
   return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }
 
-Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
-  const auto& name = job.fence->count_applied_as;
-  if (applied > 0 && !name.empty()) {
-    if (auto ok = add_to_counter(ledger, name, applied); !ok) return ok;
-  }
-  store_ledger(txn, job.account, job.fence->operation_id, ledger);
-  return {};
-}
-
-/// What the directory says on the writer is what the transaction would read: a drop ahead of it is still in progress
-/// or has left the directory.
 Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job) {
   const auto name = table_key(job.account, job.table);
   if (const auto known = job.directory->find(name)) return *known;
@@ -178,6 +177,14 @@ Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJo
   if (generation) job.directory->remember(name, *generation, ticket);
   return generation;
 }
+
+Result<Version> next_version(const kv::Reader& reader, Version now) {
+  auto last = read_counter(reader, kLastVersionKey);
+  if (!last) return fail(std::move(last.error()));
+  return std::max(now, static_cast<Version>(*last) + 1);
+}
+
+namespace {
 
 Result<void> run(kv::Transaction& txn, MutationJob& job) {
   job.outcomes.clear();
@@ -190,12 +197,12 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
   }
   auto generation = generation_of(txn, job);
   if (!generation) return fail_at(0, std::move(generation.error()));
-  auto last = read_counter(txn, kLastVersionKey);
-  if (!last) return fail(std::move(last.error()));
-  const auto version = std::max(job.now, static_cast<Version>(*last) + 1);
+  auto next = next_version(txn, job.now);
+  if (!next) return fail(std::move(next.error()));
+  const auto version = *next;
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
-    auto outcome = apply(txn, job, i, *generation, version);
+    auto outcome = apply_mutation(txn, job, i, *generation, version);
     if (!outcome) return fail_at(i, std::move(outcome.error()));
     if (outcome->kind == OutcomeKind::kApplied) ++applied;
     job.outcomes.push_back(*outcome);

@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/kv/engine.h"
 #include "table_store/model/filter.h"
+#include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/storage/scan_turns.h"
 
@@ -93,6 +94,12 @@ class TableService {
   /// Checks all limits of keys, properties and sizes.
   Task<Result<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
                                     std::vector<Mutation> mutations, std::optional<Fence> fence);
+
+  /// 1..100 moves, each a transaction of its own (model/move.h), with their outcomes. A move that did not happen is an
+  /// error and has changed nothing: kResourceNotFound (the entity), kTableNotFound, kUpdateConditionNotSatisfied
+  /// (something else is in the destination, or the companion's condition), kEntityAlreadyExists (the companion),
+  /// kFenced.
+  Task<Result<std::vector<Result<void>>>> move_all(std::string account, std::vector<Move> moves);
 
   Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch);

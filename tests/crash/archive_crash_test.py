@@ -133,7 +133,7 @@ class FailPointTest(CrashTest):
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "redrive": [self.redrive_case], "move": [self.archive_case, self.unarchive_case, self.undo_case],
+            "redrive": [self.redrive_case], "batch": [self.batch_case], "move": [self.archive_case, self.unarchive_case, self.undo_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
@@ -161,6 +161,28 @@ class FailPointTest(CrashTest):
         here, there = self.tables.scan(source), self.tables.scan(destination)
         self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
         self.check_archived(self.finish(job_id), entities, source, destination)
+
+    def batch_case(self, point):
+        """Jobs of one entity each, which a worker carries out together."""
+        entities = [dict(e, Keep=False) for e in entities_of(4, 5)]
+        source, destination = self.fill(entities)
+        self.tables.create_table(destination)
+        jobs = [self.api.submit({"kind": "archive", "source": source, "destination": destination,
+                                 "partitionKey": e["PartitionKey"], "rowKey": e["RowKey"], "maxAttempts": 100})
+                for e in entities]
+        self.await_death(self.worker("dying", fail_point=point))
+        here, there = self.tables.scan(source), self.tables.scan(destination)
+        self.assertEqual({**here, **there}, by_key(entities), "an entity is in neither table, or changed")
+        self.assertFalse(set(here) & set(there), "an entity is in both tables")
+        worker = self.worker("clean")
+        for job_id in jobs:
+            job = self.await_end(job_id)
+            self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["skipped"]), ("succeeded", 1, 0), job)
+            self.assertLessEqual([a["outcome"] for a in job["history"]].count("succeeded"), 1, job)
+        self.await_empty_queue()
+        self.assertEqual(worker.terminate(), 0, worker.log())
+        self.assertEqual(self.tables.scan(source), {})
+        self.assertEqual(self.tables.scan(destination), by_key(entities))
 
     def index_case(self, point):
         entities = entities_of(5, 6)

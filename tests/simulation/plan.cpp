@@ -58,6 +58,26 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
   return job;
 }
 
+/// Of one entity, with as little of its own as possible.
+PlannedJob make_small_job(Dice& dice, const Plan& plan, Duration when) {
+  const auto& key = plan.keys[dice.below(plan.keys.size())];
+  const bool back = dice.chance(2000);
+  const json spec = {{"kind", back ? "unarchive" : "archive"},
+                     {"source", back ? "Archive" : "Source"},
+                     {"destination", back ? "Source" : "Archive"},
+                     {"partitionKey", key.first},
+                     {"rowKey", key.second},
+                     {"maxAttempts", 20},
+                     {"idempotencyKey", "k" + std::to_string(dice.next())}};
+  PlannedJob job;
+  job.spec = spec.dump();
+  job.after = when + dice.between(0ms, 50ms);
+  job.cancelled = dice.chance(700);
+  job.cancel_after = dice.between(0ms, 200ms);
+  job.undone = dice.chance(500);
+  return job;
+}
+
 /// Zero in some seeds.
 std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 0 : dice.below(most + 1); }
 
@@ -75,6 +95,11 @@ Plan make_plan(Dice& dice) {
   plan.user_pause = dice.chance(5000) ? dice.between(2ms, 20ms) : dice.between(20ms, 150ms);
   const auto jobs = 1 + dice.below(3);
   for (std::uint64_t i = 0; i < jobs; ++i) plan.jobs.push_back(make_job(dice, plan));
+  // Some seeds have a burst of small jobs, which workers carry out together.
+  if (dice.chance(4000)) {
+    const auto when = dice.between(0ms, 4s);
+    for (auto left = 4 + dice.below(12); left > 0; --left) plan.jobs.push_back(make_small_job(dice, plan, when));
+  }
   plan.faults_last = dice.between(4s, 15s);
   plan.link.lose_request = rate(dice, 500);
   plan.link.lose_reply = rate(dice, 700);

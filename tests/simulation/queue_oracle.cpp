@@ -12,7 +12,8 @@ using queue_service::MessageRecord;
 
 namespace {
 
-constexpr std::string_view kLeaseMethods[] = {"queue.renew", "queue.complete", "queue.release", "queue.move"};
+constexpr std::string_view kLeaseMethods[] = {"queue.renew", "queue.complete", "queue.complete_all", "queue.release",
+                                              "queue.move"};
 
 // Ready, timed or waiting.
 bool is_message_row(const std::string& key) {
@@ -29,17 +30,24 @@ std::uint64_t generation_in(std::string_view key) {
 
 void QueueOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
 
-void QueueOracle::check_lease(const Cause& cause) {
+void QueueOracle::check_lease(const Cause& cause, const std::set<std::string>& touched) {
   if (std::find(std::begin(kLeaseMethods), std::end(kLeaseMethods), cause.method) == std::end(kLeaseMethods)) return;
   ByteReader in(cause.payload);
   static_cast<void>(in.string());  // account
   static_cast<void>(in.string());  // queue
-  const auto id = std::string(in.string());
-  const auto epoch = in.varint();
-  const auto known = messages_.find(id);
-  if (known == messages_.end() || known->second.places.empty()) return violated("Q1: a call changed no known message");
-  if (known->second.record.message.epoch != epoch || !known->second.record.leased) {
-    violated("Q3: " + cause.method + " of an overtaken delivery changed message " + id);
+  // Of many, those that are not held any more are left alone.
+  const bool many = cause.method == "queue.complete_all";
+  for (auto left = many ? in.varint() : 1; left > 0 && in.ok(); --left) {
+    const auto id = std::string(in.string());
+    const auto epoch = in.varint();
+    const auto known = messages_.find(id);
+    const bool there = known != messages_.end() && !known->second.places.empty();
+    if (!there && !many) return violated("Q1: a call changed no known message");
+    const bool held = there && known->second.record.message.epoch == epoch && known->second.record.leased;
+    if (held) continue;
+    if (!many || touched.contains(id)) {
+      violated("Q3: " + cause.method + " of an overtaken delivery changed message " + id);
+    }
   }
 }
 
@@ -61,10 +69,20 @@ void QueueOracle::put_row(const RowChange& change, std::set<std::string>& touche
   known.record = std::move(*record);
 }
 
+/// As far as they were known before.
+std::set<std::string> QueueOracle::messages_in(const std::vector<RowChange>& changes) const {
+  std::set<std::string> ids;
+  for (const auto& change : changes) {
+    const auto row = by_row_.find(change.key);
+    if (row != by_row_.end()) ids.insert(row->second);
+  }
+  return ids;
+}
+
 void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
   const bool changes_messages =
       std::any_of(changes.begin(), changes.end(), [](const RowChange& change) { return is_message_row(change.key); });
-  if (changes_messages) check_lease(cause);
+  if (changes_messages) check_lease(cause, messages_in(changes));
   std::set<std::string> touched;
   for (const auto& change : changes) {
     if (is_message_row(change.key)) {
@@ -87,7 +105,8 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
   for (const auto& id : touched) {
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
-    const bool ends = cause.method == "queue.complete" || cause.method == "queue.remove";
+    const bool ends =
+        cause.method == "queue.complete" || cause.method == "queue.complete_all" || cause.method == "queue.remove";
     if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
   }
   if (touched.empty()) return;

@@ -28,7 +28,8 @@ class QueueOracle {
     queue_service::MessageRecord record;
     std::uint64_t times_poison = 0;
   };
-  void check_lease(const Cause& cause);
+  void check_lease(const Cause& cause, const std::set<std::string>& touched);
+  [[nodiscard]] std::set<std::string> messages_in(const std::vector<RowChange>& changes) const;
   void check_figures();
   void put_row(const RowChange& change, std::set<std::string>& touched);
   void violated(std::string text);

@@ -2,6 +2,7 @@
 
 #include "queue_service/internal/queue_dispatch.h"
 #include "table_store/internal/table_dispatch.h"
+#include "table_store/internal/table_messages.h"
 
 namespace tidemark::simulation {
 namespace {
@@ -30,23 +31,33 @@ class WatchedTransaction final : public kv::Transaction {
   std::vector<RowChange>& changes_;
 };
 
-/// The transaction of a call is submitted before the call first waits, so what was noted just before is its cause.
+/// The transactions of a call are submitted before the call first waits, so what was noted just before is their cause.
 Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch& dispatch, Request request) {
-  engine.cause = {request.method, request.payload, request.caller};
+  std::size_t transactions = 1;
+  if (request.method == "table.move_all") {
+    if (auto moves = table_store::decode_move_all_request(request.payload)) transactions = moves->moves.size();
+  }
+  engine.expect({request.method, request.payload, request.caller}, transactions);
   auto task = dispatch(std::move(request.method), std::move(request.payload));
   auto result = co_await std::move(task);
-  engine.cause = {};  // of a call that was refused before its transaction
+  engine.expect({}, 0);  // of a call that was refused before its transaction
   co_return result;
 }
 
 }  // namespace
+
+void WatchedEngine::expect(Cause cause, std::size_t transactions) {
+  cause_ = std::move(cause);
+  expected_ = transactions;
+}
 
 void WatchedEngine::submit(kv::TransactionBody body, kv::Completion done) {
   if (life_.dead()) {
     done(fail(ErrorCode::kStorageFailure));
     return;
   }
-  waiting_.push_back({std::move(body), std::move(done), std::exchange(cause, {})});
+  waiting_.push_back({std::move(body), std::move(done), expected_ > 0 ? cause_ : Cause{}});
+  if (expected_ > 0) --expected_;
   if (waiting_.size() > 1) return;
   scheduler_.after(scheduler_.dice().between(0ms, 2ms),
                    [this, scheduler = &scheduler_, host = life_.host(), number = life_.number()] {

@@ -38,8 +38,8 @@ class WatchedEngine final : public kv::Engine {
   Result<void> erase_range(const kv::KeyRange& range) override { return inner_->erase_range(range); }
   [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
 
-  /// Of the call that is being started. Taken by its first transaction.
-  Cause cause;
+  /// The call that is being started makes so many transactions before it first waits.
+  void expect(Cause cause, std::size_t transactions);
   void abandon();
 
  private:
@@ -54,6 +54,8 @@ class WatchedEngine final : public kv::Engine {
   Life& life_;
   CommitWatcher watcher_;
   std::deque<Waiting> waiting_;
+  Cause cause_;  // of the next `expected_` transactions
+  std::size_t expected_ = 0;
 };
 
 class TableHost final : public Callee {

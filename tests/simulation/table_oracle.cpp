@@ -21,8 +21,22 @@ std::uint64_t generation_in(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
+/// Of the moves of a call, each a transaction of its own, the one that changed these rows.
+std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::vector<RowChange>& changes) {
+  auto request = table_store::decode_move_all_request(cause.payload);
+  if (!request) return std::nullopt;
+  for (auto& move : request->moves) {
+    const auto key = table_store::operation_key(kAccount, move.fence.operation_id);
+    const bool changed =
+        std::any_of(changes.begin(), changes.end(), [&](const RowChange& change) { return change.key == key; });
+    if (changed) return std::move(move.fence);
+  }
+  return std::nullopt;
+}
+
 /// Of the calls that work on an operation.
-std::optional<table_store::Fence> fence_of(const Cause& cause) {
+std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector<RowChange>& changes) {
+  if (cause.method == "table.move_all") return fence_of_move(cause, changes);
   if (cause.method == "table.mutate") {
     auto request = table_store::decode_mutate_request(cause.payload);
     return request ? std::move(request->fence) : std::nullopt;
@@ -45,7 +59,7 @@ void TableOracle::violated(std::string text) { scheduler_.trace().violation(sche
 void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& cause) {
   Context context;
   context.by_user = cause.caller == user_;
-  context.fence = fence_of(cause);
+  context.fence = fence_of(cause, changes);
   for (const auto& change : changes) {
     if (change.key.starts_with('t') && change.value) {
       auto table = table_store::decode_table(*change.value);

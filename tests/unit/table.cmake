@@ -5,7 +5,7 @@ tidemark_test(table_model_test LABEL unit
   LINK tidemark_table_store)
 tidemark_test(table_service_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_directory_test.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_client_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_move_test.cpp
   LINK tidemark_table_store)
 tidemark_test(table_property_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_property_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp

@@ -32,13 +32,15 @@ class Loopback final : public rpc::Transport {
       auto allowed = co_await std::move(hook);
       if (!allowed) co_return fail(std::move(allowed.error()));
     }
+    const bool lost = method == lose_reply_to;
     auto task = dispatch_(std::move(method), std::move(payload));
     auto reply = co_await std::move(task);
-    if (lose_reply && lose_reply()) co_return fail(ErrorCode::kDeadlineExceeded);
+    if (lost || (lose_reply && lose_reply())) co_return fail(ErrorCode::kDeadlineExceeded);
     co_return reply;
   }
   std::function<Task<Result<void>>(std::string)> before;
-  std::function<bool()> lose_reply;  // after the effect
+  std::string lose_reply_to;         // a method; empty: none
+  std::function<bool()> lose_reply;  // likewise after the effect, for any method
 
  private:
   rpc::Dispatch dispatch_;
@@ -143,6 +145,7 @@ class WorkersFixture : public ::testing::Test {
     FAIL() << "the job makes more calls than expected";
   }
 
+  std::uint64_t messages_left() { return messages(std::string(jobs::kJobQueue)); }
   std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
 
   asio::io_context io_;

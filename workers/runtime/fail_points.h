@@ -6,6 +6,8 @@ namespace tidemark::workers::fail_points {
 
 inline const FailStep kClaim("claim");
 inline const FailStep kOpen("open");
+inline const FailStep kBatchMove("batch.move");
+inline const FailStep kBatchComplete("batch.complete");
 inline const FailStep kMovePlan("move.plan");
 inline const FailStep kMoveCopy("move.copy");
 inline const FailStep kMoveErase("move.erase");

@@ -1,7 +1,7 @@
 #include "workers/runtime/job_runner.h"
 
-#include "common/base/encoding.h"
 #include "workers/jobs/registry.h"
+#include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -40,19 +40,12 @@ struct JobRunner::Run {
 
 namespace {
 
-constexpr std::size_t kMaxUnreadableBytes = 8000;
 // The protocol's limit on a visibility delay.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
 // Each time a job is put off, it waits twice as long: many waiting jobs must not keep the workers busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(500);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
-
-/// For the record of a message that is no job: its beginning, if it is text at all.
-std::string shown(const std::string& text) {
-  if (text.size() <= kMaxUnreadableBytes && is_valid_utf8(text)) return text;
-  return "";
-}
 
 bool cancelled_by_user(const Error& error) {
   return std::any_of(error.fields.begin(), error.fields.end(), [](const auto& field) {
@@ -87,9 +80,7 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
 
 Task<RunEnd> JobRunner::steps(Run& run) {
   auto parsed = jobs::parse_job_message(run.message.text);
-  std::string id = parsed ? parsed->job_id : std::string();
-  if (id.empty()) id = run.story.job_id;
-  if (!jobs::is_job_id(id)) id = jobs::job_id_of_message(run.message.inserted, run.message.id);
+  const auto id = job_id_of(run.message, parsed, run.story);
   run.story.job_id = id;
   if (parsed) {
     run.kind = std::string(jobs::kind_name(parsed->spec));
@@ -127,16 +118,7 @@ Task<RunEnd> JobRunner::steps(Run& run) {
 }
 
 Task<RunEnd> JobRunner::claim(Run& run) {
-  jobs::Delivery delivery;
-  delivery.job_id = run.story.job_id;
-  delivery.kind = run.kind;
-  delivery.spec = run.spec ? jobs::canonical_text(*run.spec) : shown(run.message.text);
-  delivery.message_id = run.message.id;
-  delivery.message_inserted = run.message.inserted;
-  delivery.epoch = run.message.epoch;
-  delivery.attempt = run.message.dequeue_count;
-  delivery.worker = options_.worker_name;
-  if (run.spec) delivery.not_before = run.spec->not_before;
+  auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   fail_points::kClaim.before.reach();
   auto claim_task = services_.jobs.claim(std::move(delivery));
   auto claim = co_await std::move(claim_task);

@@ -14,6 +14,11 @@ bool KindGate::paused(const std::string& kind) const {
   return control != nullptr && control->paused;
 }
 
+bool KindGate::unrestricted(const std::string& kind) const {
+  const auto* control = find(kind);
+  return control == nullptr || (!control->paused && control->max_running == 0);
+}
+
 Task<void> KindGate::refresh() {
   const auto now = clock_.now();
   const bool fresh = read_at_ && now >= *read_at_ && now - *read_at_ < kGateRefresh;

@@ -21,6 +21,8 @@ class KindGate {
   /// Reads the settings if what is known is old.
   Task<void> refresh();
   [[nodiscard]] bool paused(const std::string& kind) const;
+  /// Nothing was set that keeps a job of the kind from running: enter() would let it in and book nothing.
+  [[nodiscard]] bool unrestricted(const std::string& kind) const;
   /// A job that entered under a limit has a slot until leave().
   Task<Admission> enter(std::string kind, std::string job_id);
   Task<void> leave(std::string job_id);

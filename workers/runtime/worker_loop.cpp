@@ -2,6 +2,8 @@
 
 #include <boost/asio/strand.hpp>
 
+#include "workers/runtime/side_by_side.h"
+
 namespace tidemark::workers {
 namespace {
 
@@ -28,6 +30,7 @@ WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, 
       gate_(tables, clock, options_.runner.lease),
       runner_(options_.runner,
               JobServices{tables, queues, jobs, clock, random, others.blobs, std::move(others.directories)}, gate_),
+      batch_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
 
@@ -44,7 +47,8 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
       co_await std::move(changed);
       continue;
     }
-    const auto slots = std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
+    const auto slots =
+        self->small_jobs_ ? kMostAtOnce : std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
     auto receive_task = self->queues_.receive_some(std::string(kLanes[*lane].queue), self->options_.runner.lease,
                                                    self->lanes_.share(*lane, slots));
     auto received = co_await std::move(receive_task);
@@ -56,10 +60,8 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
     self->failures_ = 0;
     if (!received->empty()) {
       self->lanes_.took_more(*lane, received->size() - 1);
-      for (auto& message : *received) {
-        auto taking = self->take(*lane, std::move(message));
-        co_await std::move(taking);
-      }
+      auto taking = self->take_all(*lane, std::move(*received));
+      co_await std::move(taking);
       continue;
     }
     self->lanes_.set_filled(*lane, false);
@@ -80,7 +82,9 @@ Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane)
     }
     self->failures_ = 0;
     if (!received->has_value()) continue;
-    auto taking = self->take(lane, std::move(**received));
+    std::vector<queue_service::Message> messages;
+    messages.push_back(std::move(**received));
+    auto taking = self->take_all(lane, std::move(messages));
     co_await std::move(taking);
     break;
   }
@@ -88,18 +92,73 @@ Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane)
   self->changed_.notify_all();
 }
 
+Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Message> messages) {
+  std::vector<SmallJob> small;
+  std::vector<queue_service::Message> others;
+  for (auto& message : messages) {
+    if (auto job = small_job(message)) {
+      small.push_back(std::move(*job));
+    } else {
+      others.push_back(std::move(message));
+    }
+  }
+  small_jobs_ = others.empty();
+  auto queue = std::string(kLanes[lane].queue);
+  if (!small.empty() && !stopping_ && busy_ < options_.concurrency) {
+    ++busy_;
+    auto served = serve_together(shared_from_this(), queue, std::move(small), clock_.now());
+    spawn(strand_, std::move(served));
+  } else {
+    for (auto& job : small) others.push_back(std::move(job.message));
+  }
+  for (auto& message : others) {
+    auto taking = take(lane, std::move(message));
+    co_await std::move(taking);
+  }
+}
+
 Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
   auto queue = std::string(kLanes[lane].queue);
   if (stopping_ || busy_ >= options_.concurrency) {
-    queue_service::Lease lease{std::move(queue), message.id, message.epoch};
-    auto release_task = queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
-    auto released = co_await std::move(release_task);
-    static_cast<void>(released.has_value());  // if not, the lease expires
+    auto giving = give_back(std::move(queue), std::move(message));
+    co_await std::move(giving);
     co_return;
   }
   ++busy_;
   auto served = serve(shared_from_this(), std::move(queue), std::move(message), clock_.now());
   spawn(strand_, std::move(served));
+}
+
+Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
+  queue_service::Lease lease{std::move(queue), message.id, message.epoch};
+  auto release_task = queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
+  auto released = co_await std::move(release_task);
+  static_cast<void>(released.has_value());  // if not, the lease expires
+}
+
+Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
+                                      Time taken) {
+  auto together = self->batch_.run(queue, std::move(jobs), taken);
+  auto outcome = co_await std::move(together);
+  if (self->observer_) {
+    for (const auto& report : outcome.ended) self->observer_(report, self->clock_.now() - taken);
+  }
+  if (!outcome.left.empty()) {
+    Step step = [&](std::size_t number) { return self->serve_left(queue, std::move(outcome.left[number]), taken); };
+    auto serving = side_by_side(self->clock_, outcome.left.size(), std::move(step));
+    auto served = co_await std::move(serving);
+    static_cast<void>(served.has_value());
+  }
+  --self->busy_;
+  self->changed_.notify_all();
+}
+
+Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Message message, Time taken) {
+  std::shared_ptr<const bool> give_back = give_back_;
+  auto run = runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
+  auto report = co_await std::move(run);
+  if (observer_) observer_(report, clock_.now() - taken);
+  co_return Result<void>{};
 }
 
 Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,

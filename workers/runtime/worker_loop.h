@@ -1,14 +1,16 @@
 // Takes messages from the job queues, one for each priority, and runs up to `concurrency` of them at once. Of queues
 // that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty one is watched by a long
-// poll. When a store cannot be reached it backs off with jitter. Everything runs on one strand of the
-// executor it is given, all waiting goes through the Clock, and the state is in the stores: any number of loops may
-// work on one queue. References must outlive the coroutines, that is, the executor's work.
+// poll. Small jobs that come together count as one (job_batch.h), and while such come, more are taken than there is
+// room for; what comes beside them and finds no room is given back at once. When a store cannot be reached it backs off
+// with jitter. Everything runs on one strand of the executor it is given, all waiting goes through the Clock, and the
+// state is in the stores: any number of loops may work on one queue. References must outlive the coroutines, that is,
+// the executor's work.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "workers/runtime/job_runner.h"
+#include "workers/runtime/job_batch.h"
 #include "workers/runtime/lanes.h"
 
 namespace tidemark::workers {
@@ -52,9 +54,15 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.
   static Task<void> watch(std::shared_ptr<WorkerLoop> self, std::size_t lane);
+  /// Starts what came: the small jobs among it together, the others one by one.
+  Task<void> take_all(std::size_t lane, std::vector<queue_service::Message> messages);
   Task<void> take(std::size_t lane, queue_service::Message message);
+  Task<void> give_back(std::string queue, queue_service::Message message);
   static Task<void> serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,
                           Time taken);
+  static Task<void> serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
+                                   Time taken);
+  Task<Result<void>> serve_left(std::string queue, queue_service::Message message, Time taken);
   Task<void> back_off(Error error);
   Task<void> wait_idle(Duration limit);
 
@@ -65,11 +73,13 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   Random& random_;
   KindGate gate_;
   JobRunner runner_;
+  JobBatch batch_;
   LaneChoice lanes_;
   Executor strand_;
   RunObserver observer_;
   std::shared_ptr<bool> give_back_ = std::make_shared<bool>(false);
-  std::size_t busy_ = 0;
+  std::size_t busy_ = 0;        // jobs, and small ones that came together as one
+  bool small_jobs_ = false;     // what came last were such
   std::uint32_t failures_ = 0;  // polls in a row
   bool stopping_ = false;
   Signal changed_;  // a slot is free, a queue has messages, or the loop is to stop

@@ -1,0 +1,262 @@
+#include "jobs/limits.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "common/base/encoding.h"
+#include "jobs/job_record.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+constexpr const char* kControlPartition = "control";
+constexpr const char* kSlotPartition = "slots";
+constexpr const char* kRatePartition = "rates";
+constexpr int kMaxRaces = 16;
+
+template <class T>
+T value_of(const Entity& entity, std::string_view name, T fallback) {
+  const auto* value = entity.find(name);
+  const auto* typed = value == nullptr ? nullptr : std::get_if<T>(value);
+  return typed == nullptr ? fallback : *typed;
+}
+
+std::uint32_t number_of(const Entity& entity, std::string_view name) {
+  return static_cast<std::uint32_t>(std::max(value_of(entity, name, std::int32_t{0}), 0));
+}
+
+/// Nothing for a row that somebody else put there.
+std::optional<Limit> limit_of(const Entity& entity) {
+  Limit limit;
+  const auto scope = scope_from_name(value_of(entity, "Scope", std::string("kind")));
+  if (!scope) return std::nullopt;
+  limit.target = {*scope, value_of(entity, "Name", entity.row_key), value_of(entity, "Key", std::string())};
+  limit.paused = value_of(entity, "Paused", false);
+  limit.max_running = number_of(entity, "MaxRunning");
+  limit.max_per_second = number_of(entity, "MaxPerSecond");
+  return limit;
+}
+
+std::string slot_row(const std::string& key, std::uint32_t number) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "-%04u", number);
+  return key + digits;
+}
+
+std::string in_partition(std::string_view partition) {
+  std::string filter = "PartitionKey eq '";
+  filter += partition;
+  filter += "'";
+  return filter;
+}
+
+Mutation write_of(std::string row_key, std::optional<table_store::Version> seen) {
+  Mutation mutation;
+  mutation.kind = seen ? MutationKind::kReplace : MutationKind::kInsert;
+  mutation.if_version = seen;
+  mutation.row_key = std::move(row_key);
+  mutation.lenient = true;
+  return mutation;
+}
+
+Mutation erasure_of(std::string row_key, table_store::Version seen) {
+  auto mutation = write_of(std::move(row_key), seen);
+  mutation.kind = MutationKind::kErase;
+  return mutation;
+}
+
+std::vector<table_store::Property> properties_of(const Limit& limit) {
+  return {{"Scope", std::string(scope_name(limit.target.scope))},
+          {"Name", limit.target.name},
+          {"Key", limit.target.partition_key},
+          {"Paused", limit.paused},
+          {"MaxRunning", static_cast<std::int32_t>(limit.max_running)},
+          {"MaxPerSecond", static_cast<std::int32_t>(limit.max_per_second)}};
+}
+
+}  // namespace
+
+std::string_view scope_name(LimitScope scope) {
+  switch (scope) {
+    case LimitScope::kKind:
+      return "kind";
+    case LimitScope::kTable:
+      return "table";
+    case LimitScope::kPartition:
+      return "partition";
+  }
+  return "unknown";
+}
+
+std::optional<LimitScope> scope_from_name(std::string_view name) {
+  for (const auto scope : {LimitScope::kKind, LimitScope::kTable, LimitScope::kPartition}) {
+    if (scope_name(scope) == name) return scope;
+  }
+  return std::nullopt;
+}
+
+LimitTarget kind_target(std::string_view kind) { return {LimitScope::kKind, std::string(kind), {}}; }
+LimitTarget table_target(std::string_view table) { return {LimitScope::kTable, std::string(table), {}}; }
+LimitTarget partition_target(std::string_view table, std::string_view partition_key) {
+  return {LimitScope::kPartition, std::string(table), std::string(partition_key)};
+}
+
+std::string limit_key(const LimitTarget& target) {
+  switch (target.scope) {
+    case LimitScope::kKind:
+      return target.name;
+    case LimitScope::kTable:
+      return "table:" + to_lower_ascii(target.name);
+    case LimitScope::kPartition:
+      return "partition:" + to_lower_ascii(target.name) + ":" + hex_encode(sha256(target.partition_key));
+  }
+  return target.name;
+}
+
+Task<Result<std::vector<Limit>>> Limits::list() {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = in_partition(kControlPartition);
+  std::vector<Limit> out;
+  do {
+    auto asked = request;
+    auto task = tables_.query(std::move(asked));
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
+    }
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty() && out.size() < kMaxLimits);
+  co_return out;
+}
+
+Task<Result<std::optional<table_store::Version>>> Limits::write(const char* partition, Mutation mutation) {
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(mutation));
+  auto task = tables_.mutate(std::string(kJobTable), partition, std::move(mutations), std::nullopt);
+  auto outcomes = co_await std::move(task);
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<table_store::Version>();
+  co_return std::optional<table_store::Version>(outcomes->front().version);
+}
+
+Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
+  const auto key = limit_key(target);
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto get_task = tables_.get(std::string(kJobTable), kControlPartition, key);
+    auto found = co_await std::move(get_task);
+    if (!found) co_return fail(std::move(found.error()));
+    Limit limit;
+    std::optional<table_store::Version> seen;
+    if (found->has_value()) {
+      limit = limit_of(**found).value_or(Limit{});
+      seen = (*found)->version;
+    }
+    limit.target = target;
+    if (change.paused) limit.paused = *change.paused;
+    if (change.max_running) limit.max_running = std::min(*change.max_running, kMaxRunningLimit);
+    if (change.max_per_second) limit.max_per_second = std::min(*change.max_per_second, kMaxPerSecondLimit);
+    if (limit.nothing_set() && !seen) co_return limit;
+    if (!seen) {
+      auto list_task = list();
+      auto others = co_await std::move(list_task);
+      if (!others) co_return fail(std::move(others.error()));
+      if (others->size() >= kMaxLimits) {
+        co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
+      }
+    }
+    auto mutation = limit.nothing_set() ? erasure_of(key, *seen) : write_of(key, seen);
+    if (!limit.nothing_set()) mutation.properties = properties_of(limit);
+    auto task = write(kControlPartition, std::move(mutation));
+    auto written = co_await std::move(task);
+    if (!written) co_return fail(std::move(written.error()));
+    if (written->has_value()) co_return limit;
+  }
+  co_return fail(ErrorCode::kServerBusy);
+}
+
+Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string row_key,
+                                                                     std::optional<table_store::Version> seen,
+                                                                     std::string holder, Duration hold) {
+  auto mutation = write_of(std::move(row_key), seen);
+  mutation.properties = {{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
+  return write(kSlotPartition, std::move(mutation));
+}
+
+Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
+                                                         Duration hold) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = in_partition(kSlotPartition) + " and RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" +
+                   slot_row(key, slots) + "'";
+  auto query_task = tables_.query(std::move(request));
+  auto page = co_await std::move(query_task);
+  if (!page) co_return fail(std::move(page.error()));
+  const auto now = clock_.now();
+  const auto held_by = [](const Entity& entity) { return value_of(entity, "JobId", std::string()); };
+  // A delivery that takes a job over takes its slot over too, and never a second one.
+  const auto own = std::find_if(page->entities.begin(), page->entities.end(),
+                                [&](const Entity& entity) { return held_by(entity) == holder; });
+  for (std::uint32_t number = 0; number < slots; ++number) {
+    auto row_key = slot_row(key, number);
+    if (own != page->entities.end() && own->row_key != row_key) continue;
+    std::optional<table_store::Version> seen;
+    const auto held = std::find_if(page->entities.begin(), page->entities.end(),
+                                   [&](const Entity& entity) { return entity.row_key == row_key; });
+    if (held != page->entities.end()) {
+      if (held != own && value_of(*held, "HeldUntil", Time{}) > now) continue;
+      seen = held->version;
+    }
+    auto write_task = write_slot(row_key, seen, holder, hold);
+    auto written = co_await std::move(write_task);
+    if (!written) co_return fail(std::move(written.error()));
+    if (written->has_value()) co_return std::optional<LimitSlot>(LimitSlot{std::move(row_key), **written});
+  }
+  co_return std::optional<LimitSlot>();
+}
+
+Task<Result<bool>> Limits::keep_slot(LimitSlot& slot, std::string holder, Duration hold) {
+  auto task = write_slot(slot.row_key, slot.version, std::move(holder), hold);
+  auto written = co_await std::move(task);
+  if (!written) co_return fail(std::move(written.error()));
+  if (written->has_value()) slot.version = **written;
+  co_return written->has_value();
+}
+
+Task<Result<void>> Limits::free_slot(LimitSlot slot) {
+  auto task = write(kSlotPartition, erasure_of(std::move(slot.row_key), slot.version));
+  auto written = co_await std::move(task);
+  if (!written) co_return fail(std::move(written.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::uint64_t amount) {
+  const auto takes = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(static_cast<double>(amount) / static_cast<double>(per_second)));
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto get_task = tables_.get(std::string(kJobTable), kRatePartition, key);
+    auto found = co_await std::move(get_task);
+    if (!found) co_return fail(std::move(found.error()));
+    auto from = clock_.now();
+    std::optional<table_store::Version> seen;
+    if (found->has_value()) {
+      from = std::max(from, value_of(**found, "BookedUntil", Time{}));
+      seen = (*found)->version;
+    }
+    auto mutation = write_of(key, seen);
+    mutation.properties = {{"BookedUntil", from + takes}};
+    auto task = write(kRatePartition, std::move(mutation));
+    auto written = co_await std::move(task);
+    if (!written) co_return fail(std::move(written.error()));
+    if (written->has_value()) co_return from;
+  }
+  co_return fail(ErrorCode::kServerBusy);
+}
+
+}  // namespace tidemark::jobs

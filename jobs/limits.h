@@ -1,0 +1,91 @@
+// What operators set for a kind of job, a table, or one partition of a table, so that bulk work leaves room for others:
+// how much of it may happen at once and how fast, over all workers; a kind can be paused too. Rows of the jobs' table:
+//   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond; only if something is set
+//   'slots' / KEY-NNNN       JobId, HeldUntil: who runs. A slot whose time has passed is free, so a limit may be
+//                            exceeded for a moment when a worker stalls.
+//   'rates' / KEY            BookedUntil: the time that is spoken for. Whoever will make changes moves it on by what
+//                            they take at this rate, and makes them when the time that it was before has come.
+// KEY is the kind, 'table:' and the name in lower case, or 'partition:', that name, ':' and the SHA-256 of the key.
+// Stateless: any number of instances may work at once.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/async.h"
+#include "table_store/internal/table_client.h"
+
+namespace tidemark::jobs {
+
+inline constexpr std::uint32_t kMaxRunningLimit = 1000;
+inline constexpr std::uint32_t kMaxPerSecondLimit = 10'000'000;
+/// How many kinds, tables and partitions can have a limit: each worker knows all of them.
+inline constexpr std::size_t kMaxLimits = 1000;
+
+enum class LimitScope : std::uint8_t { kKind = 1, kTable = 2, kPartition = 3 };
+std::string_view scope_name(LimitScope scope);  // "kind", "table", "partition"
+std::optional<LimitScope> scope_from_name(std::string_view name);
+
+struct LimitTarget {
+  LimitScope scope = LimitScope::kKind;
+  std::string name;           // of the kind or the table
+  std::string partition_key;  // of a partition
+  bool operator==(const LimitTarget&) const = default;
+};
+LimitTarget kind_target(std::string_view kind);
+LimitTarget table_target(std::string_view table);
+LimitTarget partition_target(std::string_view table, std::string_view partition_key);
+/// Names of tables match whatever their case.
+std::string limit_key(const LimitTarget& target);
+
+struct Limit {
+  LimitTarget target;
+  bool paused = false;               // kinds
+  std::uint32_t max_running = 0;     // jobs; of a partition: transactions. 0: no limit
+  std::uint32_t max_per_second = 0;  // entities. 0: no limit
+  [[nodiscard]] bool nothing_set() const { return !paused && max_running == 0 && max_per_second == 0; }
+};
+
+/// Absent members stay as they are.
+struct LimitChange {
+  std::optional<bool> paused;
+  std::optional<std::uint32_t> max_running;
+  std::optional<std::uint32_t> max_per_second;
+};
+
+struct LimitSlot {
+  std::string row_key;
+  table_store::Version version = 0;
+};
+
+class Limits {
+ public:
+  Limits(table_store::TableClient& tables, Clock& clock) : tables_(tables), clock_(clock) {}
+
+  /// Where something is set.
+  Task<Result<std::vector<Limit>>> list();
+  /// kInvalidInput: there are kMaxLimits others.
+  Task<Result<Limit>> set(LimitTarget target, LimitChange change);
+
+  /// Nothing if all slots are taken. A holder that has a slot gets the same one again.
+  Task<Result<std::optional<LimitSlot>>> take_slot(std::string key, std::uint32_t slots, std::string holder,
+                                                   Duration hold);
+  /// False: another holder has it.
+  Task<Result<bool>> keep_slot(LimitSlot& slot, std::string holder, Duration hold);
+  Task<Result<void>> free_slot(LimitSlot slot);
+
+  /// The time from which `amount` more may happen.
+  Task<Result<Time>> book(std::string key, std::uint32_t per_second, std::uint64_t amount);
+
+ private:
+  Task<Result<std::optional<table_store::Version>>> write_slot(std::string row_key,
+                                                               std::optional<table_store::Version> seen,
+                                                               std::string holder, Duration hold);
+  /// Nothing if the row is not as it was seen any more.
+  Task<Result<std::optional<table_store::Version>>> write(const char* partition, table_store::Mutation mutation);
+  table_store::TableClient& tables_;
+  Clock& clock_;
+};
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,196 @@
+// Jobs of one entity each that are carried out together.
+#include <map>
+
+#include "workers/runtime/job_batch.h"
+#include "workers_fixture.h"
+
+namespace tidemark::workers {
+namespace {
+
+class WorkersBatch : public WorkersFixture {
+ protected:
+  void SetUp() override {
+    WorkersFixture::SetUp();
+    ASSERT_TRUE(run(tables_.create_table("Archive")).has_value());
+  }
+  static std::string archive(const std::string& row, const std::string& more = "") {
+    return R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":")" + row + "\"" +
+           more + "}";
+  }
+  std::vector<queue_service::Message> receive_all() {
+    auto messages = run(queues_.receive_some(std::string(jobs::kJobQueue), std::chrono::seconds(30), 32));
+    EXPECT_TRUE(messages.has_value());
+    return messages ? std::move(*messages) : std::vector<queue_service::Message>{};
+  }
+  BatchOutcome run_batch(const std::vector<queue_service::Message>& messages, Duration age = {}) {
+    std::vector<SmallJob> small;
+    for (const auto& message : messages) {
+      auto job = small_job(message);
+      EXPECT_TRUE(job.has_value()) << message.text;
+      if (job) small.push_back(std::move(*job));
+    }
+    KindGate gate(tables_, *clock_, options_.lease);
+    JobBatch batch(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
+    return run(batch.run(std::string(jobs::kJobQueue), std::move(small), clock_->now() - age));
+  }
+  std::map<std::string, int> count_calls() {
+    auto counts = std::exchange(calls_, {});
+    return counts;
+  }
+  void watch_calls() {
+    auto note = [this](std::string method) -> Task<Result<void>> {
+      ++calls_[method];
+      co_return Result<void>{};
+    };
+    table_link_.before = note;
+    queue_link_.before = note;
+  }
+  std::map<std::string, int> calls_;
+};
+
+TEST_F(WorkersBatch, EndsItsJobsInThreeCalls) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) {
+    put("p", std::to_string(i), i);
+    ids.push_back(submit(archive(std::to_string(i))).id);
+  }
+  const auto messages = receive_all();
+  watch_calls();
+  const auto outcome = run_batch(messages);
+  const auto calls = count_calls();
+  EXPECT_EQ(calls, (std::map<std::string, int>{
+                       {"table.query", 1}, {"table.get_all", 1}, {"table.move_all", 1}, {"queue.complete_all", 1}}));
+  EXPECT_EQ(outcome.ended.size(), 5U);
+  EXPECT_TRUE(outcome.left.empty());
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_EQ(all("Archive").size(), 5U);
+  EXPECT_EQ(messages_left(), 0U);
+  for (const auto& id : ids) {
+    const auto job = record(id);
+    EXPECT_EQ(job.state, jobs::JobState::kSucceeded);
+    EXPECT_EQ(job.done, 1U);
+    EXPECT_EQ(job.epoch, 1U);
+    EXPECT_EQ(job.attempts, 1U);
+    EXPECT_EQ(job.worker, "w");
+    EXPECT_TRUE(job.started_at && job.finished_at && *job.started_at <= *job.finished_at);
+    ASSERT_EQ(job.history.size(), 1U);
+    EXPECT_EQ(job.history[0].outcome, "succeeded");
+    EXPECT_TRUE(run(tables_.read_operation(id))->closed);
+  }
+}
+
+TEST_F(WorkersBatch, WhatIsNotPlainIsLeftAsItWas) {
+  for (const auto* row : {"fine", "cancelled", "blocked", "elsewhere"}) put("p", row, 1);
+  put("p", "blocked", 2, "Archive");
+  const auto fine = submit(archive("fine")).id;
+  const auto cancelled = submit(archive("cancelled")).id;
+  const auto blocked = submit(archive("blocked")).id;
+  const auto missing = submit(archive("missing")).id;
+  ASSERT_TRUE(run(jobs_.cancel(cancelled)).has_value());
+  auto outcome = run_batch(receive_all());
+  ASSERT_EQ(outcome.ended.size(), 1U);
+  EXPECT_EQ(outcome.ended[0].job_id, fine);
+  ASSERT_EQ(outcome.left.size(), 3U);
+  EXPECT_EQ(all("Source").size(), 3U);
+  EXPECT_EQ(record(blocked).state, jobs::JobState::kQueued);
+  // The usual way brings each to its end.
+  for (auto& message : outcome.left) work(std::move(message));
+  EXPECT_EQ(record(cancelled).state, jobs::JobState::kCancelled);
+  EXPECT_EQ(record(blocked).skipped, 1U);
+  EXPECT_NE(record(missing).skips.find("not found"), std::string::npos);
+  EXPECT_EQ(all("Source").size(), 3U);
+  EXPECT_EQ(messages_left(), 0U);
+}
+
+TEST_F(WorkersBatch, OneEndPerJobWhoeverHasItsMessage) {
+  put("p", "r", 1);
+  const auto job = submit(archive("r"));
+  // The submission was repeated after it had put its message.
+  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), receive()->text, Duration::zero())).has_value());
+  auto twin = receive();
+  ASSERT_TRUE(twin.has_value());
+  const auto own = run(queues_.find(std::string(jobs::kJobQueue), job.message_id));
+  auto outcome = run_batch({*twin, **own});
+  ASSERT_EQ(outcome.ended.size(), 1U);
+  ASSERT_EQ(outcome.left.size(), 1U);
+  EXPECT_EQ(work(std::move(outcome.left[0])).end, RunEnd::kDropped);
+  EXPECT_EQ(record(job.id).message_id, job.message_id);
+  EXPECT_EQ(messages_left(), 0U);
+}
+
+TEST_F(WorkersBatch, MakesTheRecordOfAMessageWrittenByHand) {
+  put("p", "r", 1);
+  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), archive("r"), Duration::zero())).has_value());
+  const auto outcome = run_batch(receive_all());
+  ASSERT_EQ(outcome.ended.size(), 1U);
+  const auto job = record(outcome.ended[0].job_id);
+  EXPECT_EQ(job.state, jobs::JobState::kSucceeded);
+  EXPECT_EQ(job.kind, "archive");
+  EXPECT_NE(job.spec.find("Archive"), std::string::npos);
+}
+
+TEST_F(WorkersBatch, TakesOnlyJobsThatAskForNothingElseAndAreNew) {
+  put("p", "r", 1);
+  for (const auto* more : {R"(,"maxAffected":1)", R"(,"maxPerSecond":5)", R"(,"notBefore":"2020-01-01T00:00:00Z")"}) {
+    submit(archive("r", more));
+  }
+  submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})");
+  submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"r"})");
+  for (const auto& message : receive_all()) EXPECT_FALSE(small_job(message).has_value()) << message.text;
+  submit(archive("r"));
+  auto first = receive();
+  ASSERT_TRUE(first && small_job(*first));
+  ASSERT_TRUE(run(queues_.release({std::string(jobs::kJobQueue), first->id, first->epoch}, Duration::zero(), "", false))
+                  .has_value());
+  auto second = receive();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_FALSE(small_job(*second).has_value());
+}
+
+TEST_F(WorkersBatch, LeavesWhatItHasNoMoreTimeFor) {
+  put("p", "r", 1);
+  submit(archive("r"));
+  const auto outcome = run_batch(receive_all(), options_.lease);
+  EXPECT_EQ(outcome.left.size(), 1U);
+  EXPECT_EQ(all("Source").size(), 1U);
+}
+
+TEST_F(WorkersBatch, LeavesWhatIsPausedOrLimited) {
+  jobs::KindControls controls(tables_, *clock_);
+  put("p", "r", 1);
+  submit(archive("r"));
+  const auto messages = receive_all();
+  ASSERT_TRUE(run(controls.set("archive", std::nullopt, 3)).has_value());
+  EXPECT_EQ(run_batch(messages).left.size(), 1U);
+  ASSERT_TRUE(run(controls.set("archive", true, 0)).has_value());
+  EXPECT_EQ(run_batch(messages).left.size(), 1U);
+  ASSERT_TRUE(run(controls.set("archive", false, std::nullopt)).has_value());
+  EXPECT_EQ(run_batch(messages).ended.size(), 1U);
+}
+
+/// The reply to each call is lost in turn, after the call took effect, and the usual way takes over what was left.
+TEST_F(WorkersBatch, SurvivesALostReply) {
+  for (const std::string lost : {"table.get_all", "table.move_all", "queue.complete_all"}) {
+    for (int i = 0; i < 3; ++i) put("p", lost + std::to_string(i), i);
+    std::vector<std::string> ids;
+    for (int i = 0; i < 3; ++i) ids.push_back(submit(archive(lost + std::to_string(i))).id);
+    auto messages = receive_all();
+    ASSERT_EQ(messages.size(), 3U);
+    table_link_.lose_reply_to = lost;
+    queue_link_.lose_reply_to = lost;
+    auto outcome = run_batch(messages);
+    table_link_.lose_reply_to.clear();
+    queue_link_.lose_reply_to.clear();
+    for (auto& message : outcome.left) work(std::move(message));
+    for (const auto& id : ids) {
+      EXPECT_EQ(record(id).state, jobs::JobState::kSucceeded) << lost;
+      EXPECT_EQ(record(id).done, 1U) << lost;
+      EXPECT_EQ(record(id).history.size(), 1U) << lost;
+    }
+    EXPECT_TRUE(all("Source").empty()) << lost;
+    EXPECT_EQ(messages_left(), 0U) << lost;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::workers

@@ -1,0 +1,18 @@
+// What a message says of its job, for every way of working on it. Pure.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "jobs/job_store.h"
+#include "workers/runtime/message_story.h"
+
+namespace tidemark::workers {
+
+/// The id in the text, else the one that an earlier delivery noted, else one made of the message's own.
+std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
+                      const MessageStory& story);
+/// `spec`: nothing for a message that is no job.
+jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
+                           const std::optional<jobs::JobSpec>& spec, std::string worker);
+
+}  // namespace tidemark::workers

@@ -1,0 +1,120 @@
+#include "workers/runtime/job_batch.h"
+
+#include "workers/jobs/archive.h"
+#include "workers/runtime/delivery.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+// As the moving jobs count (workers/jobs/mover.cpp).
+constexpr const char* kDone = "done";
+
+}  // namespace
+
+std::optional<SmallJob> small_job(const queue_service::Message& message) {
+  if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
+  auto parsed = jobs::parse_job_message(message.text);
+  if (!parsed) return std::nullopt;
+  auto move = move_at_once(parsed->spec);
+  if (!move) return std::nullopt;
+  SmallJob job;
+  job.job_id = job_id_of(message, parsed, {});
+  job.message = message;
+  job.spec = std::move(parsed->spec);
+  job.move = std::move(*move);
+  return job;
+}
+
+struct JobBatch::Batch {
+  std::string queue;
+  std::vector<SmallJob> jobs;
+  Time taken;
+  Time begun;
+  std::vector<std::size_t> tried;  // those whose moves were sent
+  std::vector<bool> moved;         // of all
+};
+
+Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, Time taken) {
+  Batch batch{std::move(queue), std::move(jobs), taken, services_.clock.now(), {}, {}};
+  batch.moved.resize(batch.jobs.size());
+  auto preparing = prepare(batch);
+  auto done = co_await std::move(preparing);
+  if (done && !batch.tried.empty()) {
+    auto moving = move(batch);
+    done = co_await std::move(moving);
+  }
+  BatchOutcome outcome;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    auto& job = batch.jobs[i];
+    if (!batch.moved[i]) outcome.left.push_back(std::move(job.message));
+    if (batch.moved[i]) {
+      outcome.ended.push_back({RunEnd::kSucceeded, job.job_id, std::string(jobs::kind_name(job.spec)), std::nullopt});
+    }
+  }
+  if (outcome.ended.empty()) co_return outcome;
+  auto completing = complete(batch);
+  co_await std::move(completing);
+  co_return outcome;
+}
+
+Task<Result<void>> JobBatch::prepare(Batch& batch) {
+  auto refresh_task = gate_.refresh();
+  co_await std::move(refresh_task);
+  std::vector<std::string> ids;
+  for (const auto& job : batch.jobs) ids.push_back(job.job_id);
+  auto find_task = services_.jobs.find_all(std::move(ids));
+  auto records = co_await std::move(find_task);
+  if (!records) co_return fail(std::move(records.error()));
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    auto& job = batch.jobs[i];
+    if (!gate_.unrestricted(std::string(jobs::kind_name(job.spec)))) continue;
+    auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name);
+    jobs::RecordChange change;
+    change.state = jobs::JobState::kSucceeded;
+    change.done = 1;
+    change.phase = "finished";
+    auto& attempt = change.attempt.emplace();
+    attempt.number = job.message.dequeue_count;
+    attempt.worker = options_.worker_name;
+    attempt.started_at = batch.begun;
+    attempt.duration_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - batch.begun).count();
+    attempt.outcome = "succeeded";
+    job.move.companion = services_.jobs.end_at_once(std::move((*records)[i]), delivery, change);
+    if (!job.move.companion) continue;
+    job.move.fence = {job.job_id, job.message.epoch, kDone};
+    batch.tried.push_back(i);
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> JobBatch::move(Batch& batch) {
+  // Too late is harmless, but no longer ours to do.
+  if (services_.clock.now() >= batch.taken + options_.lease) co_return Result<void>{};
+  std::vector<table_store::Move> moves;
+  for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
+  fail_points::kBatchMove.before.reach();
+  auto task = services_.tables.move_all(std::move(moves));
+  auto outcomes = co_await std::move(task);
+  fail_points::kBatchMove.after.reach();
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = (*outcomes)[n].has_value();
+  co_return Result<void>{};
+}
+
+Task<void> JobBatch::complete(Batch& batch) {
+  std::vector<queue_service::Lease> leases;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    const auto& message = batch.jobs[i].message;
+    if (batch.moved[i]) leases.push_back({batch.queue, message.id, message.epoch});
+  }
+  fail_points::kBatchComplete.before.reach();
+  auto task = services_.queues.complete_all(batch.queue, std::move(leases));
+  auto gone = co_await std::move(task);
+  fail_points::kBatchComplete.after.reach();
+  // The records say succeeded: messages that stay are dropped at their next delivery.
+  static_cast<void>(gone.has_value());
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,49 @@
+// Jobs of one entity each that came together, carried out together: their records are read in one call, each job's
+// work, the closing of its operation and the end of its record are one transaction of the table store, all of them one
+// call, and their messages go in one more. A job that is not plain sailing (its record or entity is not there,
+// something is in the way, a call failed) is left as it was: JobRunner takes it from the beginning. So does it with
+// every delivery after the first, since this one never looks at what others may have done.
+//   crash before the transaction   nobody has worked on the job; its message comes back
+//   after it                       the record says succeeded; the message comes back and is dropped
+// No heartbeat: what would not be done within the lease is left. Runs on one strand; references must outlive the run.
+#pragma once
+#include <vector>
+
+#include "workers/runtime/job_runner.h"
+
+namespace tidemark::workers {
+
+struct SmallJob {
+  queue_service::Message message;
+  std::string job_id;
+  jobs::JobSpec spec;
+  table_store::Move move;
+};
+/// Nothing if the message is no such job, or has been delivered before.
+std::optional<SmallJob> small_job(const queue_service::Message& message);
+
+struct BatchOutcome {
+  std::vector<RunReport> ended;
+  std::vector<queue_service::Message> left;
+};
+
+class JobBatch {
+ public:
+  JobBatch(RunnerOptions options, JobServices services, KindGate& gate)
+      : options_(std::move(options)), services_(services), gate_(gate) {}
+
+  /// `jobs`: 1..100 messages of `queue`, which came at `taken`.
+  Task<BatchOutcome> run(std::string queue, std::vector<SmallJob> jobs, Time taken);
+
+ private:
+  struct Batch;  // one run's state
+  Task<Result<void>> prepare(Batch& batch);
+  Task<Result<void>> move(Batch& batch);
+  Task<void> complete(Batch& batch);
+
+  RunnerOptions options_;
+  JobServices services_;
+  KindGate& gate_;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,194 @@
+#include "workers/runtime/limit_gate.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tidemark::workers {
+namespace {
+
+using SlotLimits = std::vector<std::pair<std::string, std::uint32_t>>;
+
+// What was booked and not used for so long is given up.
+constexpr Duration kCreditLasts = std::chrono::seconds(1);
+constexpr std::uint32_t kChunksPerSecond = 4;
+
+}  // namespace
+
+const jobs::Limit* LimitGate::find(const jobs::LimitTarget& target) const {
+  if (known_.empty()) return nullptr;
+  const auto found = known_.find(jobs::limit_key(target));
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+bool LimitGate::paused(const std::string& kind) const {
+  const auto* limit = find(jobs::kind_target(kind));
+  return limit != nullptr && limit->paused;
+}
+
+bool LimitGate::unrestricted(const std::string& kind, const std::vector<Place>& places) const {
+  if (known_.empty()) return true;
+  if (find(jobs::kind_target(kind)) != nullptr) return false;
+  return std::none_of(places.begin(), places.end(), [&](const Place& place) {
+    if (find(jobs::table_target(place.table)) != nullptr) return true;
+    return place.partition_key && find(jobs::partition_target(place.table, *place.partition_key)) != nullptr;
+  });
+}
+
+Task<void> LimitGate::refresh() {
+  const auto now = clock_.now();
+  const bool fresh = read_at_ && now >= *read_at_ && now - *read_at_ < kGateRefresh;
+  if (fresh || reading_) co_return;
+  reading_ = true;
+  read_at_ = now;
+  auto task = limits_.list();
+  auto listed = co_await std::move(task);
+  if (listed) {
+    known_.clear();
+    for (auto& limit : *listed) known_.emplace(jobs::limit_key(limit.target), std::move(limit));
+    std::erase_if(allowances_, [&](const auto& each) { return !each.second.booking && !known_.contains(each.first); });
+  }
+  auto keep_task = keep_slots();
+  co_await std::move(keep_task);
+  reading_ = false;
+}
+
+Task<void> LimitGate::keep_slots() {
+  // By index: a job may leave while a slot is being written.
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (clock_.now() - held_[i].kept_at < hold_ / 4) continue;
+    auto held = held_[i];
+    auto task = limits_.keep_slot(held.slot, held.holder, hold_);
+    auto kept = co_await std::move(task);
+    const auto still = std::find_if(held_.begin(), held_.end(), [&](const Held& other) {
+      return other.holder == held.holder && other.slot.row_key == held.slot.row_key;
+    });
+    if (!kept || still == held_.end()) continue;
+    still->slot = held.slot;
+    still->kept_at = clock_.now();
+  }
+}
+
+Task<bool> LimitGate::take_slots(SlotLimits limits, std::string holder) {
+  for (const auto& [key, slots] : limits) {
+    auto task = limits_.take_slot(key, slots, holder, hold_);
+    auto slot = co_await std::move(task);
+    if (!slot) continue;
+    if (!slot->has_value()) {
+      auto leaving = leave(holder);
+      co_await std::move(leaving);
+      co_return false;
+    }
+    held_.push_back({holder, slots, key, std::move(**slot), clock_.now()});
+  }
+  co_return true;
+}
+
+Task<Admission> LimitGate::enter(std::string kind, std::vector<std::string> tables, std::string job_id) {
+  auto refresh_task = refresh();
+  co_await std::move(refresh_task);
+  if (paused(kind)) co_return Admission::kPaused;
+  std::vector<jobs::LimitTarget> targets{jobs::kind_target(kind)};
+  for (const auto& table : tables) targets.push_back(jobs::table_target(table));
+  std::map<std::string, std::uint32_t> limits;
+  for (const auto& target : targets) {
+    const auto* limit = find(target);
+    if (limit != nullptr && limit->max_running > 0) limits.emplace(jobs::limit_key(target), limit->max_running);
+  }
+  if (limits.empty()) co_return Admission::kEntered;
+  auto taking = take_slots({limits.begin(), limits.end()}, std::move(job_id));
+  const bool taken = co_await std::move(taking);
+  co_return taken ? Admission::kEntered : Admission::kFull;
+}
+
+Task<void> LimitGate::leave(std::string job_id) {
+  std::vector<jobs::LimitSlot> slots;
+  for (auto& held : held_) {
+    if (held.holder == job_id) slots.push_back(held.slot);
+  }
+  std::erase_if(held_, [&](const Held& held) { return held.holder == job_id; });
+  for (auto& slot : slots) {
+    auto task = limits_.free_slot(std::move(slot));
+    auto freed = co_await std::move(task);
+    static_cast<void>(freed.has_value());  // if not, its time passes
+  }
+}
+
+struct LimitGate::Permit {
+  LimitGate& gate;
+  std::string holder;
+  Executor executor;
+  Permit(LimitGate& g, std::string h, Executor e) : gate(g), holder(std::move(h)), executor(std::move(e)) {}
+  Permit(const Permit&) = delete;
+  Permit& operator=(const Permit&) = delete;
+  ~Permit() {
+    auto leaving = gate.leave(std::move(holder));
+    spawn(std::move(executor), std::move(leaving));
+  }
+};
+
+Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std::string holder) {
+  std::map<std::string, std::uint32_t> limits;
+  for (const auto& place : places) {
+    if (!place.partition_key || known_.empty()) continue;
+    const auto target = jobs::partition_target(place.table, *place.partition_key);
+    const auto* limit = find(target);
+    if (limit != nullptr && limit->max_running > 0) limits.emplace(jobs::limit_key(target), limit->max_running);
+  }
+  if (limits.empty()) co_return StepPermit();
+  // All or none, so that two steps never wait for each other.
+  auto taking = take_slots({limits.begin(), limits.end()}, holder);
+  const bool taken = co_await std::move(taking);
+  if (!taken) co_return std::nullopt;
+  auto executor = co_await asio::this_coro::executor;
+  co_return StepPermit(std::make_shared<Permit>(*this, std::move(holder), std::move(executor)));
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> LimitGate::rates_at(const std::string& kind,
+                                                                       const std::vector<Place>& places) const {
+  std::map<std::string, std::uint32_t> rates;
+  const auto add = [&](const jobs::LimitTarget& target) {
+    const auto* limit = find(target);
+    if (limit != nullptr && limit->max_per_second > 0) rates.emplace(jobs::limit_key(target), limit->max_per_second);
+  };
+  add(jobs::kind_target(kind));
+  for (const auto& place : places) {
+    add(jobs::table_target(place.table));
+    if (place.partition_key) add(jobs::partition_target(place.table, *place.partition_key));
+  }
+  return {rates.begin(), rates.end()};
+}
+
+Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uint64_t count) {
+  auto from = clock_.now();
+  if (known_.empty() || count == 0) co_return from;
+  for (const auto& [key, per_second] : rates_at(kind, places)) {
+    auto task = book_one(key, per_second, count);
+    const auto each = co_await std::move(task);
+    from = std::max(from, each);
+  }
+  co_return from;
+}
+
+Task<Time> LimitGate::book_one(std::string key, std::uint32_t per_second, std::uint64_t count) {
+  while (allowances_[key].booking) {
+    auto waiting = booked_.wait(clock_, kCreditLasts);
+    co_await std::move(waiting);
+  }
+  // References into a map stay good; this entry is not erased while it is booking.
+  auto& allowance = allowances_[key];
+  if (clock_.now() > allowance.from + kCreditLasts) allowance.credit = 0;
+  if (allowance.credit < count) {
+    allowance.booking = true;
+    const auto amount = std::max<std::uint64_t>(count - allowance.credit, per_second / kChunksPerSecond);
+    auto task = limits_.book(key, per_second, amount);
+    auto from = co_await std::move(task);
+    allowance.booking = false;
+    allowance.from = from ? *from : clock_.now();
+    allowance.credit += amount;
+    booked_.notify_all();
+  }
+  allowance.credit -= count;
+  co_return allowance.from;
+}
+
+}  // namespace tidemark::workers

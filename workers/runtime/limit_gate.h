@@ -1,0 +1,82 @@
+// Whether a job may run now, and when it may make its next changes, by what operators set for kinds, tables and
+// partitions (jobs/limits.h). The settings are read at most once a second and kept meanwhile; when the store does not
+// answer, the last known ones hold, and what cannot be asked is let through: the job itself finds that out. Rates are
+// booked in chunks of a quarter of a second, so that a change costs no call of its own. Used from one strand.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobs/limits.h"
+
+namespace tidemark::workers {
+
+inline constexpr Duration kGateRefresh = std::chrono::seconds(1);
+
+enum class Admission : std::uint8_t { kEntered = 1, kPaused = 2, kFull = 3 };
+
+/// Where a job makes changes; without a key, anywhere in the table.
+struct Place {
+  std::string table;
+  std::optional<std::string> partition_key;
+};
+
+/// Kept while the changes are made that it was given for; empty if no limit asks for it.
+using StepPermit = std::shared_ptr<void>;
+
+class LimitGate {
+ public:
+  LimitGate(table_store::TableClient& tables, Clock& clock, Duration lease)
+      : limits_(tables, clock), clock_(clock), hold_(2 * lease) {}
+
+  /// Reads the settings if what is known is old.
+  Task<void> refresh();
+  [[nodiscard]] bool paused(const std::string& kind) const;
+  /// Nothing was set that concerns a job of the kind at these places.
+  [[nodiscard]] bool unrestricted(const std::string& kind, const std::vector<Place>& places) const;
+  /// A job that entered under limits, of its kind and of the tables it names, has slots until leave().
+  Task<Admission> enter(std::string kind, std::vector<std::string> tables, std::string job_id);
+  Task<void> leave(std::string job_id);
+
+  /// The time from which `count` changes at these places may be made, as far as rates go.
+  Task<Time> book(std::string kind, std::vector<Place> places, std::uint64_t count);
+  /// For changes in partitions that only so many transactions may change at once. Nothing: too many do; ask again.
+  Task<std::optional<StepPermit>> permit(std::vector<Place> places, std::string holder);
+
+ private:
+  struct Held {
+    std::string holder;
+    std::uint32_t of = 0;  // slots of the limit
+    std::string key;
+    jobs::LimitSlot slot;
+    Time kept_at{};
+  };
+  /// What is left of a chunk that was booked.
+  struct Allowance {
+    std::uint64_t credit = 0;
+    Time from{};
+    bool booking = false;
+  };
+  struct Permit;
+  Task<void> keep_slots();
+  [[nodiscard]] const jobs::Limit* find(const jobs::LimitTarget& target) const;
+  /// Those that have a rate.
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint32_t>> rates_at(const std::string& kind,
+                                                                            const std::vector<Place>& places) const;
+  /// Slots of all these limits, or of none. False: one of them is full.
+  Task<bool> take_slots(std::vector<std::pair<std::string, std::uint32_t>> limits, std::string holder);
+  Task<Time> book_one(std::string key, std::uint32_t per_second, std::uint64_t count);
+
+  jobs::Limits limits_;
+  Clock& clock_;
+  Duration hold_;
+  std::map<std::string, jobs::Limit> known_;  // by limit_key
+  std::vector<Held> held_;
+  std::map<std::string, Allowance> allowances_;
+  std::optional<Time> read_at_;
+  bool reading_ = false;
+  Signal booked_;
+};
+
+}  // namespace tidemark::workers
