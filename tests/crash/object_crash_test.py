@@ -4,6 +4,7 @@ The oracle reads the archive with Debian's Azure SDK, or from disk: however they
 table and archive with the properties it had, and nothing half written is ever there. With --points PREFIX for some of
 the fail points.
 """
+import json
 import os
 import sys
 import time
@@ -138,6 +139,47 @@ class FailPointTest(ObjectCrashTest):
 
     def test_parts_in_files(self):
         self.every_point("gzip files")
+
+
+class OffloadTest(FailPointTest):
+    """A worker dies at each point of moving large properties out and back."""
+
+    test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
+
+    def check_linked(self, source, container, entities):
+        """Every entity has its value behind its link, and no blob is without a link."""
+        blobs, linked = self.blobs.objects(container), set()
+        found = self.tables.scan(source)
+        for key, entity in by_key(entities).items():
+            link = json.loads(found[key].pop("Text_tidemark_blob"))
+            self.assertEqual(blobs[link["name"]].decode(), entity["Text"])
+            self.assertEqual(link["size"], len(blobs[link["name"]]))
+            linked.add(link["name"])
+            self.assertEqual(found[key], {k: v for k, v in entity.items() if k != "Text"})
+        self.assertEqual(set(blobs), linked)
+
+    def test_offload_and_inline(self):
+        for point in [f"offload.{step}.{moment}" for step in ("note", "upload", "link", "erase")
+                      for moment in ("before", "after")]:
+            with self.subTest(fail_point=point):
+                entities = [dict(e, Text="\u00e9" * 500 + str(e["Number"])) for e in entities_of(3, 4)]
+                source, _ = self.fill(entities)
+                container = f"values{next(self.numbers)}"
+                out = {"kind": "offload", "source": source, "filter": "", "container": container, "minBytes": 900,
+                       "maxAttempts": 100}
+                back = {"kind": "inline", "source": source, "filter": "", "maxAttempts": 100}
+                for spec, reaches in ((out, "erase" not in point), (back, "upload" not in point)):
+                    if reaches:
+                        job, worker = self.die_and_finish(point, spec)
+                    else:
+                        worker = self.worker("clean")
+                        job = self.await_end(self.api.submit(spec))
+                    self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", len(entities)), job)
+                    self.assertEqual(worker.terminate(), 0, worker.log())
+                    if spec is out:
+                        self.check_linked(source, container, entities)
+                self.assertEqual(self.tables.scan(source), by_key(entities))
+                self.assertEqual(self.blobs.objects(container), {})
 
 
 class ProcessDeathTest(ObjectCrashTest):

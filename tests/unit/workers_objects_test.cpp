@@ -1,10 +1,12 @@
 // Archives outside of tables, end to end: the stores' services on memory engines, reached over loopbacks that lose
 // requests and answers. What is in the archive is read back with the blob client.
+#include <filesystem>
 #include <map>
 
 #include "jobs/archive/archive_text.h"
 #include "jobs/archive/object_names.h"
 #include "table_store/internal/entity_text.h"
+#include "workers/archive/file_objects.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {
@@ -13,6 +15,9 @@ namespace {
 constexpr const char* kDocuments = R"({"container":"old","prefix":"x/"})";
 constexpr const char* kParts = R"({"container":"old","format":"lines","gzip":true})";
 constexpr const char* kDays = R"({"container":"old","format":"lines","per":"day"})";
+
+constexpr const char* kDocumentFiles = R"({"directory":"nas","prefix":"y/"})";
+constexpr const char* kPartFiles = R"({"directory":"nas","format":"lines","per":"month","gzip":true})";
 
 class WorkersObjects : public WorkersFixture {
  protected:
@@ -31,20 +36,50 @@ class WorkersObjects : public WorkersFixture {
     return piece && *piece ? (*piece)->bytes : "";
   }
   std::vector<std::string> names() {
-    auto listed = run(blobs_.list("old", "", ""));
-    return listed ? listed->names : std::vector<std::string>();
+    std::vector<std::string> out;
+    for (const auto& [name, bytes] : contents()) out.push_back(name);
+    return out;
   }
+  /// Of the container and of the directory, once what the dead left there is collected.
+  std::map<std::string, std::string> contents() {
+    std::map<std::string, std::string> out;
+    auto listed = run(blobs_.list("old", "", ""));
+    if (listed) {
+      for (const auto& name : listed->names) out[name] = bytes_of(name);
+    }
+    EXPECT_TRUE(run(collect_files(tables_, directories_.front())).has_value());
+    const auto files = directories_.front().tree->walk(10'000);
+    EXPECT_TRUE(files.has_value());
+    for (const auto& found : *files) {
+      EXPECT_FALSE(found.temporary) << found.path;
+      if (!found.temporary) out[found.path] = directories_.front().tree->read(found.path, 1 << 26)->value_or("");
+    }
+    return out;
+  }
+  bool anything_archived_now() {
+    auto page = blob_service_.list_blobs({kAccount, "old"}, {});
+    return (page && !page->items.empty()) || !directories_.front().tree->walk(10)->empty();
+  }
+  void SetUp() override {
+    WorkersFixture::SetUp();
+    directory_ = std::filesystem::temp_directory_path() / ("tidemark-files-" + make_system_random()->guid());
+    std::filesystem::create_directory(directory_);
+    auto opened = open_directories("nas=" + directory_.string(), io_.get_executor());
+    ASSERT_TRUE(opened.has_value());
+    directories_ = std::move(*opened);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
   /// Every archived entity; a key that is there twice is a failure.
   std::map<Key, Entity> archived() {
     std::map<Key, Entity> out;
-    for (const auto& name : names()) {
+    for (const auto& [name, bytes] : contents()) {
       std::vector<Entity> entities;
       if (jobs::is_document_name(name)) {
-        auto entity = table_store::parse_entity_text(bytes_of(name));
+        auto entity = table_store::parse_entity_text(bytes);
         EXPECT_TRUE(entity.has_value());
         if (entity) entities.push_back(std::move(*entity));
       } else {
-        auto read = jobs::entities_of_part(bytes_of(name));
+        auto read = jobs::entities_of_part(bytes);
         EXPECT_TRUE(read.has_value());
         if (read) entities = std::move(*read);
       }
@@ -60,6 +95,7 @@ class WorkersObjects : public WorkersFixture {
     for (auto& entity : all(table)) out.emplace(Key{entity.partition_key, entity.row_key}, entity);
     return out;
   }
+  std::filesystem::path directory_;
   static std::int32_t number_of(const Entity& entity) { return std::get<std::int32_t>(*entity.find("Number")); }
   void fill(int count) {
     for (int i = 0; i < count; ++i) put("p" + std::to_string(i % 3), "r" + std::to_string(i), i);
@@ -97,11 +133,14 @@ class WorkersObjects : public WorkersFixture {
 };
 
 class WorkersObjectsForms : public WorkersObjects, public ::testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Forms, WorkersObjectsForms, ::testing::Values(kDocuments, kParts, kDays),
-                         [](const auto& info) {
-                           return std::string(info.param == kDocuments ? "Documents"
-                                              : info.param == kParts   ? "PartsPerPartition"
-                                                                       : "PartsPerDay");
+INSTANTIATE_TEST_SUITE_P(Forms, WorkersObjectsForms,
+                         ::testing::Values(kDocuments, kParts, kDays, kDocumentFiles, kPartFiles),
+                         [](const auto& form) {
+                           return std::string(form.param == kDocuments   ? "Documents"
+                                              : form.param == kParts     ? "PartsPerPartition"
+                                              : form.param == kDays      ? "PartsPerDay"
+                                              : form.param == kPartFiles ? "PartsInFiles"
+                                                                         : "DocumentsInFiles");
                          });
 
 TEST_P(WorkersObjectsForms, MovesThereAndBackExactly) {
@@ -193,9 +232,13 @@ TEST_P(WorkersObjectsForms, AnEntityUpdatedBeforeItsRemovalIsArchivedAgain) {
   fill(3);
   const auto job = submit(archive(GetParam()));
   bool updated = false;
+  int mutations_seen = 0;
+  const std::string_view form = GetParam();
+  const int first_removal = form == kDocumentFiles ? 4 : form == kPartFiles ? 2 : 1;
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
-    auto page = blob_service_.list_blobs({kAccount, "old"}, {});
-    if (updated || method != "table.mutate" || !page || page->items.empty()) co_return Result<void>{};
+    // The first mutation after something is there is the removal; a file's own row comes before.
+    const bool counted = method == "table.mutate" && anything_archived_now() && ++mutations_seen >= first_removal;
+    if (updated || !counted) co_return Result<void>{};
     updated = true;
     Mutation mutation;
     mutation.kind = MutationKind::kReplace;
@@ -261,9 +304,9 @@ TEST_P(WorkersObjectsForms, AStaleDeliveryWritesNothing) {
   EXPECT_EQ(number_of(archived().at({"p", "r"})), 1);
 }
 
-TEST_P(WorkersObjectsForms, ABlobStoreThatIsDownIsWaitedFor) {
+TEST_F(WorkersObjects, ABlobStoreThatIsDownIsWaitedFor) {
   put("p", "r", 1);
-  const auto job = submit(archive(GetParam()));
+  submit(archive(kParts));
   blob_link_.before = [](std::string) -> Task<Result<void>> { co_return fail(ErrorCode::kUnavailable); };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
   EXPECT_EQ(in_table().size(), 1U);
@@ -328,6 +371,51 @@ TEST_F(WorkersObjects, APartLargerThanAMessageIsStagedAndPublished) {
   EXPECT_TRUE(in_table().empty());
   EXPECT_EQ(finish(unarchive(kDays)).done, 100U);
   EXPECT_EQ(std::get<std::string>(*in_table().at({"p", "99"}).find("Text")), noise + "99");
+}
+
+TEST_F(WorkersObjects, ADirectoryThatTheOperatorDoesNotAllowIsRefused) {
+  put("p", "r", 1);
+  submit(archive(R"({"directory":"elsewhere"})"));
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_EQ(in_table().size(), 1U);
+}
+
+TEST_F(WorkersObjects, ASymbolicLinkInTheDirectoryIsNotFollowed) {
+  const auto outside = directory_.string() + "-outside";
+  std::filesystem::create_directory(outside);
+  std::filesystem::create_directory_symlink(outside, directory_ / "y");
+  put("p", "r", 1);
+  submit(archive(kDocumentFiles));
+  EXPECT_NE(work_next().end, RunEnd::kSucceeded);
+  EXPECT_TRUE(std::filesystem::is_empty(outside));
+  EXPECT_EQ(in_table().size(), 1U);
+  std::filesystem::remove_all(outside);
+}
+
+TEST_F(WorkersObjects, FilesOfTheLivingAndOfStrangersAreNotCollected) {
+  const auto& tree = *directories_.front().tree;
+  const std::string job = "7fffffffffffffff-00000000";
+  ASSERT_TRUE(run(tables_.open_operation(job, 2)).has_value());
+  ASSERT_TRUE(tree.write("a/x@1-" + job + "-1.json", job + "-1-00", "dead").has_value());
+  ASSERT_TRUE(tree.write("a/x@1-" + job + "-2.json", job + "-2-00", "alive").has_value());
+  ASSERT_TRUE(tree.write("a/readme.txt", "t", "a stranger's").has_value());
+  EXPECT_EQ(run(collect_files(tables_, directories_.front())).value(), 1U);
+  EXPECT_EQ(tree.read("a/x@1-" + job + "-2.json", 100)->value_or(""), "alive");
+  EXPECT_EQ(tree.read("a/readme.txt", 100)->value_or(""), "a stranger's");
+  ASSERT_TRUE(run(tables_.close_operation(job, 2)).has_value());
+  EXPECT_EQ(run(collect_files(tables_, directories_.front())).value(), 1U);
+}
+
+TEST(FileTree, PathsLeadNowhereElse) {
+  for (const auto* path : {"", "/", "a/", "/a", "a//b", ".", "..", "a/../b", "a/.b", "a b", "a\n"}) {
+    EXPECT_FALSE(is_tree_path(path)) << path;
+  }
+  EXPECT_TRUE(is_tree_path("a/b%20c/~@1-2.jsonl.gz"));
+  EXPECT_FALSE(open_directories("nas", {}).has_value());
+  EXPECT_FALSE(open_directories("nas=/no/such/directory", {}).has_value());
+  EXPECT_FALSE(open_directories("a=/tmp,a=/tmp", {}).has_value());
+  EXPECT_EQ(open_directories("a=/tmp,b=/", {})->size(), 2U);
+  EXPECT_TRUE(open_directories("", {})->empty());
 }
 
 }  // namespace
