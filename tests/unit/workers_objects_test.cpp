@@ -122,7 +122,8 @@ class WorkersObjects : public WorkersFixture {
         auto end = RunEnd::kRetried;
         for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
         for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
-        ASSERT_EQ(end, RunEnd::kSucceeded) << (answers ? "answer " : "request ") << at;
+        // Dropped: the answer that the record says succeeded was lost.
+        ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
         check(record(job.id));
         ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;
         if (calls < at) break;
@@ -358,8 +359,8 @@ TEST_F(WorkersObjects, ABatchIsOneDurablePartPerGroup) {
 TEST_F(WorkersObjects, APartLargerThanAMessageIsStagedAndPublished) {
   std::string noise;
   auto random = make_seeded_random(3);
-  for (int i = 0; i < 60'000; ++i) noise += static_cast<char>('!' + random->below(90));
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 30'000; ++i) noise += static_cast<char>('!' + random->below(90));
+  for (int i = 0; i < 200; ++i) {
     Mutation mutation;
     mutation.kind = MutationKind::kInsertOrReplace;
     mutation.row_key = std::to_string(i);
@@ -369,7 +370,7 @@ TEST_F(WorkersObjects, APartLargerThanAMessageIsStagedAndPublished) {
   finish(archive(kDays));
   ASSERT_EQ(names().size(), 1U);
   EXPECT_TRUE(in_table().empty());
-  EXPECT_EQ(finish(unarchive(kDays)).done, 100U);
+  EXPECT_EQ(finish(unarchive(kDays)).done, 200U);
   EXPECT_EQ(std::get<std::string>(*in_table().at({"p", "99"}).find("Text")), noise + "99");
 }
 

@@ -97,7 +97,8 @@ class WorkersOffload : public WorkersFixture {
         auto end = RunEnd::kRetried;
         for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
         for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
-        ASSERT_EQ(end, RunEnd::kSucceeded) << (answers ? "answer " : "request ") << at;
+        // Dropped: the answer that the record says succeeded was lost.
+        ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
         EXPECT_EQ(record(job.id).done, 3U);
         check();
         ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;

@@ -1,6 +1,7 @@
 #include "workers/archive/document_place.h"
 
 #include "jobs/archive/archive_text.h"
+#include "jobs/plan.h"
 #include "table_store/internal/entity_text.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
@@ -10,7 +11,11 @@ namespace {
 
 using jobs::WriteOutcome;
 
-constexpr std::size_t kPageDocuments = 100;
+// A page grows while documents are small, and shrinks when they are large.
+constexpr std::size_t kMostDocuments = 1000;
+constexpr std::size_t kLeastDocuments = 10;
+constexpr std::size_t kSmallPageBytes = 4UL << 20;
+constexpr std::size_t kLargePageBytes = 16UL << 20;
 
 }  // namespace
 
@@ -20,9 +25,9 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
   if (!names) co_return fail(std::move(names.error()));
   PlacePage page;
   page.continuation = std::move(names->next);
-  if (names->names.size() > kPageDocuments) {
-    page.continuation = names->names[kPageDocuments];
-    names->names.resize(kPageDocuments);
+  if (names->names.size() > page_documents_) {
+    page.continuation = names->names[page_documents_];
+    names->names.resize(page_documents_);
   }
   std::erase_if(names->names, [](const std::string& name) { return !jobs::is_document_name(name); });
   std::vector<Document> found(names->names.size());
@@ -30,14 +35,25 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
   auto loading = side_by_side(context_.clock, found.size(), std::move(step));
   auto loaded = co_await std::move(loading);
   if (!loaded) co_return fail(std::move(loaded.error()));
+  std::size_t bytes = 0;
+  std::size_t key_bytes = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     auto& [exists, entity] = found[i];
-    if (exists && !entity) page.foreign.push_back(std::move(names->names[i]));
+    if (exists && !entity) page.foreign.push_back(names->names[i]);
     if (!entity) continue;
+    // The keys of a page must fit into a note.
+    key_bytes += entity->partition_key.size() + entity->row_key.size() + 8;
+    if (key_bytes > kPageKeyBytes && i > 0) {
+      page.continuation = names->names[i];
+      break;
+    }
+    bytes += jobs::entity_bytes(*entity);
     const bool selected =
         filter_.matches(*entity) && (selection_.operation.empty() || entity->operation == selection_.operation);
     if (selected) page.entities.push_back(std::move(*entity));
   }
+  if (bytes < kSmallPageBytes) page_documents_ = std::min(kMostDocuments, 2 * page_documents_);
+  if (bytes > kLargePageBytes) page_documents_ = std::max(kLeastDocuments, page_documents_ / 2);
   co_return page;
 }
 

@@ -49,6 +49,7 @@ class DocumentPlace final : public Place {
   jobs::ObjectArchive archive_;
   PlaceSelection selection_;
   table_store::Filter filter_;
+  std::size_t page_documents_ = 100;
 };
 
 }  // namespace tidemark::workers

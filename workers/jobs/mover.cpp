@@ -186,8 +186,8 @@ Task<Result<void>> Mover::account_for_one() {
     // Nothing was ever archived, not even the table is there.
     const bool no_table = copy.failed_with(ErrorCode::kTableNotFound);
     if (!copy && !no_table) co_return fail(std::move(copy.error()));
-    const bool object = spec_.archive && !spec_.back;
-    if (!no_table && copy->has_value() && (object || (*copy)->source_version)) co_return Result<void>{};
+    // Put by an earlier delivery, and its owner removed the entity before this job could.
+    if (!no_table && copy->has_value() && (*copy)->operation == context_.job_id()) co_return Result<void>{};
   }
   // Neither here nor there, or in the way: an outcome, not a failure.
   if (page_skips_.count() == 0) page_skips_.add(kMissing, key.partition_key, key.row_key);
