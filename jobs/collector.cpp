@@ -28,7 +28,10 @@ Task<Result<Collected>> Collector::collect() {
   auto jobs_task = sweep(Rows::kJobs, before(kJobPartition, "FinishedAt", limit));
   auto jobs = co_await std::move(jobs_task);
   if (!jobs) co_return fail(std::move(jobs.error()));
-  out.jobs = *jobs;
+  auto own_task = sweep(Rows::kJobs, before(kJobPartition, "KeepUntil", now));
+  auto own = co_await std::move(own_task);
+  if (!own) co_return fail(std::move(own.error()));
+  out.jobs = *jobs + *own;
   auto keys_task = sweep(Rows::kKeys, before(kIdempotencyPartition, "Timestamp", limit));
   auto keys = co_await std::move(keys_task);
   if (!keys) co_return fail(std::move(keys.error()));
@@ -76,6 +79,10 @@ Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
     auto job = co_await std::move(task);
     if (!job) co_return fail(std::move(job.error()));
     co_return !job->has_value();
+  }
+  const auto* until = entity.find("KeepUntil");
+  if (const auto* time = until == nullptr ? nullptr : std::get_if<Time>(until); time != nullptr) {
+    if (*time >= clock_.now()) co_return false;
   }
   auto record = record_from_entity(entity);
   // Whatever somebody else put there is not ours to remove.

@@ -10,6 +10,8 @@ namespace tidemark::jobs {
 namespace {
 
 constexpr int kSearchDays = 8 * 366;  // long enough for every 29 February
+/// Before this no zone changed its clocks.
+constexpr auto kFirstChange = date::sys_days(date::year(1800) / 1 / 1);
 
 struct Field {
   std::string_view name;
@@ -115,6 +117,14 @@ Result<TimeZone> TimeZone::find(const std::string& name) {
   }
 }
 
+Time TimeZone::start_of_day(Time at, int days) const {
+  const auto day = date::floor<date::days>(zone_->to_local(std::chrono::floor<std::chrono::seconds>(at)));
+  const date::local_seconds midnight = day + date::days(days);
+  const auto info = zone_->get_info(midnight);
+  if (info.result == date::local_info::nonexistent) return info.first.end;
+  return date::sys_seconds(midnight.time_since_epoch()) - info.first.offset;
+}
+
 Result<CronExpression> CronExpression::parse(std::string_view text) {
   auto fields = words_of(text);
   if (fields.size() == 1) fields = words_of(expand(fields.front()));
@@ -148,33 +158,48 @@ bool CronExpression::matches(const LocalDay& day) const {
   return any_day_of_month_ || any_day_of_week_ ? by_date && by_weekday : by_date || by_weekday;
 }
 
-std::optional<Time> CronExpression::next(Time after, TimeZone zone) const {
-  std::optional<Time> best;
-  const auto consider = [&](auto instant) {
-    const Time time = instant;
-    if (time > after && (!best || time < *best)) best = time;
-  };
-  const auto after_seconds = std::chrono::floor<std::chrono::seconds>(after);
-  // From the day before: a skipped time of its last hour may be due today.
-  auto day = date::floor<date::days>(zone.zone_->to_local(after_seconds)) - date::days(1);
-  for (int searched = 0; searched < kSearchDays && !best; ++searched, day += date::days(1)) {
+std::optional<std::chrono::seconds> CronExpression::first_match(std::chrono::seconds from,
+                                                                std::chrono::seconds until) const {
+  auto day = date::floor<date::days>(date::local_seconds(from));
+  for (; day.time_since_epoch() < until; day += date::days(1)) {
     if (!matches(LocalDay(day))) continue;
     for (std::size_t hour = 0; hour < hours_.size(); ++hour) {
-      for (std::size_t minute = 0; hours_.test(hour) && minute < minutes_.size(); ++minute) {
-        if (!minutes_.test(minute)) continue;
-        const date::local_seconds local = day + std::chrono::hours(hour) + std::chrono::minutes(minute);
-        const auto info = zone.zone_->get_info(local);
-        const date::sys_seconds as_if_utc(local.time_since_epoch());
-        if (info.result == date::local_info::nonexistent) {
-          if (!every_hour_) consider(info.first.end);
-          continue;
-        }
-        consider(as_if_utc - info.first.offset);
-        if (info.result == date::local_info::ambiguous && every_hour_) consider(as_if_utc - info.second.offset);
+      const std::chrono::seconds full = day.time_since_epoch() + std::chrono::hours(hour);
+      if (!hours_.test(hour) || full + std::chrono::hours(1) <= from) continue;
+      for (std::size_t minute = 0; minute < minutes_.size(); ++minute) {
+        const auto local = full + std::chrono::minutes(minute);
+        if (!minutes_.test(minute) || local < from) continue;
+        if (local >= until) return std::nullopt;
+        return local;
       }
     }
   }
-  return best;
+  return std::nullopt;
+}
+
+// Goes from one change of the clocks to the next: in between, local time and UTC differ by a constant.
+std::optional<Time> CronExpression::next(Time after, TimeZone zone) const {
+  using std::chrono::seconds;
+  const auto second_after = std::chrono::floor<seconds>(after);
+  const auto give_up = second_after + date::days(kSearchDays);
+  for (auto period = zone.zone_->get_info(second_after);; period = zone.zone_->get_info(period.end)) {
+    const seconds local_begin = period.begin.time_since_epoch() + period.offset;
+    seconds begin = std::chrono::floor<std::chrono::minutes>(second_after.time_since_epoch() + period.offset) +
+                    std::chrono::minutes(1);
+    if (period.begin > second_after) begin = std::chrono::ceil<std::chrono::minutes>(local_begin);
+    if (!every_hour_ && period.begin > kFirstChange) {
+      const seconds before = zone.zone_->get_info(period.begin - seconds(1)).offset + period.begin.time_since_epoch();
+      // Times that were left out are due at the change; times that come again have been due.
+      if (period.begin > after && before < local_begin && first_match(before, local_begin)) return period.begin;
+      begin = std::max(begin, before);
+    }
+    const auto end = std::min(period.end, give_up);
+    if (const auto local = first_match(begin, end.time_since_epoch() + period.offset)) {
+      return date::sys_seconds(*local - period.offset);
+    }
+    if (end == give_up) break;  // such as a zone that never changes
+  }
+  return std::nullopt;
 }
 
 }  // namespace tidemark::jobs

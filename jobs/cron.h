@@ -23,6 +23,8 @@ class TimeZone {
  public:
   /// "UTC", "Europe/Berlin". kInvalidInput names what is wrong.
   static Result<TimeZone> find(const std::string& name);
+  /// The first moment of the day that is `days` days after (before, if negative) the day of `at`.
+  [[nodiscard]] Time start_of_day(Time at, int days) const;
 
  private:
   friend class CronExpression;
@@ -40,6 +42,9 @@ class CronExpression {
  private:
   struct LocalDay;
   [[nodiscard]] bool matches(const LocalDay& day) const;
+  /// The first matching local time in [from, until), both since 1970.
+  [[nodiscard]] std::optional<std::chrono::seconds> first_match(std::chrono::seconds from,
+                                                                std::chrono::seconds until) const;
 
   std::bitset<60> minutes_;
   std::bitset<24> hours_;

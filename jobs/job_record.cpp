@@ -1,5 +1,7 @@
 #include "jobs/job_record.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cctype>
 #include <cstdio>
 
@@ -64,6 +66,15 @@ std::string clipped(const std::string& text, std::size_t limit) {
   return text.substr(0, end);
 }
 
+/// When the record of a job that asks for it may go.
+std::optional<Time> keep_until(const JobRecord& record) {
+  if (!record.finished_at || record.spec.find("\"keepHours\"") == std::string::npos) return std::nullopt;
+  const auto spec = nlohmann::json::parse(record.spec, nullptr, false);
+  const auto hours = spec.is_object() ? spec.find("keepHours") : spec.end();
+  if (!spec.is_object() || hours == spec.end() || !hours->is_number_unsigned()) return std::nullopt;
+  return *record.finished_at + std::chrono::hours(std::min<std::uint64_t>(hours->get<std::uint64_t>(), kMaxKeepHours));
+}
+
 std::int64_t stored(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
 }
@@ -110,6 +121,7 @@ std::vector<Property> record_properties(const JobRecord& record) {
   out.push_back({"SubmittedAt", record.submitted_at});
   if (record.started_at) out.push_back({"StartedAt", *record.started_at});
   if (record.finished_at) out.push_back({"FinishedAt", *record.finished_at});
+  if (const auto until = keep_until(record)) out.push_back({"KeepUntil", *until});
   out.push_back({"Worker", record.worker});
   if (record.claimed_at) out.push_back({"ClaimedAt", *record.claimed_at});
   if (!record.history.empty()) out.push_back({"History", history_text(record.history)});

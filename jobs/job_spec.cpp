@@ -45,6 +45,7 @@ void read_common(SpecReader& in, JobSpec& spec) {
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
+  spec.keep_hours = narrowed<std::uint32_t>(in.integer("keepHours", kMinKeepHours, kMaxKeepHours));
 }
 
 /// `job_id`: where a message's jobId goes; a submission (null) must not have one.
@@ -95,6 +96,7 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
   if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
   if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;
+  if (spec.keep_hours) out["keepHours"] = *spec.keep_hours;
   if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
   if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;

@@ -11,8 +11,9 @@
 //   inline     source SELECTION properties? keepBlobs?
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs; where entities are selected: maxAffected
-// maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours; where entities are selected:
+// maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
+// leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -32,6 +33,9 @@ namespace tidemark::jobs {
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
+/// A record must outlive every lease of its job.
+inline constexpr std::uint32_t kMinKeepHours = 2;
+inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
 
@@ -144,6 +148,7 @@ struct JobSpec {
   /// Of this job's back-off, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
   std::optional<std::uint32_t> retry_cap_ms;
+  std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
   bool operator==(const JobSpec&) const = default;

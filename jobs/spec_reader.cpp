@@ -19,8 +19,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-std::unexpected<Error> invalid_job(const std::vector<std::string>& problems) {
-  auto error = make_error(ErrorCode::kJobInvalid, "The job is not valid: ");
+std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems) {
+  auto error = make_error(code, std::string(what));
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (i > 0) error.message += "; ";
     error.message += problems[i];
@@ -28,6 +28,10 @@ std::unexpected<Error> invalid_job(const std::vector<std::string>& problems) {
   }
   error.message += '.';
   return fail(std::move(error));
+}
+
+std::unexpected<Error> invalid_job(const std::vector<std::string>& problems) {
+  return invalid(ErrorCode::kJobInvalid, "The job is not valid: ", problems);
 }
 
 bool is_table_name(std::string_view name) {
@@ -99,6 +103,14 @@ std::optional<Time> SpecReader::time(const char* name) {
   auto parsed = parse_iso8601(*found);
   if (!parsed) problem(std::string(name) + " must be a time such as 2026-01-31T22:00:00Z");
   return parsed;
+}
+
+const json* SpecReader::object(const char* name, bool required) {
+  const auto* found = member(name);
+  if (found == nullptr && required) problem(std::string(name) + " is missing");
+  if (found == nullptr || found->is_object()) return found;
+  problem(std::string(name) + " must be an object");
+  return nullptr;
 }
 
 std::vector<std::string> SpecReader::property_names(const char* name, std::size_t most) {

@@ -26,6 +26,8 @@ class SpecReader {
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
   std::optional<bool> boolean(const char* name);
   std::optional<Time> time(const char* name);
+  /// An object; null if there is none.
+  const nlohmann::json* object(const char* name, bool required);
   /// Of distinct property names.
   std::vector<std::string> property_names(const char* name, std::size_t most);
   /// The member if it is an object; whatever else it is, another getter may read it.
@@ -45,7 +47,9 @@ class SpecReader {
   std::vector<std::string> problems_;
 };
 
-/// kJobInvalid, one field "problem" per finding.
+/// One field "problem" per finding; the message is `what` and all of them.
+std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems);
+/// kJobInvalid.
 std::unexpected<Error> invalid_job(const std::vector<std::string>& problems);
 bool is_property_name(std::string_view name);
 /// Whether a key cannot hold one of these characters.

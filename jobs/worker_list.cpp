@@ -1,5 +1,7 @@
 #include "jobs/worker_list.h"
 
+#include <algorithm>
+
 #include "jobs/job_record.h"
 
 namespace tidemark::jobs {
@@ -46,34 +48,29 @@ Task<Result<void>> WorkerList::leave(std::string name) {
   co_return Result<void>{};
 }
 
-Task<Result<std::vector<WorkerInfo>>> WorkerList::list() {
-  std::vector<WorkerInfo> out;
-  std::string continuation;
-  std::string filter = "PartitionKey eq '";
-  filter += kWorkerPartition;
-  filter += "'";
-  do {
-    table_store::QueryRequest request;
-    request.table = std::string(kJobTable);
-    request.filter = filter;
-    request.continuation = std::move(continuation);
-    auto task = tables_.query(std::move(request));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
-      WorkerInfo info;
-      info.name = entity.row_key;
-      info.host = value_of<std::string>(entity, "Host");
-      info.pid = value_of<std::int64_t>(entity, "Pid");
-      info.concurrency = value_of<std::int32_t>(entity, "Concurrency");
-      info.running = value_of<std::int32_t>(entity, "Running");
-      info.version = value_of<std::string>(entity, "Version");
-      info.started_at = value_of<Time>(entity, "StartedAt");
-      info.heartbeat_at = value_of<Time>(entity, "HeartbeatAt");
-      out.push_back(std::move(info));
-    }
-    continuation = std::move(page->continuation);
-  } while (!continuation.empty());
+Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string continuation) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = std::string("PartitionKey eq '") + kWorkerPartition + "'";
+  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.continuation = std::move(continuation);
+  auto task = tables_.query(std::move(request));
+  auto page = co_await std::move(task);
+  if (!page) co_return fail(std::move(page.error()));
+  WorkerPage out;
+  out.continuation = std::move(page->continuation);
+  for (const auto& entity : page->entities) {
+    WorkerInfo info;
+    info.name = entity.row_key;
+    info.host = value_of<std::string>(entity, "Host");
+    info.pid = value_of<std::int64_t>(entity, "Pid");
+    info.concurrency = value_of<std::int32_t>(entity, "Concurrency");
+    info.running = value_of<std::int32_t>(entity, "Running");
+    info.version = value_of<std::string>(entity, "Version");
+    info.started_at = value_of<Time>(entity, "StartedAt");
+    info.heartbeat_at = value_of<Time>(entity, "HeartbeatAt");
+    out.workers.push_back(std::move(info));
+  }
   co_return out;
 }
 

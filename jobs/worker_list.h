@@ -23,12 +23,18 @@ struct WorkerInfo {
   Time heartbeat_at{};
 };
 
+struct WorkerPage {
+  std::vector<WorkerInfo> workers;  // by name
+  std::string continuation;         // empty at the end
+};
+
 class WorkerList {
  public:
   explicit WorkerList(table_store::TableClient& tables) : tables_(tables) {}
   Task<Result<void>> beat(WorkerInfo info);
   Task<Result<void>> leave(std::string name);
-  Task<Result<std::vector<WorkerInfo>>> list();
+  /// `limit` 1..1000.
+  Task<Result<WorkerPage>> list(std::uint32_t limit, std::string continuation);
 
  private:
   table_store::TableClient& tables_;

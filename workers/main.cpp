@@ -153,7 +153,8 @@ Result<void> run(const WorkerConfig& config) {
   chores.retention = std::chrono::hours(config.retention_h);
   chores.directories = *directories;
   chores.collect_every = std::chrono::seconds(config.collect_every_s);
-  auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, *clock, *random, loop);
+  chores.schedule_hold = std::chrono::seconds(config.lease_s);
+  auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
   // The signals must work while the stores are still away: readiness is announced from a thread of its own.
   std::thread announcer;
   auto waiting = wait_until_ready(jobs, *clock, ready);

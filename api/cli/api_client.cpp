@@ -34,17 +34,30 @@ Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
   return ApiClient(std::move(*http), options.token);
 }
 
-Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body) {
-  HttpHeaders headers{{"Accept", "application/json"}};
+Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
+                                       const HttpHeaders& extra) {
+  auto headers = extra;
+  headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
-  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
-  auto reply = http_.send(method, path, headers, body);
+  auto reply = http_.send(method, path, authorized(std::move(headers)), body);
   if (!reply) return fail(std::move(reply.error()));
   if (reply->status >= 400) return fail(problem_of(*reply));
   if (reply->body.empty()) return nlohmann::json();
   auto parsed = nlohmann::json::parse(reply->body, nullptr, false);
   if (parsed.is_discarded()) return fail(ErrorCode::kInternalError, "the server's answer is not JSON");
   return parsed;
+}
+
+HttpHeaders ApiClient::authorized(HttpHeaders headers) const {
+  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  return headers;
+}
+
+Result<void> ApiClient::stream(const std::string& path, const std::function<void(std::string_view)>& each) {
+  auto reply = http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each);
+  if (!reply) return fail(std::move(reply.error()));
+  if (reply->status >= 400) return fail(problem_of(*reply));
+  return {};
 }
 
 }  // namespace tidemark::cli

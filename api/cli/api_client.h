@@ -11,9 +11,14 @@ class ApiClient {
  public:
   static Result<ApiClient> create(const GlobalOptions& options);
   /// The answer's JSON (null if it has no body); a problem+json answer becomes an Error with its detail.
-  Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {});
+  Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {},
+                              const HttpHeaders& extra = {});
+
+  /// Pieces of an answer that has no end yet.
+  Result<void> stream(const std::string& path, const std::function<void(std::string_view)>& each);
 
  private:
+  [[nodiscard]] HttpHeaders authorized(HttpHeaders headers) const;
   ApiClient(HttpClient http, std::string token) : http_(std::move(http)), token_(std::move(token)) {}
   HttpClient http_;
   std::string token_;

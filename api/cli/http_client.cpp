@@ -1,9 +1,11 @@
 #include "api/cli/http_client.h"
 
+#include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -105,8 +107,46 @@ Result<HttpReply> HttpClient::send(const std::string& method, const std::string&
     if (!message.keep_alive()) c.socket.close();
     return reply;
   }
-  return fail(ErrorCode::kUnavailable,
-              "cannot reach " + c.base_url + " (" + error.message() + "); is the stack up? Try: scripts/stack up");
+  return fail(unreachable(error.message()));
+}
+
+Error HttpClient::unreachable(const std::string& why) const {
+  return make_error(ErrorCode::kUnavailable,
+                    "cannot reach " + connection_->base_url + " (" + why + "); is the stack up? Try: scripts/stack up");
+}
+
+Result<HttpReply> HttpClient::stream(const std::string& path, const HttpHeaders& headers,
+                                     const std::function<void(std::string_view)>& each) {
+  auto& c = *connection_;
+  beast_http::request<beast_http::string_body> request(beast_http::verb::get, c.prefix + path, 11);
+  request.set("Host", c.host + ":" + c.port);
+  for (const auto& [name, value] : headers) request.set(name, value);
+  auto error = c.connect();
+  if (!error) beast_http::write(c.socket, request, error);
+  beast_http::response_parser<beast_http::buffer_body> parser;
+  parser.body_limit(boost::none);
+  if (!error) beast_http::read_header(c.socket, c.buffer, parser, error);
+  if (error) return fail(unreachable(error.message()));
+  HttpReply reply;
+  reply.status = parser.get().result_int();
+  while (!parser.is_done() && !error) {
+    std::array<char, 16384> piece{};
+    auto& body = parser.get().body();
+    body.data = piece.data();
+    body.size = piece.size();
+    beast_http::read_some(c.socket, c.buffer, parser, error);
+    if (error == beast_http::error::need_buffer) error = {};
+    const std::string_view got(piece.data(), piece.size() - body.size);
+    if (reply.status < 400) {
+      if (!got.empty()) each(got);
+    } else {
+      reply.body += got;
+    }
+  }
+  error_code ignored;
+  c.socket.close(ignored);
+  if (error) return fail(unreachable(error.message()));
+  return reply;
 }
 
 }  // namespace tidemark::cli

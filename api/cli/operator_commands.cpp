@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "api/cli/api_client.h"
+#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 #include "common/base/encoding.h"
 
@@ -10,24 +10,26 @@ namespace {
 
 using nlohmann::json;
 
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const std::function<void(const json&)>& print) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto answer = api->call(method, path, body);
-  if (!answer) return report(options, answer.error());
-  if (options.json) {
-    std::cout << *answer << "\n";
-  } else {
-    print(*answer);
+void print_kinds(const json& kinds) {
+  TextTable table({"kind", "state", "at once"});
+  for (const auto& kind : kinds) {
+    const auto limit = kind.value("maxRunning", 0);
+    table.add({cell(kind, "kind"), kind.value("paused", false) ? "paused" : "running",
+               limit == 0 ? "no limit" : std::to_string(limit)});
   }
-  return kOk;
+  table.print(std::cout);
 }
 
-void print_kind(const json& kind) {
-  const auto limit = kind.value("maxRunning", 0);
-  std::cout << kind.value("kind", "") << "  " << (kind.value("paused", false) ? "paused" : "running") << "  "
-            << (limit == 0 ? "no limit" : "at most " + std::to_string(limit) + " at once") << "\n";
+void print_kind(const json& kind) { print_kinds(json::array({kind})); }
+
+void print_workers(const json& workers) {
+  TextTable table({"worker", "state", ">running", ">of", "host", ">pid", "version", "since", "last heard"});
+  for (const auto& worker : workers) {
+    table.add({cell(worker, "name"), worker.value("alive", false) ? "alive" : "lost", cell(worker, "running"),
+               cell(worker, "concurrency"), cell(worker, "host"), cell(worker, "pid"), cell(worker, "version"),
+               cell(worker, "startedAt"), cell(worker, "heartbeatAt")});
+  }
+  table.print(std::cout);
 }
 
 void add_change(CLI::App& kinds, const GlobalOptions& options, Run& run, const char* name, const char* meaning,
@@ -49,9 +51,8 @@ void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run
   auto* listing = kinds->add_subcommand("list", "what is set for each kind");
   listing->callback([&run, &options] {
     run = [&options] {
-      return call_and_print(options, "GET", "/v1/kinds", {}, [](const json& page) {
-        for (const auto& kind : page.value("kinds", json::array())) print_kind(kind);
-      });
+      return call_and_print(options, "GET", "/v1/kinds", {},
+                            [](const json& page) { print_kinds(page.value("kinds", json::array())); });
     };
   });
   add_change(*kinds, options, run, "pause", "jobs of this kind wait; running ones stop within a page",
@@ -72,16 +73,7 @@ void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run
   auto* workers = app.add_subcommand("worker", "the workers")->require_subcommand(1);
   auto* alive = workers->add_subcommand("list", "workers that live, and those that were lost lately");
   alive->callback([&run, &options] {
-    run = [&options] {
-      return call_and_print(options, "GET", "/v1/workers", {}, [](const json& page) {
-        for (const auto& worker : page.value("workers", json::array())) {
-          std::cout << worker.value("name", "") << "  " << (worker.value("alive", false) ? "alive" : "lost") << "  "
-                    << worker.value("running", 0) << "/" << worker.value("concurrency", 0) << " jobs  "
-                    << worker.value("host", "") << " pid " << worker.value("pid", 0) << "  since "
-                    << worker.value("startedAt", "") << "\n";
-        }
-      });
-    };
+    run = [&options] { return list_and_print(options, "/v1/workers", "workers", 0, print_workers); };
   });
 }
 

@@ -1,8 +1,7 @@
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 
-#include "api/cli/api_client.h"
+#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 #include "api/cli/print_plan.h"
 #include "common/base/encoding.h"
@@ -17,6 +16,15 @@ void print_summary(const json& poison) {
             << "  " << poison.value("reason", "") << "\n";
 }
 
+void print_list(const json& items) {
+  TextTable table({"message", "job", "kind", "moved", "fingerprint", "reason"});
+  for (const auto& item : items) {
+    table.add({cell(item, "id"), cell(item, "jobId"), cell(item, "kind"), cell(item, "movedAt"),
+               cell(item, "fingerprint"), cell(item, "reason")});
+  }
+  table.print(std::cout);
+}
+
 void print_details(const json& poison) {
   print_summary(poison);
   std::cout << "fingerprint: " << poison.value("fingerprint", "") << "\nmoved at: " << poison.value("movedAt", "")
@@ -27,28 +35,6 @@ void print_details(const json& poison) {
               << attempt.value("code", "") << ": " << attempt.value("message", "") << "  ("
               << attempt.value("durationMs", 0) << " ms)\n";
   }
-}
-
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const std::function<void(const json&)>& print) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto answer = api->call(method, path, body);
-  if (!answer) return report(options, answer.error());
-  if (options.json) {
-    if (!answer->is_null()) std::cout << *answer << "\n";
-  } else {
-    print(*answer);
-  }
-  return kOk;
-}
-
-Result<std::string> read_body(const std::string& file) {
-  std::ifstream opened;
-  if (file != "-") opened.open(file);
-  std::istream& input = file == "-" ? std::cin : opened;
-  if (!input) return fail(ErrorCode::kConfigInvalid, "cannot read " + file);
-  return std::string(std::istreambuf_iterator<char>(input), {});
 }
 
 struct Filter {
@@ -79,7 +65,7 @@ std::string query_of(const Filter& filter) {
 int redrive(const GlobalOptions& options, const std::string& id, const std::string& file) {
   std::string body;
   if (!file.empty()) {
-    auto read = read_body(file);
+    auto read = read_file(file);
     if (!read) return report(options, read.error());
     body = std::move(*read);
   }
@@ -95,17 +81,16 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
       app.add_subcommand("poison", "inspect messages that kept failing, and send them back")->require_subcommand(1);
   auto id = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>();
-  auto limit = std::make_shared<int>(50);
+  auto limit = std::make_shared<std::size_t>(50);
 
   auto* listing = poison->add_subcommand("list", "list poison messages");
-  listing->add_option("--limit", *limit, "how many")->check(CLI::Range(1, 1000))->capture_default_str();
+  listing->add_option("--limit", *limit, "how many; 0 for all")->capture_default_str();
   auto filter = add_filter(*listing);
   listing->callback([&run, &options, limit, filter] {
     run = [&options, limit, filter] {
-      const auto path = "/v1/poison?limit=" + std::to_string(*limit) + query_of(*filter);
-      return call_and_print(options, "GET", path, {}, [](const json& page) {
-        for (const auto& item : page.value("poison", json::array())) print_summary(item);
-      });
+      auto query = query_of(*filter);
+      if (!query.empty()) query[0] = '?';
+      return list_and_print(options, "/v1/poison" + query, "poison", *limit, print_list);
     };
   });
 
@@ -116,10 +101,13 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
       auto query = query_of(*which);
       if (!query.empty()) query[0] = '?';
       return call_and_print(options, "GET", "/v1/poison/groups" + query, {}, [](const json& page) {
+        TextTable table({">count", "fingerprint", "kind", "last", "reason"});
         for (const auto& group : page.value("groups", json::array())) {
-          std::cout << group.value("count", 0ULL) << "  " << group.value("fingerprint", "") << "  "
-                    << group.value("kind", "") << "  " << group.value("reason", "") << "\n";
+          table.add({cell(group, "count"), cell(group, "fingerprint"), cell(group, "kind"), cell(group, "lastMovedAt"),
+                     cell(group, "reason")});
         }
+        table.print(std::cout);
+        if (!page.value("complete", true)) std::cout << "(there are more: only the first were counted)\n";
       });
     };
   });
@@ -140,7 +128,7 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
   editing->add_option("--file", *file, "the new job as JSON, - for standard input")->required();
   editing->callback([&run, &options, id, file] {
     run = [&options, id, file] {
-      auto body = read_body(*file);
+      auto body = read_file(*file);
       if (!body) return report(options, body.error());
       return call_and_print(options, "PUT", "/v1/poison/" + percent_encode(*id), *body, print_details);
     };

@@ -1,9 +1,10 @@
-// The api's routes: jobs, poison messages, queues, kinds, workers, health, metrics, OpenAPI. A handler reads the
-// request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one file;
-// the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, kinds, workers, health, metrics, OpenAPI. A handler reads
+// the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one
+// file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 #include "blob_store/internal/blob_client.h"
 #include "common/http/http.h"
@@ -11,6 +12,7 @@
 #include "jobs/job_store.h"
 #include "jobs/kind_control.h"
 #include "jobs/poison.h"
+#include "jobs/schedule_store.h"
 #include "jobs/worker_list.h"
 #include "queue_service/internal/queue_client.h"
 
@@ -34,6 +36,7 @@ class ApiRoutes {
         clock_(clock),
         blobs_(blobs),
         kinds_(tables, clock),
+        schedules_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -69,6 +72,19 @@ class ApiRoutes {
   Task<http::Response> pause_queue(http::Request& request, std::string name);
   Task<http::Response> resume_queue(http::Request& request, std::string name);
   Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
+  // schedule_routes.cpp
+  Task<http::Response> put_schedule(http::Request& request, std::string name);
+  Task<http::Response> list_schedules(http::Request& request, std::string);
+  Task<http::Response> show_schedule(http::Request& request, std::string name);
+  Task<http::Response> remove_schedule(http::Request& request, std::string name);
+  Task<http::Response> pause_schedule(http::Request& request, std::string name);
+  Task<http::Response> resume_schedule(http::Request& request, std::string name);
+  Task<http::Response> set_schedule(http::Request& request, std::string name, bool paused);
+  Task<http::Response> run_schedule(http::Request& request, std::string name);
+  Task<http::Response> answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule);
+  Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
+  // explain_routes.cpp
+  Task<http::Response> explain(http::Request& request, std::string);
   // operator_routes.cpp
   Task<http::Response> list_kinds(http::Request& request, std::string);
   Task<http::Response> set_kind(http::Request& request, std::string kind);
@@ -88,6 +104,7 @@ class ApiRoutes {
   Clock& clock_;
   blob_store::BlobClient* blobs_;
   jobs::KindControls kinds_;
+  jobs::ScheduleStore schedules_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };

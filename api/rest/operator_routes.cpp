@@ -69,14 +69,19 @@ Task<http::Response> ApiRoutes::set_kind(http::Request& request, std::string kin
 }
 
 Task<http::Response> ApiRoutes::list_workers(http::Request& request, std::string) {
-  auto listing = workers_.list();
-  const auto workers = co_await std::move(listing);
-  if (!workers) co_return problem(workers.error(), request.request_id);
-  auto list = nlohmann::json::array();
-  for (const auto& worker : *workers) {
-    list.push_back(to_json(worker, clock_.now() - worker.heartbeat_at < jobs::kHeartbeatLost));
+  auto parameters = Parameters::read(request, {"limit", "continuation"});
+  if (!parameters) co_return problem(parameters.error(), request.request_id);
+  const auto limit = parameters->limit();
+  if (!limit) co_return problem(limit.error(), request.request_id);
+  auto listing = workers_.list(*limit, parameters->text("continuation"));
+  const auto page = co_await std::move(listing);
+  if (!page) co_return problem(page.error(), request.request_id);
+  nlohmann::json body{{"workers", nlohmann::json::array()}};
+  for (const auto& worker : page->workers) {
+    body["workers"].push_back(to_json(worker, clock_.now() - worker.heartbeat_at < jobs::kHeartbeatLost));
   }
-  co_return json_response(200, {{"workers", std::move(list)}});
+  if (!page->continuation.empty()) body["continuation"] = page->continuation;
+  co_return json_response(200, body);
 }
 
 Task<http::Response> ApiRoutes::healthy(http::Request&, std::string) { co_return text_response("ok\n"); }

@@ -19,6 +19,7 @@ class Parameters {
   /// kInvalidQueryParameterValue: broken escapes, an unknown name, a name twice.
   static Result<Parameters> read(const http::Request& request, std::initializer_list<std::string_view> known);
 
+  [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
   [[nodiscard]] std::string text(std::string_view name) const;  // empty if absent
   /// kOutOfRangeQueryParameterValue unless 1..1000; 100 if absent.
   [[nodiscard]] Result<std::uint32_t> limit() const;

@@ -1,5 +1,7 @@
 #include "api/rest/render.h"
 
+#include "jobs/schedule_plan.h"
+
 namespace tidemark::api {
 namespace {
 
@@ -99,6 +101,96 @@ nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
           {"version", worker.version},
           {"startedAt", to_iso8601(worker.started_at)},
           {"heartbeatAt", to_iso8601(worker.heartbeat_at)}};
+}
+
+namespace {
+
+std::string_view relation_name(jobs::Relation relation) {
+  switch (relation) {
+    case jobs::Relation::kWouldTake:
+      return "wouldTake";
+    case jobs::Relation::kGaveUp:
+      return "gaveUp";
+    case jobs::Relation::kNamed:
+      return "named";
+  }
+  return "unknown";
+}
+
+nlohmann::json to_json(const jobs::EntityPlace& place) {
+  nlohmann::json out{{"store", place.store},
+                     {"name", place.name},
+                     {"partitionKey", place.key.partition_key},
+                     {"rowKey", place.key.row_key},
+                     {"present", place.present}};
+  if (place.present) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
+  if (place.source_version) out["sourceTimestamp"] = to_iso8601(Time(Ticks(*place.source_version)));
+  if (!place.job.empty()) out["job"] = place.job;
+  if (place.record) {
+    out["jobKind"] = place.record->kind;
+    out["jobState"] = jobs::state_name(place.record->state);
+    if (place.record->finished_at) out["jobFinishedAt"] = to_iso8601(*place.record->finished_at);
+  }
+  return out;
+}
+
+nlohmann::json to_json(const jobs::EntityJob& job) {
+  nlohmann::json out{{"relation", relation_name(job.relation)},
+                     {"table", job.table},
+                     {"id", job.record.id},
+                     {"kind", job.record.kind},
+                     {"state", jobs::state_name(job.record.state)},
+                     {"submittedAt", to_iso8601(job.record.submitted_at)}};
+  if (job.record.finished_at) out["finishedAt"] = to_iso8601(*job.record.finished_at);
+  return out;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const jobs::Explanation& explanation) {
+  auto places = nlohmann::json::array(), found = nlohmann::json::array(), upcoming = nlohmann::json::array();
+  for (const auto& place : explanation.places) places.push_back(to_json(place));
+  for (const auto& job : explanation.jobs) found.push_back(to_json(job));
+  for (const auto& schedule : explanation.schedules) {
+    upcoming.push_back({{"name", schedule.name},
+                        {"kind", schedule.kind},
+                        {"table", schedule.table},
+                        {"dueTime", to_iso8601(schedule.due)}});
+  }
+  const auto& asked = explanation.places.front();
+  return {{"table", asked.name},
+          {"partitionKey", asked.key.partition_key},
+          {"rowKey", asked.key.row_key},
+          {"places", std::move(places)},
+          {"jobs", std::move(found)},
+          {"schedules", std::move(upcoming)},
+          {"looked",
+           {{"jobs", explanation.looked_at_jobs},
+            {"schedules", explanation.looked_at_schedules},
+            {"places", explanation.places.size()}}},
+          {"complete", explanation.complete}};
+}
+
+nlohmann::json to_json(const jobs::Schedule& schedule, const jobs::JobRecord* last, Time now) {
+  const auto& state = schedule.state;
+  nlohmann::json out = jobs::to_json(schedule.spec);
+  out["name"] = schedule.name;
+  out["paused"] = state.paused;
+  out["createdAt"] = to_iso8601(schedule.created_at);
+  out["runs"] = state.runs;
+  out["skipped"] = state.skipped;
+  out["missed"] = state.missed;
+  if (const auto timetable = jobs::Timetable::of(schedule.spec)) {
+    if (const auto next = next_run(*timetable, schedule, now)) out["nextRun"] = to_iso8601(*next);
+  }
+  if (state.last_due) {
+    auto& run = out["lastRun"] = {{"dueTime", to_iso8601(*state.last_due)}};
+    if (state.last_at) run["submittedAt"] = to_iso8601(*state.last_at);
+    if (!state.last_problem.empty()) run["problem"] = state.last_problem;
+    if (state.last_problem.empty() && !state.last_job.empty()) run["job"] = state.last_job;
+    if (state.last_problem.empty() && last != nullptr) run["jobState"] = jobs::state_name(last->state);
+  }
+  return out;
 }
 
 nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue) {

@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "common/http/http.h"
+#include "jobs/explain.h"
 #include "jobs/job_record.h"
 #include "jobs/kind_control.h"
 #include "jobs/plan.h"
 #include "jobs/poison.h"
+#include "jobs/schedule.h"
 #include "jobs/worker_list.h"
 #include "queue_service/model/queue_figures.h"
 
@@ -18,6 +20,9 @@ nlohmann::json to_json(const jobs::PoisonGroup& group);
 nlohmann::json to_json(const jobs::JobPlan& plan);
 nlohmann::json to_json(const jobs::KindControl& control);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
+nlohmann::json to_json(const jobs::Explanation& explanation);
+/// `last`: the record of its last job, if that is there.
+nlohmann::json to_json(const jobs::Schedule& schedule, const jobs::JobRecord* last, Time now);
 /// Name and figures.
 nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>& queue);
 /// Text that is no UTF-8 is shown with replacement characters.

@@ -132,7 +132,10 @@
   X(914, NotFound, 404, "There is no such resource.")                                                                \
   X(915, MaxAffectedExceeded, 409, "The job would change more than its maxAffected allows.")                         \
   X(916, CanaryFailed, 409, "Jobs that were sent back first failed again.")                                          \
-  X(917, JobNotEnded, 409, "The job has not ended.")
+  X(917, JobNotEnded, 409, "The job has not ended.")                                                                 \
+  X(918, ScheduleNotFound, 404, "There is no such schedule.")                                                        \
+  X(919, ScheduleInvalid, 400, "The schedule is not valid.")                                                         \
+  X(920, TooManySchedules, 409, "There are as many schedules as an account can have.")
 
 namespace tidemark {
 

@@ -118,7 +118,8 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        points = [p for p in listed.stdout.split() if p.split(".")[0] not in ("blob", "file", "http", "kv", "object", "offload", "queue", "rpc", "table")]
+        others = ("blob", "file", "http", "kv", "object", "offload", "queue", "rpc", "schedule", "table")
+        points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in (p for p in points if p.startswith(OPTIONS["points"])):
             family = point.split(".")[0]
@@ -133,7 +134,8 @@ class FailPointTest(CrashTest):
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "redrive": [self.redrive_case], "batch": [self.batch_case], "move": [self.archive_case, self.unarchive_case, self.undo_case],
+            "redrive": [self.redrive_case], "batch": [self.batch_case],
+            "move": [self.archive_case, self.unarchive_case, self.undo_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):

@@ -1,9 +1,12 @@
 """The api as its users see it: every answer is what /openapi.json says, every operation is asked."""
+import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import unittest
+from datetime import datetime, timedelta, timezone
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -205,6 +208,81 @@ class ApiTest(unittest.TestCase):
         self.assertNotIn("paused", text)
         self.assertEqual(self.command("queue", "show", "absent")[0], 3)
 
+    def test_a_schedule_from_put_to_its_jobs(self):
+        self.fill("Leavers")
+        job = {"kind": "archive", "source": "Leavers", "destination": "Former", "filter": "Number lt 10"}
+        # Due at the full hours since 3:10 hours ago: three of them, all at once.
+        begin = datetime.now(timezone.utc).replace(minute=30, second=0, microsecond=0) - timedelta(hours=4)
+        spec = {"cron": "0 * * * *", "timeZone": "UTC", "job": job, "catchUp": "all", "overlap": "wait",
+                "startAfter": begin.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        due = int((datetime.now(timezone.utc) - begin).total_seconds() + 1800) // 3600
+        status, headers, body = self.api.send("PUT", "/v1/schedules/leavers", {}, json.dumps(spec))
+        self.assertEqual(status, 201, body)
+        etag = headers["ETag"]
+
+        def caught_up():
+            shown = self.api.call("GET", "/v1/schedules/leavers")
+            return shown if shown["runs"] >= due and shown["lastRun"].get("jobState") == "succeeded" else None
+        shown = wait_until(caught_up, "the schedule to catch up")
+        self.assertEqual((shown["runs"], shown["skipped"], shown["missed"]), (due, 0, 0), shown)
+        self.assertEqual(len(self.tables.scan("Former")), 10)
+        self.assertEqual({n: shown[n] for n in spec}, spec)
+        keys = [j["spec"]["idempotencyKey"] for j in self.api.jobs() if "leavers" in j["spec"].get("idempotencyKey", "")]
+        wanted = [(begin + timedelta(minutes=30, hours=i)).strftime("schedule:leavers:%Y-%m-%dT%H:%M:%SZ")
+                  for i in range(due)]
+        self.assertEqual(sorted(keys), wanted)
+
+        listed = self.api.call("GET", "/v1/schedules?limit=10")["schedules"]
+        self.assertIn(shown["lastRun"], [s.get("lastRun") for s in listed])
+        paused = self.api.call("POST", "/v1/schedules/leavers/pause")
+        self.assertTrue(paused["paused"])
+        self.assertNotIn("nextRun", paused)
+        self.refused_with({"If-Match": etag}, 412, "PUT", "/v1/schedules/leavers", spec)
+        self.assertFalse(self.api.call("POST", "/v1/schedules/leavers/resume")["paused"])
+        self.refused_with({"If-None-Match": "*"}, 412, "PUT", "/v1/schedules/leavers", spec)
+        self.assertEqual(self.api.send("PUT", "/v1/schedules/leavers", {"If-Match": etag}, json.dumps(spec))[0], 200)
+
+        run = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
+        again = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
+        self.assertEqual(run["id"], again["id"])
+        self.refused(400, "InvalidInput", "POST", "/v1/schedules/leavers/run", {"due": 1})
+        self.api.call("DELETE", "/v1/schedules/leavers")
+        self.refused(404, "ScheduleNotFound", "GET", "/v1/schedules/leavers")
+        self.refused(404, "ScheduleNotFound", "POST", "/v1/schedules/leavers/run")
+        self.refused(400, "InvalidInput", "PUT", "/v1/schedules/-", spec)
+        problem = self.refused(400, "ScheduleInvalid", "PUT", "/v1/schedules/x",
+                               {"cron": "x", "catchUp": "y", "job": {"kind": "delete", "source": "1"}})
+        self.assertEqual(len(problem["problems"]), 4, problem)
+
+    def refused_with(self, headers, status, method, path, body):
+        self.assertEqual(self.api.send(method, path, headers, json.dumps(body))[0], status)
+
+    def test_one_entity_is_explained(self):
+        self.fill("Story")
+        self.tables.put("Story", {"PartitionKey": "p", "RowKey": "late", "Number": 100,
+                                  "Left@odata.type": "Edm.DateTime", "Left": "2026-01-01T00:00:00Z"})
+        archive = self.finish({"kind": "archive", "source": "Story", "destination": "StoryArchive",
+                               "filter": "Number eq 0"})
+        later = self.api.submit({"kind": "unarchive", "source": "StoryArchive", "destination": "Story",
+                                 "filter": "Number lt 5", "notBefore": "2100-01-01T00:00:00Z"})
+        told = self.api.call("GET", "/v1/explain?table=Story&partitionKey=p0&rowKey=0")
+        self.assertEqual([(p["name"], p["present"]) for p in told["places"]],
+                         [("Story", False), ("StoryArchive", True)])
+        self.assertEqual((told["places"][1]["job"], told["places"][1]["jobKind"]), (archive["id"], "archive"))
+        self.assertEqual([(j["id"], j["relation"], j["table"]) for j in told["jobs"]],
+                         [(later, "wouldTake", "StoryArchive")])
+        self.assertTrue(told["complete"])
+        self.api.call("POST", f"/v1/jobs/{later}/cancel")
+        # In 2100, nightly: what left 36,000 days ago. It is due on a certain day.
+        self.api.call("PUT", "/v1/schedules/story", {
+            "cron": "0 3 * * *", "startAfter": "2099-12-01T00:00:00Z",
+            "job": {"kind": "delete", "source": "Story", "filter": "Left lt datetime'{now-27028d}'"}})
+        told = self.api.call("GET", "/v1/explain?table=Story&partitionKey=p&rowKey=late")
+        self.assertEqual(told["schedules"], [{"name": "story", "kind": "delete", "table": "Story",
+                                              "dueTime": "2100-01-01T03:00:00Z"}])
+        self.api.call("DELETE", "/v1/schedules/story")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/explain?table=Story&partitionKey=p")
+
     def test_workers_are_listed(self):
         workers = wait_until(lambda: self.api.call("GET", "/v1/workers")["workers"], "a worker's heartbeat")
         self.assertEqual([(w["name"], w["alive"], w["pid"]) for w in workers],
@@ -254,6 +332,23 @@ class ApiTest(unittest.TestCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/jobs?state=lost")
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/poison?movedAfter=soon")
         self.refused(404, "JobNotFound", "GET", "/v1/jobs/none")
+        for path in ("jobs", "poison", "queues", "schedules", "workers"):
+            self.refused(400, "OutOfRangeQueryParameterValue", "GET", f"/v1/{path}?limit=1001")
+            self.refused(400, "InvalidQueryParameterValue", "GET", f"/v1/{path}?page=2")
+        self.refused(413, "RequestBodyTooLarge", "POST", "/v1/jobs", {"kind": "x" * 100_000})
+
+    def test_what_is_no_request_is_a_problem_too(self):
+        for text in (b"nonsense\r\n\r\n", b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+                     b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", self.stack.ports["api"]), 10) as raw:
+                raw.sendall(text)
+                answer = http.client.HTTPResponse(raw)
+                answer.begin()
+                self.assertGreaterEqual(answer.status, 400)
+                self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
+                problem = json.loads(answer.read())
+                self.assertEqual(problem["status"], answer.status)
+                self.assertEqual(problem["requestId"], answer.headers["x-request-id"])
 
     def test_a_token_is_asked_for(self):
         child = self.stack.launch("api-token", "api", "--port", "0", "--token", "s3cret").await_ready()

@@ -414,6 +414,33 @@ TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   EXPECT_EQ(messages("tidemark-jobs-low"), 1U);
 }
 
+TEST_F(WorkersKinds, AJobMayAskForALongerOrShorterKeepOfItsRecord) {
+  const auto usual = finish(R"({"kind":"delete","source":"Source","filter":""})");
+  const auto brief = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":2})");
+  const auto lasting = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":1000})");
+  const auto kept = [&](const jobs::JobRecord& job) { return run(jobs_.find(job.id))->has_value(); };
+  /// The collector's own idea of the time; the jobs ended now.
+  struct Later final : Clock {
+    [[nodiscard]] Time now() const override { return time; }
+    std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
+    Time time{};
+  } later;
+  jobs::Collector collector(tables_, queues_, later, std::chrono::hours(24));
+  const auto collect_after = [&](std::chrono::hours hours) {
+    later.time = clock_->now() + hours;
+    const auto collected = run(collector.collect());
+    ASSERT_TRUE(collected.has_value()) << collected.error().message;
+  };
+  collect_after(std::chrono::hours(1));
+  EXPECT_TRUE(kept(usual) && kept(brief) && kept(lasting));
+  collect_after(std::chrono::hours(3));
+  EXPECT_TRUE(kept(usual) && !kept(brief) && kept(lasting));
+  collect_after(std::chrono::hours(25));
+  EXPECT_TRUE(!kept(usual) && kept(lasting));
+  collect_after(std::chrono::hours(1001));
+  EXPECT_FALSE(kept(lasting));
+}
+
 TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {
   const auto old = finish(R"({"kind":"delete","source":"Source","filter":"","idempotencyKey":"k"})");
   const auto poison = poisoned(R"({"kind":"delete","source":"Missing","filter":""})");

@@ -48,6 +48,7 @@ Task<Result<void>> Pages::check_affected() {
     }
     continuation = std::move(page->continuation);
   } while (!continuation.empty());
+  context_.set_total(found);
   co_return Result<void>{};
 }
 

@@ -41,5 +41,8 @@ inline const FailStep kPoisonNote("poison.note");
 inline const FailPoint kPoisonRecordAfter("poison.record", "after");
 inline const FailPoint kPoisonMoveAfter("poison.move", "after");
 inline const FailStep kRenew("renew");
+inline const FailStep kScheduleClaim("schedule.claim");
+inline const FailStep kScheduleSubmit("schedule.submit");
+inline const FailStep kScheduleNote("schedule.note");
 
 }  // namespace tidemark::workers::fail_points

@@ -5,19 +5,20 @@
 namespace tidemark::workers {
 
 std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, table_store::TableClient& tables,
-                                                   queue_service::QueueClient& queues, Clock& clock, Random& random,
-                                                   std::shared_ptr<WorkerLoop> loop) {
+                                                   queue_service::QueueClient& queues, jobs::JobStore& jobs,
+                                                   Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop) {
   return std::shared_ptr<Housekeeping>(
-      new Housekeeping(std::move(options), tables, queues, clock, random, std::move(loop)));
+      new Housekeeping(std::move(options), tables, queues, jobs, clock, random, std::move(loop)));
 }
 
 Housekeeping::Housekeeping(HousekeepingOptions options, table_store::TableClient& tables,
-                           queue_service::QueueClient& queues, Clock& clock, Random& random,
+                           queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock, Random& random,
                            std::shared_ptr<WorkerLoop> loop)
     : options_(std::move(options)),
       list_(tables),
       tables_(tables),
       collector_(tables, queues, clock, options_.retention),
+      scheduler_({options_.self.name, options_.schedule_hold}, jobs, tables, clock),
       clock_(clock),
       random_(random),
       loop_(std::move(loop)) {}
@@ -27,6 +28,8 @@ void Housekeeping::start() {
   spawn(loop_->strand(), std::move(beating));
   auto collecting = collect(shared_from_this());
   spawn(loop_->strand(), std::move(collecting));
+  auto scheduling = schedule(shared_from_this());
+  spawn(loop_->strand(), std::move(scheduling));
 }
 
 Task<void> Housekeeping::stop() {
@@ -72,6 +75,17 @@ Task<void> Housekeeping::collect_once() {
     auto files_task = collect_files(tables_, directory);
     auto files = co_await std::move(files_task);
     static_cast<void>(files.has_value());
+  }
+}
+
+Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    auto task = self->scheduler_.look();
+    const auto next = co_await std::move(task);
+    auto pause = self->options_.schedule_poll;
+    if (next && *next) pause = std::clamp<Duration>(**next - self->clock_.now(), std::chrono::milliseconds(1), pause);
+    auto waiting = self->wake_.wait(self->clock_, pause);
+    co_await std::move(waiting);
   }
 }
 

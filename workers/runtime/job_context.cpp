@@ -49,7 +49,7 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress
   jobs::RecordChange change;
   change.done = progress.done;
   change.skipped = progress.skipped;
-  change.total = progress.total;
+  change.total = progress.total ? progress.total : total_;
   change.phase = std::move(progress.phase);
   change.skips = std::move(progress.skips);
   auto task = jobs.change(run_.job_id, run_.epoch, std::move(change));

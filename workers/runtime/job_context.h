@@ -99,6 +99,8 @@ class JobContext {
   /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
   /// then. kFenced: cancelled, or a later delivery has the job.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
+  /// Of what the job will look at, once it is known; goes with the next report.
+  void set_total(std::uint64_t total) { total_ = total; }
   /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
   /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();
@@ -119,6 +121,7 @@ class JobContext {
   MessageStory& story_;
   RunIdentity run_;
   std::optional<Time> reported_;
+  std::optional<std::uint64_t> total_;
   Time next_change_{};
 };
 

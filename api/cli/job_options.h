@@ -1,0 +1,35 @@
+// The options that describe a job, and the job they make; of `job submit` and `schedule put`.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tidemark::cli {
+
+struct JobArguments {
+  std::string filter;
+  std::map<std::string, std::string> texts;     // by member of the job
+  std::map<std::string, std::string> archive;   // by member of the archive
+  std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
+  std::vector<std::string> properties;
+  bool whole_table = false;
+  bool gzip = false;
+  bool keep_blobs = false;
+  CLI::Option* filter_option = nullptr;  // '' is a filter too
+};
+
+/// With the kind as a positional argument. The arguments must live as long as the command.
+void add_job_options(CLI::App& command, JobArguments& arguments);
+nlohmann::json job_of(const JobArguments& arguments);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,179 @@
+#include "api/cli/job_watch.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+using SteadyClock = std::chrono::steady_clock;
+
+// Elsewhere than on a terminal, a line is for a file: not every page needs one.
+constexpr auto kLineEvery = std::chrono::seconds(1);
+// The stack may be restarted under a job; the job goes on, and so does whoever watches it.
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kRetryEvery = std::chrono::milliseconds(500);
+
+bool ended(const json& job) {
+  const auto state = job.value("state", "");
+  return state == "succeeded" || state == "poisoned" || state == "cancelled";
+}
+
+int exit_code_of(const json& job) { return job.value("state", "") == "succeeded" ? kOk : kJobNotSucceeded; }
+
+std::string time_left(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+/// A bar where the total is known, a running count otherwise; how fast, and how long it will take.
+std::string progress_line(const json& job) {
+  const auto progress = job.value("progress", json::object());
+  const auto done = progress.value("done", 0ULL) + progress.value("skipped", 0ULL);
+  const auto total = progress.value("total", 0ULL);
+  std::string line = job.value("state", "");
+  if (total > 0) {
+    constexpr std::uint64_t kWidth = 30;
+    const auto filled = std::min<std::uint64_t>(kWidth, done * kWidth / total);
+    line += " [" + std::string(filled, '#') + std::string(kWidth - filled, '.') + "] " + std::to_string(done) + "/" +
+            std::to_string(total);
+  } else {
+    line += "  " + std::to_string(done) + " done";
+  }
+  if (progress.contains("perSecond")) {
+    line += "  " + std::to_string(static_cast<std::uint64_t>(progress.value("perSecond", 0.0))) + "/s";
+  }
+  if (progress.contains("secondsLeft")) line += "  " + time_left(progress.value("secondsLeft", 0.0)) + " left";
+  const auto phase = progress.value("phase", "");
+  return phase.empty() ? line : line + "  " + phase;
+}
+
+/// Shows progress on standard error.
+class ProgressDisplay {
+ public:
+  void show(const json& job) {
+    auto line = progress_line(job);
+    if (terminal_) {
+      // A line that is wider than the terminal could not be rewritten.
+      winsize size{};
+      if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+        line.resize(std::min<std::size_t>(line.size(), size.ws_col - 1U));
+      std::cerr << "\r\033[K" << line << (ended(job) ? "\n" : "") << std::flush;
+      return;
+    }
+    const auto now = SteadyClock::now();
+    const auto state = job.value("state", "");
+    if (state == state_ && now - shown_ < kLineEvery) return;
+    state_ = state;
+    shown_ = now;
+    std::cerr << line << "\n";
+  }
+
+ private:
+  const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  std::string state_;
+  SteadyClock::time_point shown_;
+};
+
+/// Cuts a stream of server-sent events into the jobs it tells of.
+class JobEventReader {
+ public:
+  explicit JobEventReader(std::function<void(const json&)> each) : each_(std::move(each)) {}
+  void read(std::string_view piece) {
+    text_ += piece;
+    for (auto end = text_.find("\n\n"); end != std::string::npos; end = text_.find("\n\n")) {
+      tell(std::string_view(text_).substr(0, end));
+      text_.erase(0, end + 2);
+    }
+  }
+
+ private:
+  void tell(std::string_view event) {
+    constexpr std::string_view kJob = "\nevent: job\ndata: ";
+    const auto data = event.find(kJob);
+    if (data == std::string_view::npos) return;
+    const auto job = json::parse(event.substr(data + kJob.size()), nullptr, false);
+    if (job.is_object()) each_(job);
+  }
+  std::function<void(const json&)> each_;
+  std::string text_;
+};
+
+/// Every change until the end: the job as it ended.
+Result<json> follow(ApiClient& api, const std::string& id, const std::function<void(const json&)>& each) {
+  json last;
+  auto heard = SteadyClock::now();
+  for (;;) {
+    JobEventReader reader([&](const json& job) {
+      last = job;
+      heard = SteadyClock::now();
+      each(job);
+    });
+    const auto ran =
+        api.stream("/v1/jobs/" + percent_encode(id) + "/events", [&](std::string_view piece) { reader.read(piece); });
+    if (last.is_object() && ended(last)) return last;
+    const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
+    const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
+    if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kPatience)) return fail(ran.error());
+    std::this_thread::sleep_for(kRetryEvery);
+  }
+}
+
+}  // namespace
+
+std::string job_summary(const json& job) {
+  const auto progress = job.value("progress", json::object());
+  std::string text = job.value("id", "") + "  " + job.value("kind", "") + "  " + job.value("state", "") + "  done " +
+                     std::to_string(progress.value("done", 0ULL)) + ", skipped " +
+                     std::to_string(progress.value("skipped", 0ULL));
+  if (job.value("attempts", 0) > 1) text += ", attempt " + std::to_string(job.value("attempts", 0));
+  return text;
+}
+
+std::string job_details(const json& job) {
+  std::string text = job_summary(job) + "\n";
+  for (const auto* name : {"submittedAt", "startedAt", "finishedAt", "worker", "error"}) {
+    if (job.contains(name)) text += std::string(name) + ": " + job[name].get<std::string>() + "\n";
+  }
+  if (job.contains("skips")) text += "skipped: " + job["skips"].dump() + "\n";
+  for (const auto& attempt : job.value("history", json::array())) {
+    text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +
+            attempt.value("worker", "") + "  " + attempt.value("startedAt", "") + "  " +
+            std::to_string(attempt.value("durationMs", 0)) + " ms  " + attempt.value("message", "") + "\n";
+  }
+  return text + "spec: " + job.value("spec", json()).dump() + "\n";
+}
+
+int watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
+  ProgressDisplay display;
+  const auto job = follow(api, id, [&](const json& seen) {
+    if (!options.json) display.show(seen);
+  });
+  if (!job) return report(options, job.error());
+  if (options.json) {
+    std::cout << *job << "\n";
+  } else {
+    std::cout << job_details(*job);
+  }
+  return exit_code_of(*job);
+}
+
+int follow_job(const GlobalOptions& options, const std::string& id) {
+  auto api = ApiClient::create(options);
+  if (!api) return report(options, api.error());
+  const auto job = follow(*api, id, [&](const json& seen) {
+    std::cout << (options.json ? seen.dump() : job_summary(seen)) << std::endl;  // flushed: somebody reads along
+  });
+  return job ? exit_code_of(*job) : report(options, job.error());
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,252 @@
+"""The command line as people and scripts use it: every operation of the api has a command, what it prints, how it ends,
+and its completion in a real bash."""
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, TableClient, ended  # noqa: E402
+from stack import SOURCE, Stack, clean_environment, program, wait_until  # noqa: E402
+
+WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
+# Of the processes, not of a person.
+NOT_FOR_PEOPLE = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json")}
+JOB = ["delete", "--source", "Abc", "--filter", ""]
+
+
+def tidemark(*arguments, environment=None, stdin=None):
+    return subprocess.run([program("tidemark"), *arguments], env=clean_environment(environment), capture_output=True,
+                          text=True, timeout=60, input=stdin)
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """Answers everything with the same, and remembers what was asked."""
+    asked = None
+
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.asked.add((self.command, urlsplit(self.path).path))
+        stream = self.path.endswith("/events")
+        job = {"id": "x", "state": "succeeded", "kind": "delete"}
+        body = (f"id: 1\nevent: job\ndata: {json.dumps(job)}\n\n" if stream else json.dumps(job)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream" if stream else "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def commands():
+    """Every command that has no subcommands, from the help."""
+    def below(path):
+        text = tidemark(*path, "--help").stdout
+        section = re.search(r"^Subcommands:\n((?:  .*\n?)+)", text, re.M)
+        names = re.findall(r"^  (\S+)", section.group(1), re.M) if section else []
+        return [leaf for name in names for leaf in below([*path, name])] if names else [path]
+    return below([])
+
+
+class EveryOperationTest(unittest.TestCase):
+    def test_each_operation_of_the_api_has_a_command(self):
+        handler = type("Asked", (Recorder,), {"asked": set()})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"],
+                   "kind limit": ["x", "1"], "poison edit": ["x", "--file", "-"]}
+        taking_nothing = {"completion bash"}
+        found = commands()
+        self.assertGreater(len(found), 25)
+        for path in found:
+            name = " ".join(path)
+            if path[0] == "table" or name in taking_nothing:
+                continue
+            help_text = tidemark(*path, "--help").stdout
+            positional = re.search(r"^Positionals:", help_text, re.M)
+            arguments = special.get(name, ["x"] if positional else [])
+            done = tidemark("--json", "--api", f"http://127.0.0.1:{server.server_port}", *path, *arguments, stdin="{}")
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+            if name == "job submit":
+                tidemark("--api", f"http://127.0.0.1:{server.server_port}", *path, "--batch", "--file", "-",
+                         stdin=json.dumps([{"kind": "x"}]))
+        with open(os.path.join(SOURCE, "api/rest/openapi.json")) as file:
+            paths = json.load(file)["paths"]
+        missing = set()
+        for template, item in paths.items():
+            pattern = re.compile(re.sub(r"\{[a-zA-Z]+\}", "[^/]+", template) + "$")
+            for method in item:
+                asked = any(m == method.upper() and pattern.match(p) for m, p in handler.asked)
+                if method != "parameters" and not asked and (method.upper(), template) not in NOT_FOR_PEOPLE:
+                    missing.add((method.upper(), template))
+        self.assertEqual(missing, set(), "operations without a command")
+
+    def test_every_command_explains_itself(self):
+        for path in commands():
+            shown = tidemark(*path, "--help")
+            self.assertEqual(shown.returncode, 0)
+            self.assertNotIn("Usage", shown.stdout.splitlines()[0], f"{path}: no description")
+            self.assertNotRegex(shown.stdout, r"(?m)^  \S+( TEXT| INT| UINT)?( REQUIRED)?$", path)
+
+    def test_wrong_arguments(self):
+        for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
+                          ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
+            self.assertEqual(tidemark(*arguments).returncode, 2, arguments)
+        gone = tidemark("--json", "--api", "http://127.0.0.1:1", "job", "list")
+        self.assertEqual((gone.returncode, json.loads(gone.stderr)["error"]["code"]), (1, "Unavailable"))
+
+
+class StackTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.up(workers=1, worker_arguments=WORKER)
+        cls.api = ApiClient(cls.stack.ports["api"])
+        cls.tables = TableClient(cls.stack.ports["table_store"])
+        cls.environment = {"TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}"}
+
+    def command(self, *arguments, code=0, stdin=None):
+        done = tidemark(*arguments, environment=self.environment, stdin=stdin)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+    def fill(self, name, count=300):
+        self.tables.create_table(name)
+        self.tables.put_many(name, [{"PartitionKey": "p", "RowKey": f"{i:04}", "Number": i} for i in range(count)])
+
+    @staticmethod
+    def rows(text):
+        """The lines of an aligned table as lists of cells."""
+        return [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+
+    def test_a_job_is_watched_with_plain_lines(self):
+        self.fill("Watched")
+        done = self.command("job", "submit", "delete", "--source", "Watched", "--filter", "", "--wait")
+        self.assertNotIn("\r", done.stderr)
+        self.assertNotIn("\033", done.stderr)
+        self.assertTrue(done.stderr.splitlines()[-1].startswith("succeeded"), done.stderr)
+        self.assertIn("done 300", done.stdout)
+        job_id = done.stdout.split()[0]
+        followed = self.command("--json", "job", "follow", job_id).stdout.splitlines()
+        self.assertEqual(json.loads(followed[-1]), self.api.job(job_id))
+        self.command("job", "show", "7fffffffffffffff-00000000", "--watch", code=3)
+        done = self.command("job", "submit", "delete", "--source", "Missing", "--filter", "", "--wait", code=4)
+        self.assertIn("poisoned", done.stderr)
+
+    def test_a_job_is_watched_with_a_bar_on_a_terminal(self):
+        self.fill("Barred")
+        master, slave = pty.openpty()
+        line = [program("tidemark"), "job", "submit", "delete", "--source", "Barred", "--filter", "", "--wait",
+                "--max-affected", "300", "--max-per-second", "600"]
+        child = subprocess.Popen(line, env=clean_environment(self.environment), stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+        child.stdout.read()
+        child.stdout.close()
+        self.assertEqual(child.wait(30), 0)
+        os.close(master)
+        self.assertIn(b"\r\x1b[K", shown)
+        self.assertRegex(shown.decode(), r"\[#{30}\] 300/300")
+
+    def test_watching_survives_a_restart_of_the_api(self):
+        self.fill("Restarted")
+        line = [program("tidemark"), "--json", "job", "follow",
+                self.api.submit({"kind": "delete", "source": "Restarted", "filter": "", "maxPerSecond": 100})]
+        child = subprocess.Popen(line, env=clean_environment(self.environment), stdout=subprocess.PIPE, text=True)
+        child.stdout.readline()  # it follows
+        self.stack.restart("api")
+        self.api.close()
+        rest = child.stdout.read()
+        child.stdout.close()
+        self.assertEqual(child.wait(60), 0)
+        self.assertEqual(json.loads(rest.splitlines()[-1])["state"], "succeeded")
+
+    def test_many_jobs_from_a_file(self):
+        self.fill("Many", 20)
+        jobs = [{"kind": "delete", "source": "Many", "partitionKey": "p", "rowKey": f"{i:04}"} for i in range(20)]
+        lines = "\n".join(json.dumps(job) for job in jobs[:10]) + "\n"
+        first = self.command("job", "submit", "--batch", "--file", "-", stdin=lines).stdout.split()
+        rest = json.loads(self.command("--json", "job", "submit", "--batch", "--file", "-",
+                                       stdin=json.dumps({"jobs": jobs[10:]})).stdout)["results"]
+        ids = first + [result["job"]["id"] for result in rest]
+        self.assertEqual(len(set(ids)), 20)
+        wait_until(lambda: all(ended(self.api.job(i)) for i in ids), "all of them")
+        self.assertEqual(self.tables.scan("Many"), {})
+        self.command("job", "submit", "--batch", "--file", "-", stdin="{\n", code=1)
+        table = self.rows(self.command("job", "list", "--limit", "0", "--kind", "delete").stdout)
+        self.assertEqual(table[0][:3], ["job", "kind", "state"])
+        self.assertLessEqual(set(ids), {row[0] for row in table})
+
+    def test_schedules_and_explain(self):
+        self.fill("Daily", 3)
+        put = ["schedule", "put", "daily", "archive", "--cron", "0 3 * * *", "--time-zone", "Europe/Berlin", "--source",
+               "Daily", "--destination", "DailyArchive", "--filter", "Number lt 2", "--overlap", "wait"]
+        self.command(*put, "--create")
+        self.assertIn("already", self.command(*put, "--create", code=1).stderr)
+        self.command(*put, "--max-late-s", "60")
+        titles, row = self.rows(self.command("schedule", "list").stdout)
+        self.assertEqual((titles[0], row[:5]), ("schedule", ["daily", "active", "0 3 * * *", "Europe/Berlin", "archive"]))
+        told = self.command("explain", "Daily", "p", "0000").stdout
+        self.assertIn("schedule daily would archive it from Daily at ", told)
+        job_id = self.command("schedule", "run", "daily").stdout.strip()
+        self.command("job", "show", job_id, "--watch")
+        told = self.command("explain", "Daily", "p", "0000").stdout
+        self.assertRegex(told, r"table DailyArchive +present.*" + job_id)
+        self.assertRegex(told, r"table Daily +absent")
+        self.assertIn("paused", self.command("schedule", "pause", "daily").stdout)
+        self.assertIn("active", self.command("schedule", "resume", "daily").stdout)
+        definition = json.loads(self.command("--json", "schedule", "show", "daily").stdout)
+        self.assertEqual((definition["maxLateSeconds"], definition["lastRun"]["job"]), (60, job_id))
+        self.command("schedule", "delete", "daily")
+        self.command("schedule", "show", "daily", code=3)
+
+    def completions(self, line):
+        """What bash offers for the last word of the line."""
+        script = ('source <("$0" completion bash); read -ra COMP_WORDS <<< "$1"; [[ $1 == *" " ]] && COMP_WORDS+=("");'
+                  'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_WORDS[0]="$0"; _tidemark; printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "--norc", "-c", script, program("tidemark"), line], capture_output=True, text=True,
+                              env=clean_environment(self.environment), timeout=60)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_completion_in_bash(self):
+        self.assertEqual(self.completions("tidemark jo"), ["job"])
+        self.assertLessEqual({"job", "poison", "schedule", "explain"}, set(self.completions("tidemark ")))
+        self.assertEqual(self.completions("tidemark schedule pa"), ["pause"])
+        self.assertEqual(self.completions("tidemark --api http://x --json schedule pa"), ["pause"])
+        self.assertIn("--catch-up", self.completions("tidemark schedule put x --"))
+        self.assertEqual(self.completions("tidemark schedule put x --catch-up "), ["none", "last", "all"])
+        self.assertEqual(self.completions("tidemark job list --state su"), ["succeeded"])
+        self.assertIn("archive", self.completions("tidemark job submit "))
+        self.assertIn("tidemark-jobs-high", self.completions("tidemark queue show tidemark-"))
+        job_id = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "",
+                                  "notBefore": "2100-01-01T00:00:00Z"})
+        self.assertIn(job_id, self.completions("tidemark job show "))
+        self.assertEqual(self.completions("tidemark job show " + job_id + " --wa"), ["--watch"])
+        self.assertEqual(self.completions("tidemark fly "), self.completions("tidemark "))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
