@@ -184,6 +184,7 @@ Result<void> run(const WorkerConfig& config) {
   }
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
+  files.join();  // a call that is still under way ends into a context that is still there
   if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish
   announcer.join();
   return {};
