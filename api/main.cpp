@@ -24,6 +24,7 @@ struct ApiSettings {
   std::string account = "devstoreaccount1";
   std::string token;
   std::int64_t threads = 1;
+  std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
   process::LogOptions log;
 };
@@ -34,6 +35,11 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("data", s.data, "data directory of the whole stack: its run folder holds the stores' sockets");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
   settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
+  settings.add("callback_hosts", s.callback_hosts,
+               "hosts that callbacks may go to, the same as for the workers; jobs that name others are refused");
+  settings.add("callback_private_hosts", s.callback_private_hosts,
+               "of these, hosts that may be at a loopback, private or other special address");
+  settings.add("callback_http_hosts", s.callback_http_hosts, "of these, hosts that may be called without TLS");
   settings.add("threads", s.threads, 1, 64, "I/O threads");
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at start");
   settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
@@ -68,6 +74,9 @@ Result<void> run(const ApiSettings& settings) {
   const auto data = std::filesystem::absolute(settings.data);
   if (auto prepared = process::prepare_directory(data / "run"); !prepared) return prepared;
 
+  auto callbacks = jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
+                                                settings.callback_http_hosts);
+  if (!callbacks) return fail(std::move(callbacks.error()));
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
@@ -86,7 +95,7 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token}, job_store, poison, queues, tables, metrics, *clock, &blobs);
+  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock, &blobs);
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
   if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {

@@ -1,5 +1,7 @@
 #include "jobs/collector.h"
 
+#include "jobs/groups.h"
+
 namespace tidemark::jobs {
 namespace {
 
@@ -36,6 +38,11 @@ Task<Result<Collected>> Collector::collect() {
   auto keys = co_await std::move(keys_task);
   if (!keys) co_return fail(std::move(keys.error()));
   out.keys = *keys;
+  Groups groups(tables_, clock_);
+  auto groups_task = groups.collect(limit);
+  auto old_groups = co_await std::move(groups_task);
+  if (!old_groups) co_return fail(std::move(old_groups.error()));
+  out.groups = *old_groups;
   auto workers_task = sweep(Rows::kWorkers, before("workers", "HeartbeatAt", now - kDeadWorkersShown));
   auto workers = co_await std::move(workers_task);
   if (!workers) co_return fail(std::move(workers.error()));

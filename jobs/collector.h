@@ -1,8 +1,9 @@
 // Removes what is no longer needed: records of jobs that ended longer ago than the retention (or than the keepHours of
 // the job, which its record has as KeepUntil), with their ledgers; the
-// idempotency keys of jobs that are gone; rows of workers that died long ago. A poisoned job stays as long as its
-// message is in the poison queue. Any number may run side by side: each removal names the version it saw. The retention
-// must be longer than any lease, since a worker that slept through it would find no ledger to refuse it.
+// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago. A poisoned job stays
+// as long as its message is in the poison queue. Any number may run side by side: each removal names the version it
+// saw. The retention must be longer than any lease, since a worker that slept through it would find no ledger to refuse
+// it.
 #pragma once
 #include "jobs/job_store.h"
 
@@ -11,6 +12,7 @@ namespace tidemark::jobs {
 struct Collected {
   std::uint64_t jobs = 0;
   std::uint64_t keys = 0;
+  std::uint64_t groups = 0;
   std::uint64_t workers = 0;
 };
 

@@ -103,7 +103,7 @@ class Explainer {
       auto page = co_await std::move(task);
       if (!page) co_return fail(std::move(page.error()));
       for (auto& record : page->jobs) {
-        auto spec = parse_job_spec(record.spec);
+        auto spec = parse_stored_spec(record.spec);
         if (spec) jobs_.push_back({std::move(record), std::move(*spec)});
         ++read;
       }

@@ -214,6 +214,10 @@ void write_redrive(const JobWork& work, ordered_json& out) {
   if (spec.limit) out["limit"] = *spec.limit;
 }
 
+JobWork read_callback(SpecReader& in) { return read_callback_spec(in); }
+
+void write_callback(const JobWork& work, ordered_json& out) { write_callback_spec(std::get<CallbackSpec>(work), out); }
+
 constexpr Kind kKinds[] = {
     {"archive", &read_archive, &write_archive, true},
     {"index", &read_index, &write_index},
@@ -222,6 +226,7 @@ constexpr Kind kKinds[] = {
     {"delete", &read_delete, &write_delete, true},
     {"undo", &read_undo, &write_undo, true},
     {"redrive", &read_redrive, &write_redrive},
+    {"callback", &read_callback, &write_callback},
     {"offload", &read_offload, &write_offload, true},
     {"inline", &read_inline, &write_inline, true},
 };

@@ -125,6 +125,7 @@ std::vector<Property> record_properties(const JobRecord& record) {
   out.push_back({"Worker", record.worker});
   if (record.claimed_at) out.push_back({"ClaimedAt", *record.claimed_at});
   if (!record.history.empty()) out.push_back({"History", history_text(record.history)});
+  if (!record.result.empty()) out.push_back({"Result", record.result});
   if (!record.skips.empty()) out.push_back({"Skips", record.skips});
   if (record.not_before) out.push_back({"NotBefore", *record.not_before});
   return out;
@@ -152,6 +153,7 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   record.worker = in.text("Worker");
   record.claimed_at = in.time("ClaimedAt");
   record.history = parse_history(in.text("History"));
+  record.result = in.text("Result");
   record.skips = in.text("Skips");
   record.not_before = in.time("NotBefore");
   if (!in.ok() || !state) {

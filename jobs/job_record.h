@@ -52,6 +52,7 @@ struct JobRecord {
   std::string worker;
   std::optional<Time> claimed_at;  // by the last delivery
   std::vector<Attempt> history;    // oldest first
+  std::string result;              // JSON: what the job found out, small
   std::string skips;               // JSON: what was skipped and why (skip_log.h)
   std::optional<Time> not_before;
   table_store::Version version = 0;  // of the entity; 0 before it was stored

@@ -42,6 +42,7 @@ void read_common(SpecReader& in, JobSpec& spec) {
   spec.not_before = in.time("notBefore");
   spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
   spec.retry_cap_ms = narrowed<std::uint32_t>(in.integer("retryCapMs", 1, kMaxRetryMs));
+  spec.on_end = read_on_end(in);
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
@@ -58,6 +59,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id) {
       if (!is_job_id(*id)) in.problem("jobId does not have the form of a job id");
       *job_id = std::move(*id);
     }
+    spec.group = read_group_member(in);
   }
   auto name = in.text("kind", true);
   read_common(in, spec);
@@ -99,6 +101,8 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.keep_hours) out["keepHours"] = *spec.keep_hours;
   if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
   if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
+  if (spec.on_end) out["onEnd"] = on_end_json(*spec.on_end);
+  if (spec.group) out["group"] = group_json(*spec.group);
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
   return out;
 }
@@ -117,6 +121,20 @@ std::string_view priority_name(Priority priority) {
   return "unknown";
 }
 
+std::vector<std::string> tables_of(const JobSpec& spec) {
+  std::vector<std::string> tables;
+  const auto members = to_json(spec);
+  for (const auto* name : {"source", "destination"}) {
+    const auto member = members.find(name);
+    if (member == members.end() || !member->is_string()) continue;
+    auto table = member->get<std::string>();
+    const bool known = std::any_of(tables.begin(), tables.end(),
+                                   [&](const std::string& other) { return iequals_ascii(other, table); });
+    if (!known) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
@@ -125,30 +143,54 @@ Result<JobSpec> parse_job_spec(std::string_view json_text) {
   return read_spec(*parsed, nullptr);
 }
 
+Result<JobSpec> parse_stored_spec(std::string_view text) {
+  auto message = parse_job_message(text);
+  if (!message) return fail(std::move(message.error()));
+  return std::move(message->spec);
+}
+
 Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }
 
-Result<std::vector<JobSpec>> parse_job_specs(std::string_view json_text) {
+Result<JobBatch> parse_job_batch(std::string_view json_text) {
   auto parsed = parse_json(json_text, kMaxSpecsBytes);
   if (!parsed) return fail(std::move(parsed.error()));
-  const auto list = parsed->is_object() ? parsed->find("jobs") : parsed->end();
-  if (!parsed->is_object() || parsed->size() != 1 || list == parsed->end() || !list->is_array() || list->empty() ||
-      list->size() > kMaxSpecs) {
-    return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
+  if (!parsed->is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
+  SpecReader in(*parsed);
+  JobBatch batch;
+  const auto* list = in.any("jobs");
+  if (auto group = in.text("group", false)) {
+    if (!is_group_id(*group)) in.problem("group must have 1 to 64 of letters, digits, '-', '_' and '.'");
+    batch.group = std::move(*group);
   }
-  std::vector<JobSpec> specs;
-  std::vector<std::string> problems;
+  batch.on_end = read_on_end(in);
+  if (batch.on_end && !in.has("group")) in.problem("onEnd of many jobs needs group, the name that they are counted by");
+  in.refuse_unknown();
+  auto problems = in.problems();
+  if (list == nullptr || !list->is_array() || list->empty() || list->size() > kMaxSpecs) {
+    problems.emplace_back("jobs must be a list of 1 to 1000 jobs");
+    return invalid_job(problems);
+  }
   for (std::size_t i = 0; i < list->size() && problems.size() < kMaxListedProblems; ++i) {
+    const auto place = "jobs[" + std::to_string(i) + "]: ";
     auto spec = read_spec((*list)[i], nullptr);
-    if (spec) {
-      specs.push_back(std::move(*spec));
+    if (!spec) {
+      for (const auto& [name, text] : spec.error().fields) problems.push_back(place + text);
       continue;
     }
-    for (const auto& [name, text] : spec.error().fields) {
-      problems.push_back("jobs[" + std::to_string(i) + "]: " + text);
+    // A member is told from others by its group and place: submitting the group again gives the same jobs.
+    if (!batch.group.empty() && !spec->idempotency_key.empty()) {
+      problems.push_back(place + "idempotencyKey cannot be given in a group, which is submitted once anyway");
     }
+    batch.specs.push_back(std::move(*spec));
   }
   if (!problems.empty()) return invalid_job(problems);
-  return specs;
+  return batch;
+}
+
+std::string batch_fingerprint(const JobBatch& batch) {
+  std::string all = batch.on_end ? on_end_json(*batch.on_end).dump() : std::string();
+  for (const auto& spec : batch.specs) all += '\n' + canonical_text(spec);
+  return hex_encode(sha256(all));
 }
 
 json to_json(const JobSpec& spec) { return json(ordered(spec)); }

@@ -10,8 +10,9 @@
 //   offload    source SELECTION container prefix? properties? minBytes?      at least one of the last two
 //   inline     source SELECTION properties? keepBlobs?
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+//   callback   url method? headers? body? timeoutMs? secret?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours; where entities are selected:
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd; where entities are selected:
 // maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
 // leave it out.
 #pragma once
@@ -27,6 +28,7 @@
 #include "common/base/error.h"
 #include "common/base/time.h"
 #include "jobs/archive/object_archive.h"
+#include "jobs/callback_spec.h"
 
 namespace tidemark::jobs {
 
@@ -134,7 +136,7 @@ struct RedriveSpec {
 
 /// In the order of kinds() (job_kinds.h).
 using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec,
-                             OffloadSpec, InlineSpec>;
+                             CallbackSpec, OffloadSpec, InlineSpec>;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
 std::string_view priority_name(Priority priority);  // "high", "normal", "low"
@@ -151,16 +153,31 @@ struct JobSpec {
   std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
+  std::optional<CallbackEndpoint> on_end;       // told when the job has ended
+  std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   bool operator==(const JobSpec&) const = default;
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// The tables that its members name, each once.
+std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
+/// The text in a record, which may tell of which group the job is a member.
+Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
-/// Many at once: {"jobs":[...]}, 1..1000. The problems of all are listed, each with its place: "jobs[3]: ...".
-Result<std::vector<JobSpec>> parse_job_specs(std::string_view json_text);
+/// Many jobs submitted as one: with a group, they are counted together and their end is told once.
+struct JobBatch {
+  std::vector<JobSpec> specs;
+  std::string group;  // empty: none
+  std::optional<CallbackEndpoint> on_end;
+};
+/// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000. The problems of all are listed, each with its place: "jobs[3]:
+/// ...".
+Result<JobBatch> parse_job_batch(std::string_view json_text);
+/// SHA-256 in hex of the whole batch.
+std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);
 /// The one text of a spec: members in a fixed order, defaults that matter filled in.
 std::string canonical_text(const JobSpec& spec);

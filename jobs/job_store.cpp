@@ -1,6 +1,7 @@
 #include "jobs/job_store.h"
 
 #include "common/base/encoding.h"
+#include "jobs/endings.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -31,19 +32,25 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
     record.state = *change.state;
     if (is_terminal(*change.state)) record.finished_at = now;
   }
-  if (change.done) record.done = *change.done;
-  if (change.skipped) record.skipped = *change.skipped;
+  // Until its end a job's figures only rise: a delivery that takes over from an older checkpoint tells, for a while,
+  // less than what was reached.
+  const bool behind = !change.state && change.skipped.value_or(record.skipped) < record.skipped;
+  if (change.done) record.done = change.state ? *change.done : std::max(record.done, *change.done);
+  if (change.skipped && !behind) record.skipped = *change.skipped;
   if (change.total) record.total = *change.total;
   if (change.attempts) record.attempts = *change.attempts;
   if (change.phase) record.phase = *change.phase;
   if (change.error) record.error = *change.error;
-  if (change.skips) record.skips = *change.skips;
+  if (change.skips && !behind) record.skips = *change.skips;
+  if (change.result) record.result = *change.result;
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
-  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch) {
+  // One that gave the job back uncounted, and could not say so here, is not lost.
+  const bool counted = record.attempts < delivery.attempt;
+  if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     Attempt lost;
     lost.number = record.attempts;
     lost.worker = record.worker;
@@ -139,9 +146,9 @@ Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fi
   co_return id;
 }
 
-Task<Result<Submission>> JobStore::submit(JobSpec spec) {
+Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   JobRecord record;
-  record.id = new_job_id(clock_.now(), random_);
+  record.id = id.empty() ? new_job_id(clock_.now(), random_) : id;
   record.kind = std::string(kind_name(spec));
   record.spec = canonical_text(spec);
   record.submitted_at = clock_.now();
@@ -149,20 +156,28 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec) {
   if (!spec.idempotency_key.empty()) {
     auto key_hash = hex_encode(sha256(spec.idempotency_key));
     auto reserve_task = reserve(std::move(key_hash), spec_fingerprint(spec), record.id);
-    auto id = co_await std::move(reserve_task);
-    if (!id) co_return fail(std::move(id.error()));
-    if (*id != record.id) {
-      auto find_task = find(*id);
+    auto reserved = co_await std::move(reserve_task);
+    if (!reserved) co_return fail(std::move(reserved.error()));
+    if (*reserved != record.id) {
+      auto find_task = find(*reserved);
       auto existing = co_await std::move(find_task);
       if (!existing) co_return fail(std::move(existing.error()));
       if (existing->has_value()) co_return Submission{std::move(**existing), false};
-      record.id = *id;  // reserved by a submission that did not get further
+      record.id = *reserved;  // reserved by a submission that did not get further
     }
+  }
+  if (!id.empty()) {
+    auto find_task = find(id);
+    auto existing = co_await std::move(find_task);
+    if (!existing) co_return fail(std::move(existing.error()));
+    if (existing->has_value()) co_return Submission{std::move(**existing), false};
   }
   auto text = job_message_text(record.id, spec);
   const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
-  auto put_task = queues_.put(std::string(queue_of(spec.priority)), std::move(text),
-                              std::clamp<Duration>(delay, Duration::zero(), kMaxDelay));
+  queue_service::PutOptions options;
+  options.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
+  options.idempotency_key = std::move(id);
+  auto put_task = queues_.put(std::string(queue_of(spec.priority)), std::move(text), std::move(options));
   auto message_id = co_await std::move(put_task);
   if (!message_id) co_return fail(std::move(message_id.error()));
   record.message_id = std::move(*message_id);
@@ -202,6 +217,7 @@ namespace {
 
 struct SubmissionLanes {
   std::vector<JobSpec> specs;
+  std::vector<std::string> ids;  // or none
   std::vector<Result<Submission>> outcomes;
   std::size_t next = 0;
   std::size_t running = 0;
@@ -211,7 +227,8 @@ struct SubmissionLanes {
 Task<void> submit_lane(JobStore& store, SubmissionLanes& lanes) {
   while (lanes.next < lanes.specs.size()) {
     const auto place = lanes.next++;
-    auto task = store.submit(std::move(lanes.specs[place]));
+    auto id = lanes.ids.empty() ? std::string() : std::move(lanes.ids[place]);
+    auto task = store.submit(std::move(lanes.specs[place]), std::move(id));
     lanes.outcomes[place] = co_await std::move(task);
   }
   --lanes.running;
@@ -221,10 +238,37 @@ Task<void> submit_lane(JobStore& store, SubmissionLanes& lanes) {
 }  // namespace
 
 Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs) {
+  return submit_side_by_side(std::move(specs), {});
+}
+
+Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch batch) {
+  Group group;
+  group.id = batch.group;
+  group.members = static_cast<std::uint32_t>(batch.specs.size());
+  group.fingerprint = batch_fingerprint(batch);
+  group.submitted_at = clock_.now();
+  group.on_end = std::move(batch.on_end);
+  Groups groups(tables_, clock_);
+  auto create_task = groups.create(std::move(group));
+  auto created = co_await std::move(create_task);
+  if (!created) co_return fail(std::move(created.error()));
+  std::vector<std::string> ids;
+  for (std::uint32_t i = 0; i < created->members; ++i) {
+    batch.specs[i].group = GroupMember{created->id, i};
+    ids.push_back(member_job_id(*created, i));
+  }
+  auto task = submit_side_by_side(std::move(batch.specs), std::move(ids));
+  auto outcomes = co_await std::move(task);
+  co_return std::move(outcomes);
+}
+
+Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<JobSpec> specs,
+                                                                    std::vector<std::string> ids) {
   // All lanes run on the caller's executor, which must be one strand or thread.
   auto strand = co_await asio::this_coro::executor;
   SubmissionLanes lanes;
   lanes.specs = std::move(specs);
+  lanes.ids = std::move(ids);
   for (std::size_t i = 0; i < lanes.specs.size(); ++i) lanes.outcomes.emplace_back(fail(ErrorCode::kInternalError));
   lanes.running = std::min(kSubmissionLanes, lanes.specs.size());
   for (auto i = lanes.running; i > 0; --i) {
@@ -281,6 +325,13 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
     auto close_task = tables_.close_operation(record.id, INT64_MAX);
     auto closed = co_await std::move(close_task);
     if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    // Not left to the worker that will drop the message, for that may be days from now.
+    if (auto spec = spec_of(record)) {
+      Endings endings(tables_, queues_, clock_);
+      auto tell_task = endings.tell(record, std::move(*spec));
+      auto told = co_await std::move(tell_task);
+      if (!told) co_return fail(std::move(told.error()));
+    }
     co_return record;
   }
   co_return contended(id);

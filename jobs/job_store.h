@@ -61,6 +61,7 @@ struct RecordChange {
   std::optional<std::string> phase;
   std::optional<std::string> error;
   std::optional<std::string> skips;
+  std::optional<std::string> result;
   std::optional<Attempt> attempt;  // added to the history
 };
 
@@ -72,18 +73,21 @@ class JobStore {
   /// Creates the table and the queues where they are missing.
   Task<Result<void>> ensure_ready();
 
-  /// kIdempotencyKeyReused.
-  Task<Result<Submission>> submit(JobSpec spec);
+  /// kIdempotencyKeyReused. `id`, if given, is the job's: submitting it again gives the same job.
+  Task<Result<Submission>> submit(JobSpec spec, std::string id = {});
   /// Many, side by side; the outcomes in the order of `specs`.
   Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
+  /// The same for jobs that belong together. The group comes first and counts on all of them: if some could not be
+  /// submitted, submit it again. kIdempotencyKeyReused: its name was given to other jobs.
+  Task<Result<std::vector<Result<Submission>>>> submit_group(JobBatch batch);
   Task<Result<std::optional<JobRecord>>> find(std::string id);
   /// Of 1..100 jobs, in the order of `ids`.
   Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
   /// `limit` 1..1000; `kind` and `state` restrict unless empty.
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {});
-  /// Ends a queued or running job; a worker on it stops within a page. kJobNotFound; a job that has ended already is
-  /// returned as it is.
+  /// Ends a queued or running job, and tells of it; a worker on it stops within a page. kJobNotFound; a job that has
+  /// ended already is returned as it is.
   Task<Result<JobRecord>> cancel(std::string id);
 
   /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
@@ -104,6 +108,7 @@ class JobStore {
   Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);
 
  private:
+  Task<std::vector<Result<Submission>>> submit_side_by_side(std::vector<JobSpec> specs, std::vector<std::string> ids);
   /// Registers the key for this spec: the id of the job it stands for, new or old.
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts if absent; otherwise the record that is there.

@@ -29,7 +29,7 @@ struct Scope {
   bool erases = false;
 };
 
-/// Scope of every kind but undo and redrive, which must look at other things first.
+/// Scope of every kind but undo, redrive and callback, which must look at other things first.
 struct ScopeOf {
   static Scope selected(const Selection& selection, const std::string& source) {
     Scope scope;
@@ -67,6 +67,7 @@ struct ScopeOf {
   Scope operator()(const OffloadSpec& spec) const { return selected(spec, spec.source); }
   Scope operator()(const InlineSpec& spec) const { return selected(spec, spec.source); }
   Scope operator()(const UndoSpec&) const { return {}; }
+  Scope operator()(const CallbackSpec&) const { return {}; }
   Scope operator()(const RedriveSpec&) const {
     Scope scope;
     scope.scans = false;
@@ -245,6 +246,12 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
     auto count_task = count_poison(poison, *redrive, plan);
     auto counted = co_await std::move(count_task);
     if (!counted) co_return fail(std::move(counted.error()));
+    co_return plan;
+  }
+  if (const auto* callback = std::get_if<CallbackSpec>(&spec.work)) {
+    plan.keys = 1;
+    plan.bytes = callback->body ? callback->body->size() : 0;
+    plan.samples.push_back({{}, plan.bytes, {callback->method + " " + callback->url + ", signed"}});
     co_return plan;
   }
   auto scope_task = scope_of(store, spec);

@@ -49,6 +49,11 @@ std::string shape_of(std::string_view message) {
   return out;
 }
 
+/// An edited job stays a member of its group.
+void keep_group(const std::string& body, JobSpec& edited) {
+  if (auto parsed = parse_job_message(body)) edited.group = std::move(parsed->spec.group);
+}
+
 void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.count++ == 0) {
     group.fingerprint = std::move(record.fingerprint);
@@ -173,6 +178,7 @@ Task<Result<PoisonRecord>> PoisonStore::edit(std::string message_id, JobSpec edi
   if (!message) co_return fail(std::move(message.error()));
   if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
   auto poison = poison_record_of(**message);
+  keep_group(poison.body, edited);
   auto text = job_message_text(poison.job_id, edited);
   // From the queue to itself: one transaction, and the story stays.
   auto edit_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::string(kPoisonQueue), std::move(text),
@@ -209,7 +215,10 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string message_id, std::opt
     record = std::move(*found);
   }
   std::optional<std::string> text;
-  if (edited) text = job_message_text(poison->job_id, *edited);
+  if (edited) {
+    keep_group(poison->body, *edited);
+    text = job_message_text(poison->job_id, *edited);
+  }
   const json annotation = {{"jobId", poison->job_id}, {"redrives", poison->redrives + 1}};
   auto queue = is_job_queue(poison->queue) ? poison->queue : std::string(kJobQueue);
   if (edited) queue = std::string(queue_of(edited->priority));

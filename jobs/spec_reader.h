@@ -22,6 +22,8 @@ class SpecReader {
   [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
+  /// Of any form; null if it is not there.
+  const nlohmann::json* any(const char* name) { return member(name); }
   std::optional<std::string> text(const char* name, bool required);
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
   std::optional<bool> boolean(const char* name);

@@ -32,7 +32,7 @@ Task<Result<UndoPlan>> plan_undo(JobStore& store, std::string job_id) {
     if (!is_terminal((*record)->state)) {
       co_return fail(ErrorCode::kJobNotEnded, "Job " + id + " has not ended; cancel it or wait, then undo it.");
     }
-    auto spec = parse_job_spec((*record)->spec);
+    auto spec = parse_stored_spec((*record)->spec);
     if (!spec) co_return impossible(id, (*record)->kind);
     UndoPlan plan;
     plan.operation = id;

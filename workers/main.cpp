@@ -14,6 +14,8 @@
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
+#include "workers/outbound/callback_services.h"
+#include "workers/outbound/curl_http.h"
 #include "workers/runtime/housekeeping.h"
 #include "workers/worker_config.h"
 
@@ -87,6 +89,32 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
                            });
 }
 
+/// Callbacks as configured; `http` is what they are sent with. Without hosts: none.
+Result<CallbackServices> make_callbacks(const WorkerConfig& config, std::unique_ptr<OutboundHttp>& http) {
+  CallbackServices out;
+  auto policy =
+      jobs::CallbackPolicy::create(config.callback_hosts, config.callback_private_hosts, config.callback_http_hosts);
+  if (!policy) return fail(std::move(policy.error()));
+  auto secrets = SigningSecrets::parse(config.callback_secrets);
+  if (!secrets) return fail(std::move(secrets.error()));
+  if (policy->enabled() && secrets->empty()) {
+    return fail(ErrorCode::kConfigInvalid, "callback_hosts needs callback_secrets: callbacks are always signed");
+  }
+  out.policy = std::move(*policy);
+  out.secrets = std::move(*secrets);
+  if (!out.policy.enabled()) return out;
+  CurlHttpOptions options;
+  options.policy = out.policy;
+  options.ca_file = config.callback_ca_file;
+  options.user_agent = "Tidemark/" TIDEMARK_VERSION;
+  options.max_connections = static_cast<std::size_t>(config.concurrency);
+  auto made = make_curl_http(std::move(options));
+  if (!made) return fail(std::move(made.error()));
+  http = std::move(*made);
+  out.http = http.get();
+  return out;
+}
+
 /// One thread of the worker's own; joined by the destructor, after which no coroutine runs any more.
 class Runner {
  public:
@@ -137,6 +165,9 @@ Result<void> run(const WorkerConfig& config) {
   queue_service::QueueClient queues(*queue_link, config.account, random->guid());
   blob_store::BlobClient blobs(*blob_link, config.account);
   jobs::JobStore jobs(tables, queues, *clock, *random);
+  std::unique_ptr<OutboundHttp> outbound;
+  auto callbacks = make_callbacks(config, outbound);
+  if (!callbacks) return fail(std::move(callbacks.error()));
 
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
@@ -144,8 +175,10 @@ Result<void> run(const WorkerConfig& config) {
     if (!started) return fail(std::move(started.error()));
     metrics_server = std::move(*started);
   }
+  auto options = worker_options(config);
+  if (outbound) options.callbacks = &*callbacks;
   auto loop = WorkerLoop::create(
-      worker_options(config), tables, queues, jobs, *clock, *random, runner.executor(),
+      std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
       [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); },
       OtherStores{&blobs, *directories});
   HousekeepingOptions chores;
@@ -184,7 +217,7 @@ Result<void> run(const WorkerConfig& config) {
   }
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
-  files.join();  // a call that is still under way ends into a context that is still there
+  files.join();                       // a call that is still under way ends into a context that is still there
   if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish
   announcer.join();
   return {};

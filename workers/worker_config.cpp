@@ -17,6 +17,16 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
   settings.add("archive_directories", config.archive_directories,
                "directories that archive jobs may name: name=path,name=path");
+  settings.add("callback_hosts", config.callback_hosts,
+               "hosts that callbacks may go to: NAME, *.SUFFIX, address or *, each with :PORT or :*; empty: none");
+  settings.add("callback_private_hosts", config.callback_private_hosts,
+               "of these, hosts that may be at a loopback, private or other special address");
+  settings.add("callback_http_hosts", config.callback_http_hosts, "of these, hosts that may be called without TLS");
+  settings.add("callback_secrets", config.callback_secrets,
+               "what callbacks are signed with: NAME=whsec_BASE64, or whsec_BASE64 for the name default; a name that "
+               "stands there twice signs with both",
+               true);
+  settings.add("callback_ca_file", config.callback_ca_file, "certificates (PEM) to trust beside those of the system");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address of the metrics");
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");

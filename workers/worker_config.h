@@ -22,6 +22,11 @@ struct WorkerConfig {
   std::int64_t retention_h = 168;
   std::int64_t collect_every_s = 600;
   std::string archive_directories;  // "name=path,name=path"
+  std::string callback_hosts;
+  std::string callback_private_hosts;
+  std::string callback_http_hosts;
+  std::string callback_secrets;
+  std::string callback_ca_file;
   bool metrics = false;
   std::string metrics_host = "127.0.0.1";
   std::int64_t metrics_port = 0;

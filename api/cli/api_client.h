@@ -2,6 +2,8 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include <functional>
+
 #include "api/cli/http_client.h"
 #include "api/cli/options.h"
 

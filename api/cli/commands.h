@@ -16,7 +16,9 @@ using Run = std::function<int()>;
 /// Last: it describes all the others.
 void add_completion_command(CLI::App& app, Run& run);
 void add_explain_command(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_group_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_limit_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run);
 void add_queue_commands(CLI::App& app, const GlobalOptions& options, Run& run);

@@ -48,9 +48,15 @@ std::string values_of(const CLI::App& command, const CLI::Option& option, const 
   if (parent == nullptr) return {};
   const auto siblings = parent->get_subcommands([](const CLI::App* sibling) { return sibling->get_name() == "list"; });
   auto family = path.substr(0, path.find(' '));
-  const bool kind = option.get_name() == "kind" || option.get_name() == "--kind";
-  if (kind) family = "kind";
-  if (!kind && (!option.get_positional() || siblings.empty())) return {};
+  // Some words mean the same wherever they are.
+  const auto name = option.get_name();
+  const bool kind = name == "kind" || name == "--kind";
+  const bool table = name == "table" || name == "--source" || name == "--destination";
+  if (kind || table) {
+    family = kind ? "kind" : "table";
+  } else if (!option.get_positional() || siblings.empty()) {
+    return {};
+  }
   return "values=$(\"${COMP_WORDS[0]}\" " + family + " list 2>/dev/null | awk 'NR > 1 { print $1 }')";
 }
 

@@ -146,7 +146,7 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
 
   auto id = std::make_shared<std::string>();
   auto watching = std::make_shared<bool>(false);
-  auto* showing = job->add_subcommand("show", "show a job");
+  auto* showing = job->add_subcommand("show", "show a job with its history");
   showing->add_option("id", *id, "the job's id")->required();
   showing->add_flag("--watch", *watching, "follow it to its end with a progress bar");
   showing->callback(

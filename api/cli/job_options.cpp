@@ -23,6 +23,9 @@ constexpr MemberOption kTextOptions[] = {
     {"--fingerprint", "fingerprint", "redrive: messages with this kind of failure"},
     {"--moved-after", "movedAfter", "redrive: messages that became poison at or after this time"},
     {"--moved-before", "movedBefore", "redrive: and before this time"},
+    {"--url", "url", "callback: where to"},
+    {"--method", "method", "callback: POST, PUT, PATCH, DELETE or GET"},
+    {"--secret", "secret", "callback: name of the worker's secret that signs it"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
     {"--priority", "priority", "high, normal or low"},
     {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
@@ -46,6 +49,7 @@ constexpr MemberOption kNumberOptions[] = {
     {"--min-bytes", "minBytes", "offload: properties of at least so many bytes"},
     {"--per-second", "perSecond", "redrive: messages a second"},
     {"--canary", "canary", "redrive: send so many first, the rest only if they succeed"},
+    {"--timeout-ms", "timeoutMs", "callback: time for an answer"},
     {"--limit", "limit", "redrive: at most so many"},
 };
 
@@ -53,7 +57,7 @@ constexpr MemberOption kNumberOptions[] = {
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("kind", arguments.texts["kind"],
-                     "archive, unarchive, copy, delete, index, offload, inline, undo or redrive");
+                     "archive, unarchive, copy, delete, index, offload, inline, undo, redrive or callback");
   for (const auto& [flag, member, meaning] : kTextOptions) {
     command.add_option(flag, arguments.texts[member], meaning);
   }
@@ -67,6 +71,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   }
   arguments.filter_option = command.add_option("--filter", arguments.filter, "OData filter; '' selects every entity");
   command.add_option("--property-list", arguments.properties, "copy, offload, inline: these properties; all if absent");
+  arguments.callback.declare(command);
   command.add_flag("--whole-table", arguments.whole_table, "delete: the table itself");
 }
 
@@ -96,6 +101,7 @@ nlohmann::json job_of(const JobArguments& a) {
   if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
   if (a.whole_table) job["wholeTable"] = true;
   if (!a.properties.empty()) job["properties"] = a.properties;
+  a.callback.add_to(job);
   return job;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/error.h"
+#include "api/cli/callback_options.h"
 
 namespace CLI {
 class App;
@@ -25,6 +25,7 @@ struct JobArguments {
   bool whole_table = false;
   bool gzip = false;
   bool keep_blobs = false;
+  CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };
 

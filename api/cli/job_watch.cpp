@@ -144,6 +144,7 @@ std::string job_details(const json& job) {
   for (const auto* name : {"submittedAt", "startedAt", "finishedAt", "worker", "error"}) {
     if (job.contains(name)) text += std::string(name) + ": " + job[name].get<std::string>() + "\n";
   }
+  if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   if (job.contains("skips")) text += "skipped: " + job["skips"].dump() + "\n";
   for (const auto& attempt : job.value("history", json::array())) {
     text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +

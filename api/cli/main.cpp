@@ -23,7 +23,9 @@ int main(int argc, char** argv) {
   app.add_option("--key", options.key, "the account's key, base64")->envname("TIDEMARK_KEY");
   app.add_flag("--json", options.json, "print JSON, for scripts");
   add_explain_command(app, options, run);
+  add_group_commands(app, options, run);
   add_job_commands(app, options, run);
+  add_limit_commands(app, options, run);
   add_operator_commands(app, options, run);
   add_poison_commands(app, options, run);
   add_queue_commands(app, options, run);

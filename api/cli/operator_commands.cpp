@@ -11,12 +11,8 @@ namespace {
 using nlohmann::json;
 
 void print_kinds(const json& kinds) {
-  TextTable table({"kind", "state", "at once"});
-  for (const auto& kind : kinds) {
-    const auto limit = kind.value("maxRunning", 0);
-    table.add({cell(kind, "kind"), kind.value("paused", false) ? "paused" : "running",
-               limit == 0 ? "no limit" : std::to_string(limit)});
-  }
+  TextTable table({"kind", "state"});
+  for (const auto& kind : kinds) table.add({cell(kind, "kind"), kind.value("paused", false) ? "paused" : "running"});
   table.print(std::cout);
 }
 
@@ -47,7 +43,7 @@ void add_change(CLI::App& kinds, const GlobalOptions& options, Run& run, const c
 }  // namespace
 
 void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
-  auto* kinds = app.add_subcommand("kind", "pause, resume and limit kinds of job")->require_subcommand(1);
+  auto* kinds = app.add_subcommand("kind", "pause and resume kinds of job")->require_subcommand(1);
   auto* listing = kinds->add_subcommand("list", "what is set for each kind");
   listing->callback([&run, &options] {
     run = [&options] {
@@ -57,19 +53,7 @@ void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run
   });
   add_change(*kinds, options, run, "pause", "jobs of this kind wait; running ones stop within a page",
              {{"paused", true}});
-  add_change(*kinds, options, run, "resume", "jobs of this kind go on, within half a minute", {{"paused", false}});
-  auto kind = std::make_shared<std::string>();
-  auto most = std::make_shared<int>(0);
-  auto* limiting = kinds->add_subcommand("limit", "how many jobs of a kind may run at once over all workers");
-  limiting->add_option("kind", *kind, "the kind of job")->required();
-  limiting->add_option("max-running", *most, "0: no limit")->required()->check(CLI::Range(0, 1000));
-  limiting->callback([&run, &options, kind, most] {
-    run = [&options, kind, most] {
-      const json body{{"maxRunning", *most}};
-      return call_and_print(options, "PATCH", "/v1/kinds/" + percent_encode(*kind), body.dump(), print_kind);
-    };
-  });
-
+  add_change(*kinds, options, run, "resume", "jobs of this kind go on, within about a second", {{"paused", false}});
   auto* workers = app.add_subcommand("worker", "the workers")->require_subcommand(1);
   auto* alive = workers->add_subcommand("list", "workers that live, and those that were lost lately");
   alive->callback([&run, &options] {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 #include "api/cli/package_index.h"
 #include "api/cli/table_http.h"
@@ -139,10 +140,32 @@ int query_entities(const GlobalOptions& options, const QueryArguments& a) {
   return kOk;
 }
 
+int list_tables(const GlobalOptions& options) {
+  auto tables = TableHttp::create(options);
+  if (!tables) return report(options, tables.error());
+  auto names = json::array();
+  auto outcome = tables->query("Tables", "", "", [&](const json& table) {
+    names.push_back(table.value("TableName", ""));
+    return true;
+  });
+  if (!outcome) return report(options, outcome.error());
+  if (options.json) {
+    std::cout << json{{"tables", std::move(names)}} << "\n";
+    return kOk;
+  }
+  TextTable lines({"table"});
+  for (const auto& name : names) lines.add({name.get<std::string>()});
+  lines.print(std::cout);
+  return kOk;
+}
+
 }  // namespace
 
 void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   auto* table = app.add_subcommand("table", "bring entities into a table and look at them")->require_subcommand(1);
+
+  auto* listing = table->add_subcommand("list", "the names of all tables");
+  listing->callback([&run, &options] { run = [&options] { return list_tables(options); }; });
 
   auto name = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("jsonl");

@@ -111,6 +111,11 @@ Result<void> TableHttp::query(const std::string& table, const std::string& filte
     for (const auto& entity : page["value"]) {
       if (!each(entity)) return {};
     }
+    const auto table_name = reply->header("x-ms-continuation-NextTableName");
+    if (!table_name.empty()) {
+      from = "NextTableName=" + percent_encode(table_name);
+      continue;
+    }
     const auto partition = reply->header("x-ms-continuation-NextPartitionKey");
     if (partition.empty()) return {};
     from = "NextPartitionKey=" + percent_encode(partition);

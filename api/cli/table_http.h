@@ -18,7 +18,7 @@ class TableHttp {
   Result<void> ensure_table(const std::string& table);
   /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
   Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
-  /// All pages; `each` returns false to stop.
+  /// All pages; `each` returns false to stop. The table "Tables" has the names of all: {"TableName":...}.
   Result<void> query(const std::string& table, const std::string& filter, const std::string& select,
                      const std::function<bool(const nlohmann::json&)>& each);
 

@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, schedules, queues, kinds, workers, health, metrics, OpenAPI. A handler reads
-// the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one area are in one
-// file; the table of all is in api_routes.cpp. Thread safe.
+// The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
+// handler reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one
+// area are in one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -9,8 +9,10 @@
 #include "blob_store/internal/blob_client.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "jobs/callback_policy.h"
+#include "jobs/groups.h"
 #include "jobs/job_store.h"
-#include "jobs/kind_control.h"
+#include "jobs/limits.h"
 #include "jobs/poison.h"
 #include "jobs/schedule_store.h"
 #include "jobs/worker_list.h"
@@ -20,6 +22,7 @@ namespace tidemark::api {
 
 struct ApiOptions {
   std::string token;  // empty: none required
+  jobs::CallbackPolicy callbacks;
 };
 
 class ApiRoutes {
@@ -35,8 +38,9 @@ class ApiRoutes {
         metrics_(metrics),
         clock_(clock),
         blobs_(blobs),
-        kinds_(tables, clock),
+        limits_(tables, clock),
         schedules_(tables, clock),
+        groups_(tables, clock),
         workers_(tables) {}
 
   /// The request must outlive the task.
@@ -57,6 +61,7 @@ class ApiRoutes {
   Task<http::Response> show_job(http::Request& request, std::string id);
   Task<http::Response> cancel_job(http::Request& request, std::string id);
   Task<http::Response> job_events(http::Request& request, std::string id);
+  Task<http::Response> show_group(http::Request& request, std::string id);
   Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
   // poison_routes.cpp
   Task<http::Response> list_poison(http::Request& request, std::string);
@@ -85,14 +90,20 @@ class ApiRoutes {
   Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
   // explain_routes.cpp
   Task<http::Response> explain(http::Request& request, std::string);
-  // operator_routes.cpp
+  // limit_routes.cpp
+  Task<http::Response> list_limits(http::Request& request, std::string);
+  Task<http::Response> set_limit(http::Request& request, std::string);
   Task<http::Response> list_kinds(http::Request& request, std::string);
   Task<http::Response> set_kind(http::Request& request, std::string kind);
+  // operator_routes.cpp
   Task<http::Response> list_workers(http::Request& request, std::string);
   Task<http::Response> healthy(http::Request& request, std::string);
   Task<http::Response> ready(http::Request& request, std::string);
   Task<http::Response> metrics(http::Request& request, std::string);
   Task<http::Response> openapi(http::Request& request, std::string);
+  /// Whether the callbacks that it asks for are allowed. kJobInvalid.
+  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
+  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
   [[nodiscard]] bool authorized(const http::Request& request) const;
 
   ApiOptions options_;
@@ -103,8 +114,9 @@ class ApiRoutes {
   process::Metrics& metrics_;
   Clock& clock_;
   blob_store::BlobClient* blobs_;
-  jobs::KindControls kinds_;
+  jobs::Limits limits_;
   jobs::ScheduleStore schedules_;
+  jobs::Groups groups_;
   jobs::WorkerList workers_;
   std::shared_ptr<std::atomic<bool>> stopping_ = std::make_shared<std::atomic<bool>>(false);
 };

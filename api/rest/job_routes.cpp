@@ -4,9 +4,39 @@
 #include "api/rest/render.h"
 #include "jobs/job_kinds.h"
 #include "jobs/plan.h"
+#include "jobs/spec_reader.h"
 #include "jobs/undo_plan.h"
 
 namespace tidemark::api {
+
+Result<void> ApiRoutes::admit(const jobs::JobSpec& spec) const {
+  std::vector<std::string> problems;
+  const auto look_at = [&](const std::string& text, const std::string& at) {
+    const auto url = jobs::parse_callback_url(text);
+    const auto admitted = url ? options_.callbacks.admit(*url) : Result<void>(fail(url.error()));
+    if (!admitted) problems.push_back(at + admitted.error().message);
+  };
+  if (const auto* callback = std::get_if<jobs::CallbackSpec>(&spec.work)) look_at(callback->url, "url: ");
+  if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
+  if (!problems.empty()) return jobs::invalid_job(problems);
+  return {};
+}
+
+Result<void> ApiRoutes::admit(const jobs::JobBatch& batch) const {
+  std::vector<std::string> problems;
+  for (std::size_t i = 0; i < batch.specs.size(); ++i) {
+    const auto admitted = admit(batch.specs[i]);
+    if (admitted) continue;
+    for (const auto& [name, text] : admitted.error().fields) {
+      problems.push_back("jobs[" + std::to_string(i) + "]: " + text);
+    }
+  }
+  jobs::JobSpec whole;
+  whole.on_end = batch.on_end;
+  if (const auto admitted = admit(whole); !admitted) problems.push_back(admitted.error().fields.front().second);
+  if (!problems.empty()) return jobs::invalid_job(problems);
+  return {};
+}
 
 Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) {
   auto parameters = Parameters::read(request, {"dryRun"});
@@ -18,6 +48,7 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_job_spec(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
+  if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
   if (*dry) {
     auto planning = plan(request, std::move(*spec));
     co_return co_await std::move(planning);
@@ -46,10 +77,19 @@ Task<http::Response> ApiRoutes::submit_jobs(http::Request& request, std::string)
   auto reading = request.body->read_all(kMaxBatchBytes);
   const auto body = co_await std::move(reading);
   if (!body) co_return problem(body.error(), request.request_id);
-  auto specs = jobs::parse_job_specs(*body);
-  if (!specs) co_return problem(specs.error(), request.request_id);
-  auto submitting = jobs_.submit_all(std::move(*specs));
-  const auto submissions = co_await std::move(submitting);
+  auto batch = jobs::parse_job_batch(*body);
+  if (!batch) co_return problem(batch.error(), request.request_id);
+  if (auto admitted = admit(*batch); !admitted) co_return problem(admitted.error(), request.request_id);
+  std::vector<Result<jobs::Submission>> submissions;
+  if (batch->group.empty()) {
+    auto submitting = jobs_.submit_all(std::move(batch->specs));
+    submissions = co_await std::move(submitting);
+  } else {
+    auto submitting = jobs_.submit_group(std::move(*batch));
+    auto submitted = co_await std::move(submitting);
+    if (!submitted) co_return problem(submitted.error(), request.request_id);
+    submissions = std::move(*submitted);
+  }
   auto results = nlohmann::json::array();
   for (const auto& submission : submissions) {
     if (submission) {
@@ -88,6 +128,15 @@ Task<http::Response> ApiRoutes::show_job(http::Request& request, std::string id)
   if (!job) co_return problem(job.error(), request.request_id);
   if (!*job) co_return problem(make_error(ErrorCode::kJobNotFound), request.request_id);
   co_return json_response(200, to_json(**job));
+}
+
+Task<http::Response> ApiRoutes::show_group(http::Request& request, std::string id) {
+  if (!jobs::is_group_id(id)) co_return problem(make_error(ErrorCode::kNotFound), request.request_id);
+  auto looking = groups_.status(std::move(id));
+  const auto status = co_await std::move(looking);
+  if (!status) co_return problem(status.error(), request.request_id);
+  if (!*status) co_return problem(make_error(ErrorCode::kNotFound), request.request_id);
+  co_return json_response(200, to_json(**status));
 }
 
 Task<http::Response> ApiRoutes::cancel_job(http::Request& request, std::string id) {

@@ -13,60 +13,7 @@ http::Response text_response(std::string body) {
   return response;
 }
 
-struct KindChange {
-  std::optional<bool> paused;
-  std::optional<std::uint32_t> max_running;
-};
-
-Result<KindChange> read_change(const std::string& body) {
-  const auto parsed = nlohmann::json::parse(body, nullptr, false);
-  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
-  KindChange change;
-  for (const auto& [name, value] : parsed.items()) {
-    if (name == "paused" && value.is_boolean()) {
-      change.paused = value.get<bool>();
-    } else if (name == "maxRunning" && value.is_number_unsigned() &&
-               value.get<std::uint64_t>() <= jobs::kMaxRunningLimit) {
-      change.max_running = value.get<std::uint32_t>();
-    } else {
-      return fail(ErrorCode::kInvalidInput, "paused (true or false) and maxRunning (0 to 1000) can be set.");
-    }
-  }
-  return change;
-}
-
 }  // namespace
-
-Task<http::Response> ApiRoutes::list_kinds(http::Request& request, std::string) {
-  auto listing = kinds_.list();
-  const auto set = co_await std::move(listing);
-  if (!set) co_return problem(set.error(), request.request_id);
-  auto list = nlohmann::json::array();
-  for (const auto& kind : jobs::kinds()) {
-    jobs::KindControl control;
-    control.kind = std::string(kind.name);
-    for (const auto& known : *set) {
-      if (known.kind == kind.name) control = known;
-    }
-    list.push_back(to_json(control));
-  }
-  co_return json_response(200, {{"kinds", std::move(list)}});
-}
-
-Task<http::Response> ApiRoutes::set_kind(http::Request& request, std::string kind) {
-  if (jobs::find_kind(kind) == nullptr) {
-    co_return problem(make_error(ErrorCode::kNotFound, "There is no such kind of job."), request.request_id);
-  }
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
-  if (!body) co_return problem(body.error(), request.request_id);
-  auto change = read_change(*body);
-  if (!change) co_return problem(change.error(), request.request_id);
-  auto setting = kinds_.set(std::move(kind), change->paused, change->max_running);
-  const auto control = co_await std::move(setting);
-  if (!control) co_return problem(control.error(), request.request_id);
-  co_return json_response(200, to_json(*control));
-}
 
 Task<http::Response> ApiRoutes::list_workers(http::Request& request, std::string) {
   auto parameters = Parameters::read(request, {"limit", "continuation"});

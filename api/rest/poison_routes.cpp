@@ -44,6 +44,7 @@ Task<http::Response> ApiRoutes::edit_poison(http::Request& request, std::string 
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_job_spec(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
+  if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
   auto editing = poison_.edit(std::move(id), std::move(*spec));
   const auto record = co_await std::move(editing);
   if (!record) co_return problem(record.error(), request.request_id);
@@ -68,6 +69,7 @@ Task<http::Response> ApiRoutes::redrive_poison(http::Request& request, std::stri
   if (!body->empty()) {
     auto spec = jobs::parse_job_spec(*body);
     if (!spec) co_return problem(spec.error(), request.request_id);
+    if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
     edited = std::move(*spec);
   }
   auto redriving = poison_.redrive(std::move(id), std::move(edited));

@@ -37,6 +37,11 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
                      {"submittedAt", to_iso8601(job.submitted_at)}};
   if (job.total) out["progress"]["total"] = *job.total;
   add_rate(job, out["progress"]);
+  if (!job.result.empty()) out["result"] = parsed_or_text(job.result);
+  if (jobs::is_terminal(job.state)) {
+    const auto spec = jobs::spec_of(job);
+    if (spec && spec->on_end) out["callbackJob"] = jobs::ending_job_id(job);
+  }
   if (!job.skips.empty()) out["skips"] = parsed_or_text(job.skips);
   if (job.not_before) out["notBefore"] = to_iso8601(*job.not_before);
   out["history"] = nlohmann::json::array();
@@ -45,6 +50,20 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
   if (job.finished_at) out["finishedAt"] = to_iso8601(*job.finished_at);
   if (!job.worker.empty()) out["worker"] = job.worker;
   if (!job.error.empty()) out["error"] = job.error;
+  return out;
+}
+
+nlohmann::json to_json(const jobs::GroupStatus& status) {
+  const auto& group = status.group;
+  nlohmann::json states;
+  for (const auto& [state, count] : status.states) states[std::string(jobs::state_name(state))] = count;
+  nlohmann::json out{{"id", group.id},
+                     {"members", group.members},
+                     {"states", std::move(states)},
+                     {"submittedAt", to_iso8601(group.submitted_at)}};
+  if (group.on_end) out["onEnd"] = jobs::on_end_json(*group.on_end);
+  if (group.finished_at) out["finishedAt"] = to_iso8601(*group.finished_at);
+  if (group.finished_at && group.on_end) out["callbackJob"] = jobs::ending_job_id(group);
   return out;
 }
 
@@ -87,8 +106,20 @@ nlohmann::json to_json(const jobs::JobPlan& plan) {
           {"seconds", plan.seconds}, {"samples", samples}, {"problems", plan.problems}};
 }
 
-nlohmann::json to_json(const jobs::KindControl& control) {
-  return {{"kind", control.kind}, {"paused", control.paused}, {"maxRunning", control.max_running}};
+nlohmann::json to_json(const jobs::Limit& limit) {
+  nlohmann::json out = {{"scope", jobs::scope_name(limit.target.scope)},
+                        {"name", limit.target.name},
+                        {"maxRunning", limit.max_running},
+                        {"maxPerSecond", limit.max_per_second}};
+  if (limit.target.scope == jobs::LimitScope::kPartition) out["partitionKey"] = limit.target.partition_key;
+  return out;
+}
+
+nlohmann::json kind_json(const jobs::Limit& limit) {
+  return {{"kind", limit.target.name},
+          {"paused", limit.paused},
+          {"maxRunning", limit.max_running},
+          {"maxPerSecond", limit.max_per_second}};
 }
 
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {

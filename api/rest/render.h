@@ -3,9 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/http/http.h"
+#include "jobs/endings.h"
 #include "jobs/explain.h"
 #include "jobs/job_record.h"
-#include "jobs/kind_control.h"
+#include "jobs/limits.h"
 #include "jobs/plan.h"
 #include "jobs/poison.h"
 #include "jobs/schedule.h"
@@ -15,10 +16,13 @@
 namespace tidemark::api {
 
 nlohmann::json to_json(const jobs::JobRecord& job);
+nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
 nlohmann::json to_json(const jobs::PoisonGroup& group);
 nlohmann::json to_json(const jobs::JobPlan& plan);
-nlohmann::json to_json(const jobs::KindControl& control);
+nlohmann::json to_json(const jobs::Limit& limit);
+/// What is set for a kind.
+nlohmann::json kind_json(const jobs::Limit& limit);
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive);
 nlohmann::json to_json(const jobs::Explanation& explanation);
 /// `last`: the record of its last job, if that is there.

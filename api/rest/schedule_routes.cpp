@@ -65,6 +65,9 @@ Task<http::Response> ApiRoutes::put_schedule(http::Request& request, std::string
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_schedule(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
+  if (const auto job = jobs::job_of(*spec, name, clock_.now()); job) {
+    if (auto admitted = admit(*job); !admitted) co_return problem(admitted.error(), request.request_id);
+  }
   auto putting = schedules_.put(std::move(name), std::move(*spec), std::move(*condition));
   auto stored = co_await std::move(putting);
   if (!stored) co_return problem(stored.error(), request.request_id);

@@ -29,7 +29,7 @@ class Single(Workload):
 
     def prepare(self, system, subject):
         # As many as take Graphile Worker about as long as the other measurements.
-        self.jobs = self.options.seconds * 2_000
+        self.jobs = self.options.seconds * 4_000
         if subject.system is Graphile:
             for table in ("entities", "archive"):
                 system.sql(TABLE.format(table))

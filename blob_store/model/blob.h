@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/stored_policy.h"
 #include "common/base/time.h"
 
 namespace tidemark::blob_store {
@@ -48,17 +49,12 @@ struct Blob {
   }
 };
 
-struct AccessPolicy {
-  std::string id;
-  std::optional<std::string> start, expiry, permission;
-};
-
 struct Container {
   std::uint64_t generation = 0;  // its blobs' keys hold this number instead of the name
   Version version;
   Metadata metadata;
   std::string public_access;  // "", "blob" or "container"
-  std::vector<AccessPolicy> policies;
+  StoredPolicies policies;
 };
 
 struct ContainerRef {

@@ -4,6 +4,7 @@
 
 #include "blob_store/model/names.h"
 #include "common/base/encoding.h"
+#include "common/protocol/xml.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -101,7 +102,7 @@ http::Response empty_response(unsigned status) {
 http::Response xml_response(std::string body) {
   http::Response response;
   response.set("Content-Type", "application/xml");
-  response.body = R"(<?xml version="1.0" encoding="utf-8"?>)" + std::move(body);
+  response.body = std::string(protocol::kXmlDeclaration) + std::move(body);
   return response;
 }
 

@@ -5,6 +5,7 @@
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
 #include "common/base/encoding.h"
+#include "common/protocol/stored_policies.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -139,17 +140,13 @@ class BlobStore : public service::Store {
                 clock_.now()};
   }
 
-  Result<std::optional<auth::StoredPolicy>> stored_policy(std::string_view account, std::string_view name,
-                                                          std::string_view id) {
-    std::optional<auth::StoredPolicy> none;
+  Result<std::optional<StoredPolicy>> stored_policy(std::string_view account, std::string_view name,
+                                                    std::string_view id) {
+    std::optional<StoredPolicy> none;
     const auto container = service_.get_container({std::string(account), std::string(name.substr(0, name.find('/')))});
     if (container.failed_with(ErrorCode::kContainerNotFound)) return none;
     if (!container) return fail(container.error());
-    for (const auto& policy : container->policies) {
-      if (policy.id != id) continue;
-      return std::optional<auth::StoredPolicy>({policy.id, policy.start, policy.expiry, policy.permission});
-    }
-    return none;
+    return protocol::find_policy(container->policies, id);
   }
 
   Clock& clock_;

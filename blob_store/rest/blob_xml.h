@@ -9,15 +9,12 @@
 
 namespace tidemark::blob_store {
 
-std::string escape_xml(std::string_view text);
 /// <Name>, percent-encoded and marked so if XML cannot carry the name.
 std::string name_element(std::string_view name);
 std::string element(std::string_view name, std::string_view text);
 std::string metadata_element(const Metadata& metadata);
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml);
-Result<std::vector<AccessPolicy>> parse_access_policies(const std::string& xml);
-std::string render_access_policies(const std::vector<AccessPolicy>& policies);
 std::string render_error(const Error& error, const std::string& request_id, Time now);
 
 }  // namespace tidemark::blob_store

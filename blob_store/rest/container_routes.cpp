@@ -1,11 +1,13 @@
 // The operations on containers, and the list of their blobs.
 #include "blob_store/model/names.h"
 #include "blob_store/rest/blob_routes.h"
+#include "common/base/xml_text.h"
+#include "common/protocol/stored_policies.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::size_t kMaxAclBytes = 64UL << 10;
+constexpr std::string_view kContainerPermissions = "racwdxyltmeopfi";
 using auth::ResourceType;
 
 Result<std::string> read_public_access(const Call& call) {
@@ -79,7 +81,7 @@ Result<http::Response> get_acl(const Call& call) {
   }
   auto container = call.service.get_container(call.container_ref());
   if (!container) return fail(std::move(container.error()));
-  auto response = xml_response(render_access_policies(container->policies));
+  auto response = xml_response(protocol::render_stored_policies(container->policies));
   add_version(response, container->version);
   if (!container->public_access.empty()) response.set("x-ms-blob-public-access", container->public_access);
   return response;
@@ -91,10 +93,10 @@ Answer set_acl(Call& call) {
   }
   auto access = read_public_access(call);
   if (!access) co_return fail(std::move(access.error()));
-  auto receiving = receive_text(call, kMaxAclBytes);
+  auto receiving = receive_text(call, protocol::kMaxStoredPoliciesBytes);
   auto text = co_await std::move(receiving);
   if (!text) co_return fail(std::move(text.error()));
-  auto policies = parse_access_policies(*text);
+  auto policies = protocol::parse_stored_policies(*text, kContainerPermissions);
   if (!policies) co_return fail(std::move(policies.error()));
   auto setting = call.service.set_container_access(call.container_ref(), std::move(*access), std::move(*policies),
                                                    read_conditions(call));
@@ -128,8 +130,8 @@ Result<http::Response> list(const Call& call) {
   request->delimiter = call.parameter("delimiter");
   auto page = call.service.list_blobs(call.container_ref(), *request);
   if (!page) return fail(std::move(page.error()));
-  auto body = "<EnumerationResults ServiceEndpoint=\"" + escape_xml(call.endpoint) + "\" ContainerName=\"" +
-              escape_xml(call.container) + "\">";
+  auto body = "<EnumerationResults ServiceEndpoint=\"" + escaped(call.endpoint) + "\" ContainerName=\"" +
+              escaped(call.container) + "\">";
   for (const auto& [parameter, name] : {std::pair{"prefix", "Prefix"},
                                         {"marker", "Marker"},
                                         {"maxresults", "MaxResults"},

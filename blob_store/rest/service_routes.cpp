@@ -1,5 +1,6 @@
 // The account's operations: list containers, service properties, account information.
 #include "blob_store/rest/blob_routes.h"
+#include "common/base/xml_text.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -31,7 +32,7 @@ Result<http::Response> list_containers(const Call& call) {
   if (!request) return fail(std::move(request.error()));
   auto page = call.service.list_containers(call.account, *request);
   if (!page) return fail(std::move(page.error()));
-  auto body = "<EnumerationResults ServiceEndpoint=\"" + escape_xml(call.endpoint) + "\">";
+  auto body = "<EnumerationResults ServiceEndpoint=\"" + escaped(call.endpoint) + "\">";
   for (const auto& [parameter, name] :
        {std::pair{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}}) {
     if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);

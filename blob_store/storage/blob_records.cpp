@@ -1,6 +1,7 @@
 #include "blob_store/storage/blob_records.h"
 
 #include "common/base/bytes.h"
+#include "common/protocol/stored_policies.h"
 
 namespace tidemark::blob_store::records {
 namespace {
@@ -30,16 +31,6 @@ Metadata read_metadata(ByteReader& in) {
   return metadata;
 }
 
-void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
-  out.boolean(value.has_value());
-  if (value) out.string(*value);
-}
-
-std::optional<std::string> read_optional(ByteReader& in) {
-  if (!in.boolean()) return std::nullopt;
-  return std::string(in.string());
-}
-
 }  // namespace
 
 std::string encode(const Container& container) {
@@ -50,13 +41,7 @@ std::string encode(const Container& container) {
   out.u64(container.version.ticks);
   write_metadata(out, container.metadata);
   out.string(container.public_access);
-  out.varint(container.policies.size());
-  for (const auto& policy : container.policies) {
-    out.string(policy.id);
-    write_optional(out, policy.start);
-    write_optional(out, policy.expiry);
-    write_optional(out, policy.permission);
-  }
+  protocol::write_policies(out, container.policies);
   return bytes;
 }
 
@@ -68,14 +53,7 @@ Result<Container> decode_container(std::string_view bytes) {
   container.version.ticks = in.u64();
   container.metadata = read_metadata(in);
   container.public_access = in.string();
-  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
-    AccessPolicy policy;
-    policy.id = in.string();
-    policy.start = read_optional(in);
-    policy.expiry = read_optional(in);
-    policy.permission = read_optional(in);
-    container.policies.push_back(std::move(policy));
-  }
+  container.policies = protocol::read_policies(in);
   if (!in.finished()) return corrupt("container");
   return container;
 }

@@ -100,7 +100,7 @@ Task<Result<Version>> BlobService::set_container_metadata(ContainerRef ref, Meta
 }
 
 Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
-                                                        std::vector<AccessPolicy> policies, Conditions conditions) {
+                                                        StoredPolicies policies, Conditions conditions) {
   std::function<void(Container&)> change = [public_access, policies](Container& container) {
     container.public_access = public_access;
     container.policies = policies;

@@ -78,8 +78,8 @@ class BlobService {
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
   Result<Container> get_container(const ContainerRef& ref) const;
   Task<Result<Version>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
-  Task<Result<Version>> set_container_access(ContainerRef ref, std::string public_access,
-                                             std::vector<AccessPolicy> policies, Conditions conditions);
+  Task<Result<Version>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
+                                             Conditions conditions);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// Content is streamed into a writer, then published by one of the three calls after it. Whoever got an error

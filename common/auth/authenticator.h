@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/query.h"
+#include "common/base/stored_policy.h"
 #include "common/base/time.h"
 
 namespace tidemark::auth {
@@ -51,12 +52,6 @@ struct Resource {
   std::string_view rest;  // raw path after the account, without the leading '/'
 };
 Result<Resource> parse_resource(std::string_view host, std::string_view raw_path, const std::vector<Account>& accounts);
-
-/// A stored access policy of a table, queue or container.
-struct StoredPolicy {
-  std::string id;
-  std::optional<std::string> start, expiry, permission;  // as set
-};
 
 /// A lookup of the resource's stored policy `id`; called during authentication when a SAS names one (si=).
 using PolicyLookup = std::function<Result<std::optional<StoredPolicy>>(std::string_view account,

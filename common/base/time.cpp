@@ -51,9 +51,8 @@ void append_padded(std::string& out, unsigned value, int width) {
   out.append(digits.data(), put_padded(digits.data(), value, width));
 }
 
-// "2021-09-21T01:04:37.9678478"
-std::string iso_with_fraction(const Civil& c) {
-  std::array<char, 27> text{};
+// "2021-09-21T01:04:37.9678478" at the front of `text`; its end.
+char* put_iso_with_fraction(std::array<char, 28>& text, const Civil& c) {
   char* at = put_padded(text.data(), static_cast<unsigned>(c.year), 4);
   const std::array<std::pair<char, unsigned>, 5> parts{
       {{'-', c.month}, {'-', c.day}, {'T', c.hour}, {':', c.minute}, {':', c.second}}};
@@ -62,8 +61,7 @@ std::string iso_with_fraction(const Civil& c) {
     at = put_padded(at, value, 2);
   }
   *at++ = '.';
-  put_padded(at, c.fraction, 7);
-  return {text.data(), text.size()};
+  return put_padded(at, c.fraction, 7);
 }
 
 // Takes exactly `width` digits off the front.
@@ -116,15 +114,22 @@ constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "
 
 }  // namespace
 
-std::string to_iso8601(Time time) {
-  auto out = iso_with_fraction(to_civil(time));
-  while (out.back() == '0') out.pop_back();
-  if (out.back() == '.') out.pop_back();
-  out.push_back('Z');
-  return out;
+Iso8601Text::Iso8601Text(Time time) {
+  char* end = put_iso_with_fraction(text_, to_civil(time));
+  while (end[-1] == '0') --end;
+  if (end[-1] == '.') --end;
+  *end++ = 'Z';
+  size_ = static_cast<std::size_t>(end - text_.data());
 }
 
-std::string to_iso8601_7digits(Time time) { return iso_with_fraction(to_civil(time)) + 'Z'; }
+std::string to_iso8601(Time time) { return std::string(Iso8601Text(time).view()); }
+
+std::string to_iso8601_7digits(Time time) {
+  std::array<char, 28> text;
+  char* end = put_iso_with_fraction(text, to_civil(time));
+  *end++ = 'Z';
+  return {text.data(), end};
+}
 
 std::string to_rfc1123(Time time) {
   const auto c = to_civil(time);

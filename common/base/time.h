@@ -1,5 +1,6 @@
 // Time in 100 ns ticks, the resolution of the table protocol's DateTime.
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,16 @@ using Duration = Ticks;
 
 /// "2021-09-21T01:04:37.9678478Z": trailing zeros of the fraction and an empty fraction are left out.
 std::string to_iso8601(Time time);
+/// The same text without memory elsewhere, for answers that have several.
+class Iso8601Text {
+ public:
+  explicit Iso8601Text(Time time);
+  [[nodiscard]] std::string_view view() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 28> text_;
+  std::size_t size_;
+};
 /// Always seven fraction digits, as ACLs and error bodies have them.
 std::string to_iso8601_7digits(Time time);
 /// "Sat, 21 Nov 2026 11:35:19 GMT"

@@ -1,5 +1,7 @@
 #include "common/http/http.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 #include "common/base/query.h"
 
@@ -15,14 +17,17 @@ std::optional<std::string_view> Request::header(std::string_view name) const {
 void HeaderLines::add(std::string_view name, std::string_view value) {
   constexpr std::size_t kUsualHead = 448;
   if (text_.empty()) text_.reserve(kUsualHead);
-  text_.append(name).append(": ");
-  const auto begin = text_.size();
-  text_.append(value);
-  for (auto at = begin; at < text_.size(); ++at) {
-    const char c = text_[at];
-    if (c == '\r' || c == '\n' || c == '\0') text_[at] = ' ';
-  }
-  text_.append("\r\n");
+  const auto before = text_.size();
+  text_.resize_and_overwrite(before + name.size() + value.size() + 4, [&](char* text, std::size_t) {
+    char* at = std::copy(name.begin(), name.end(), text + before);
+    *at++ = ':';
+    *at++ = ' ';
+    at = std::transform(value.begin(), value.end(), at,
+                        [](char c) { return c == '\r' || c == '\n' || c == '\0' ? ' ' : c; });
+    *at++ = '\r';
+    *at++ = '\n';
+    return static_cast<std::size_t>(at - text);  // g++ 12 passes its new capacity for the size
+  });
 }
 
 std::optional<std::string_view> HeaderLines::find(std::string_view name) const {

@@ -94,7 +94,7 @@ class Worker {
 
   void start_session(Socket socket) {
     context_.connections.fetch_add(1);
-    sessions_.push_back(std::make_unique<Session>(std::move(socket), context_));
+    sessions_.push_back(std::make_unique<Session>(std::move(socket), context_, outbox_));
     auto position = std::prev(sessions_.end());
     if (!sweeping_) {
       sweeping_ = true;
@@ -131,6 +131,7 @@ class Worker {
   asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
                              asio::io_context::executor_type>
       sweep_timer_;
+  Outbox outbox_{io_};
   std::list<std::unique_ptr<Session>> sessions_;
   bool sweeping_ = false;
   std::thread thread_;

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <charconv>
 
 #include <boost/asio/as_tuple.hpp>
@@ -29,6 +30,7 @@ void fill_request(Request& request, const Parser& parser) {
   const auto question = request.target.find('?');
   request.path = request.target.substr(0, question);
   request.query = question == std::string_view::npos ? std::string_view() : request.target.substr(question + 1);
+  request.headers.clear();
   request.headers.reserve(16);
   for (const auto& field : message) request.headers.emplace_back(view(field.name_string()), view(field.value()));
 }
@@ -71,9 +73,13 @@ Task<void> Session::run() {
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
   const auto endpoint = socket_.remote_endpoint(ignored);
-  if (!ignored) remote_ = endpoint.address().to_string();
+  if (!ignored) request_.remote_address = endpoint.address().to_string();
+  request_.peer_gone = [this] { return peer_gone(); };
+  // Most heads fit. It is this frame's, not the session's, because at shutdown frames end after the sessions.
+  std::array<std::byte, 2048> head_room;
+  std::pmr::monotonic_buffer_resource head_memory(head_room.data(), head_room.size());
   for (bool more = true; more && !context_.stopping.load(std::memory_order_relaxed);) {
-    auto serving = serve_one();
+    auto serving = serve_one(head_memory);
     more = co_await std::move(serving);
   }
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
@@ -99,18 +105,6 @@ Task<bool> Session::receive_more() {
   co_return !error && received > 0;
 }
 
-bool Session::send_now(std::string_view& first, std::string_view& second) {
-  const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
-                                                  asio::buffer(second.data(), second.size())};
-  boost::system::error_code error;
-  auto sent = socket_.write_some(buffers, error);
-  if (error && error != asio::error::would_block) return false;
-  const auto of_first = std::min(sent, first.size());
-  first.remove_prefix(of_first);
-  second.remove_prefix(sent - of_first);
-  return true;
-}
-
 Task<bool> Session::write(std::string_view first, std::string_view second) {
   set_deadline(context_.options.body_timeout);
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
@@ -120,8 +114,9 @@ Task<bool> Session::write(std::string_view first, std::string_view second) {
   co_return !error;
 }
 
-Task<bool> Session::serve_one() {
-  Parser parser;
+Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) {
+  head_memory.release();
+  Parser parser(std::piecewise_construct, std::make_tuple(), std::make_tuple(&head_memory));
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(boost::none);
   parser.eager(false);
@@ -129,49 +124,48 @@ Task<bool> Session::serve_one() {
   set_deadline(idle_ ? context_.options.idle_timeout : context_.options.header_timeout);
   boost::system::error_code malformed;
   while (!parse_head(parser, input_, malformed)) {
+    if (idle_ && !input_.empty()) {
+      idle_ = false;
+      set_deadline(context_.options.header_timeout);
+    }
     auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
     auto [error, received] = co_await std::move(receiving);
     if (error || received == 0) co_return false;
     input_.received(received);
-    if (idle_) {
-      idle_ = false;
-      set_deadline(context_.options.header_timeout);
-    }
   }
   idle_ = false;
   if (malformed) {
     auto refusing = refuse(malformed);
     co_return co_await std::move(refusing);
   }
-  Request request;
-  fill_request(request, parser);
-  request.remote_address = remote_;
-  request.request_id = context_.random->guid();
-  const auto expect = request.header("expect");
+  fill_request(request_, parser);
+  request_.request_id = context_.random->guid();
+  const auto expect = request_.header("expect");
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));
-  request.body = &body;
-  request.peer_gone = [this] { return peer_gone(); };
+  request_.body = &body;
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
   kRequestRead.reach();
   Response response;
   try {
-    auto handling = context_.handler(request);
+    auto handling = context_.handler(request_);
     response = co_await std::move(handling);
   } catch (const std::exception& thrown) {
-    response = after_exception(context_, request, thrown);
+    response = after_exception(context_, request_, thrown);
   }
   // Answer first: a client that is refused early learns it even while it still sends.
   const bool keep_alive = parser.keep_alive() && !response.close && !body.unwanted() && !context_.stopping.load();
-  const auto head = render_head(&request, response, keep_alive, context_.options.server_name);
-  if (request.method == "HEAD" || response.status == 204 || response.status == 304) {
+  const auto head = render_head(&request_, response, keep_alive, context_.options.server_name);
+  if (request_.method == "HEAD" || response.status == 204 || response.status == 304) {
     response.body.clear();
     response.source.reset();
   }
   kReplyStep.before.reach();
   std::string_view head_left = head, body_left = response.body;
-  if (!send_now(head_left, body_left)) co_return false;
+  auto sending = outbox_.send(socket_, head_left, body_left);
+  const bool alive = co_await std::move(sending);
+  if (!alive) co_return false;
   if (!head_left.empty() || !body_left.empty()) {
     auto writing = write(head_left, body_left);
     const bool written = co_await std::move(writing);

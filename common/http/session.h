@@ -3,16 +3,14 @@
 #pragma once
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
-#include <list>
+#include <memory_resource>
 
 #include "common/base/random.h"
 #include "common/http/input_buffer.h"
+#include "common/http/outbox.h"
 #include "common/http/server.h"
 
 namespace tidemark::http {
-
-using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct ServerContext {
   ServerOptions options;
@@ -25,7 +23,8 @@ struct ServerContext {
 
 class Session {
  public:
-  Session(Socket socket, ServerContext& context) : socket_(std::move(socket)), context_(context) {}
+  Session(Socket socket, ServerContext& context, Outbox& outbox)
+      : socket_(std::move(socket)), context_(context), outbox_(outbox) {}
   /// Serves until the peer closes, an error, a deadline, or the server stops.
   Task<void> run();
   [[nodiscard]] bool expired(SteadyTime now) const { return now >= deadline_; }
@@ -35,14 +34,12 @@ class Session {
 
  private:
   friend class SessionBody;
-  Task<bool> serve_one();
+  /// The request's head is in `head_memory`, which the next one takes over.
+  Task<bool> serve_one(std::pmr::monotonic_buffer_resource& head_memory);
   /// Answers what is not HTTP, or too much of it; always false.
   Task<bool> refuse(boost::system::error_code malformed);
   Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
   Task<bool> write(std::string_view first, std::string_view second);
-  /// Sends what the socket takes at once and shortens the views by that; false if the connection is gone. Most answers
-  /// fit the socket's buffer, and then nothing has to wait.
-  bool send_now(std::string_view& first, std::string_view& second);
   /// Adds what the peer sent to input_; false at the end of the stream or on error.
   Task<bool> receive_more();
   /// A closed stream reads as empty; anything else, a next request for one, is a peer that is there.
@@ -53,10 +50,11 @@ class Session {
 
   Socket socket_;
   ServerContext& context_;
+  Outbox& outbox_;
   InputBuffer input_;
   SteadyTime deadline_ = SteadyTime::max();
   bool idle_ = true;
-  std::string remote_;
+  Request request_;  // the present one
 };
 
 /// Status line and headers, up to and including the empty line.

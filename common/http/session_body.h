@@ -2,12 +2,14 @@
 #pragma once
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <memory_resource>
 
 #include "common/http/session.h"
 
 namespace tidemark::http {
 
-using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
+using Parser =
+    boost::beast::http::request_parser<boost::beast::http::buffer_body, std::pmr::polymorphic_allocator<char>>;
 
 class SessionBody final : public BodyReader {
  public:

@@ -4,6 +4,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ namespace tidemark::kv::detail {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
 
 rocksdb::CompressionType best_compression() {
   const auto supported = rocksdb::GetSupportedCompressions();
@@ -54,6 +57,9 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // Whoever looks for a key that is not in memory, as every insert does, need not walk the skip list.
   out.memtable_prefix_bloom_size_ratio = 0.05;
   out.memtable_whole_key_filtering = true;
+  // Much is written in the order of its keys below a prefix, the places of a queue above all: such an insert begins its
+  // search where the last one of the prefix was.
+  out.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kHintPrefixBytes));
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;

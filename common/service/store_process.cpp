@@ -45,8 +45,10 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
   settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
-  settings.add("operation_retention_h", s.operation_retention_h, 24, 87600,
-               "how long a worker's operation is remembered after its last change; longer than any of its messages");
+  settings.add(
+      "operation_retention_h", s.operation_retention_h, 24, 87600,
+      "how long an operation, a worker's or a user's own, is remembered after its last change; longer than any message "
+      "that asks for it");
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
@@ -78,15 +80,11 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
 // GET /healthz, /readyz and /metrics, before any authentication; they tell nothing about data.
 std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
+  const bool asks_metrics = request.path == "/metrics";
+  if (!asks_metrics && request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
-  if (request.path == "/healthz" || request.path == "/readyz") {
-    response.body = "ok\n";
-  } else if (request.path == "/metrics") {
-    response.body = metrics.render();
-  } else {
-    return std::nullopt;
-  }
+  response.body = asks_metrics ? metrics.render() : "ok\n";
   return response;
 }
 

@@ -81,7 +81,8 @@ class QueueClient {
   /// with this annotation, visible there at once.
   Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation);
 
-  /// For people: all messages of a queue, visible or not, in order; and single ones by id, without a lease.
+  /// For people: all messages of a queue, visible or not, in order; and single ones of a poison queue by id, without a
+  /// lease (kInvalidInput for another queue).
   Task<Result<MessagePage>> list(std::string queue, std::uint32_t limit, std::string continuation);
   Task<Result<std::optional<Message>>> find(std::string queue, std::string message_id);
   Task<Result<void>> remove(std::string queue, std::string message_id);

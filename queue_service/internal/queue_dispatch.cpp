@@ -96,6 +96,7 @@ Task<Reply> receive(Call& call) {
   if (!call.in.finished()) co_return fail(malformed());
   // Who waits may be gone by the time a message comes.
   request.offer = wait.span > Duration::zero();
+  request.lease = true;
   auto task = call.service.get(call.account, call.queue, request, std::move(wait));
   auto taken = co_await std::move(task);
   if (!taken) co_return fail(std::move(taken.error()));

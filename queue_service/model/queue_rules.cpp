@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/xml_text.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -105,20 +106,6 @@ Result<void> check_text(std::string_view text) {
 Result<void> check_annotation(std::string_view annotation) {
   if (annotation.size() > kMaxAnnotationBytes) return fail(too_large(kMaxAnnotationBytes));
   return {};
-}
-
-bool is_xml_text(std::string_view utf8) {
-  if (!is_valid_utf8(utf8)) return false;
-  for (std::size_t i = 0; i < utf8.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(utf8[i]);
-    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') return false;
-    // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
-    if (byte == 0xEF && static_cast<unsigned char>(utf8[i + 1]) == 0xBF &&
-        static_cast<unsigned char>(utf8[i + 2]) >= 0xBE) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace tidemark::queue_service

@@ -17,7 +17,6 @@ inline constexpr std::size_t kMaxBodyBytes = 131584;
 inline constexpr std::size_t kMaxFinishBodyBytes = 4UL << 20;
 inline constexpr std::size_t kMaxAnnotationBytes = 256UL << 10;
 inline constexpr std::size_t kMaxMetadataBytes = 8UL << 10;
-inline constexpr std::size_t kMaxPolicies = 5;
 inline constexpr std::uint32_t kMaxMessagesPerGet = 32;
 inline constexpr std::uint32_t kMaxQueuesPerPage = 5000;
 inline constexpr std::uint32_t kMaxMessagesPerList = 1000;
@@ -61,7 +60,5 @@ Result<void> check_key(std::string_view what, std::string_view key, std::size_t 
 Result<void> check_text(std::string_view text);
 /// kRequestBodyTooLarge.
 Result<void> check_annotation(std::string_view annotation);
-/// True if every character may stand in an XML 1.0 document and the text is UTF-8.
-bool is_xml_text(std::string_view utf8);
 
 }  // namespace tidemark::queue_service

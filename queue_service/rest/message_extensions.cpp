@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/xml_text.h"
 
 namespace tidemark::queue_service::rest {
 namespace {

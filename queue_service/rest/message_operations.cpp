@@ -96,6 +96,20 @@ Task<Answer> put_message(OperationContext context) {
   co_return xml(201, render_put(*placed));
 }
 
+namespace {
+
+/// Undoes a delivery to a client that went away while it waited: it was no attempt.
+Task<void> give_back(OperationContext context, std::vector<TakenMessage> taken) {
+  for (auto& each : taken) {
+    LeaseKey holder{context.request.account, context.request.queue, each.message.id, 0, each.receipt};
+    auto task = context.service.release(std::move(holder), Duration::zero(), std::nullopt, false);
+    auto done = co_await std::move(task);
+    static_cast<void>(done.has_value());  // if not, it comes back when its time is over
+  }
+}
+
+}  // namespace
+
 Task<Answer> get_messages(OperationContext context) {
   auto count = context.request.number("numofmessages", 1, kMaxMessagesPerGet);
   if (!count) co_return fail(std::move(count.error()));
@@ -108,10 +122,16 @@ Task<Answer> get_messages(OperationContext context) {
   TakeRequest request;
   request.count = static_cast<std::uint32_t>(count->value_or(1));
   request.visibility = std::chrono::seconds(visibility->value_or(kDefaultVisibilitySeconds));
-  WaitRequest waiting{*wait, {}};
+  request.lease = *detail;  // which tells the token
+  const auto& peer_gone = context.request.http->peer_gone;
+  WaitRequest waiting{*wait, {}, peer_gone};
   auto task = context.service.get(context.request.account, context.request.queue, request, std::move(waiting));
   auto taken = co_await std::move(task);
   if (!taken) co_return fail(std::move(taken.error()));
+  if (*wait > Duration::zero() && !taken->empty() && peer_gone && peer_gone()) {
+    auto giving = give_back(context, std::exchange(*taken, {}));
+    co_await std::move(giving);
+  }
   auto response = xml(200, render_taken(*taken, *detail));
   if (*detail) {
     std::string tokens;

@@ -2,12 +2,17 @@
 #include "queue_service/rest/queue_operations.h"
 
 #include "common/base/encoding.h"
+#include "common/base/xml_text.h"
 #include "common/protocol/service_properties.h"
+#include "common/protocol/stored_policies.h"
+#include "common/protocol/xml.h"
 #include "queue_service/rest/message_extensions.h"
 #include "queue_service/rest/queue_xml.h"
 
 namespace tidemark::queue_service::rest::operations {
 namespace {
+
+constexpr std::string_view kQueuePermissions = "raup";
 
 http::Response empty(unsigned status) {
   http::Response response;
@@ -79,7 +84,7 @@ Task<Answer> list_queues(OperationContext context) {
   auto page = context.service.list_queues(request.account, prefix, from, static_cast<std::uint32_t>(count));
   if (!page) co_return fail(std::move(page.error()));
 
-  std::string out(kXmlDeclaration);
+  std::string out(protocol::kXmlDeclaration);
   out += "<EnumerationResults ServiceEndpoint=\"";
   append_escaped(out, endpoint_of(request));
   out += "\">";
@@ -178,14 +183,14 @@ Task<Answer> set_metadata(OperationContext context) {
 Task<Answer> get_acl(OperationContext context) {
   auto acl = context.service.get_acl(context.request.account, context.request.queue);
   if (!acl) co_return fail(std::move(acl.error()));
-  co_return xml(render_acl(*acl));
+  co_return xml(std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(*acl));
 }
 
 Task<Answer> set_acl(OperationContext context) {
   auto reading = read_body(context);
   auto body = co_await std::move(reading);
   if (!body) co_return fail(std::move(body.error()));
-  auto acl = read_acl(*body);
+  auto acl = protocol::parse_stored_policies(*body, kQueuePermissions);
   if (!acl) co_return fail(std::move(acl.error()));
   auto task = context.service.set_acl(context.request.account, context.request.queue, std::move(*acl));
   auto done = co_await std::move(task);

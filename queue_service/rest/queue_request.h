@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/auth/authenticator.h"
+#include "common/base/query.h"
 #include "common/http/http.h"
 
 namespace tidemark::queue_service::rest {
@@ -19,8 +19,8 @@ struct QueueRequest {
   std::string queue;      // empty: the account
   bool messages = false;  // .../messages[/id]
   std::string message_id;
-  std::vector<std::pair<std::string, std::string>> parameters;
-  std::string version;  // x-ms-version, or the SAS's
+  QueryParameters parameters;  // views into the request
+  std::string version;         // x-ms-version, or the SAS's
   auth::Identity identity;
 
   /// First parameter of this name, whatever the case.

@@ -1,6 +1,7 @@
 #include "queue_service/rest/queue_routes.h"
 
 #include "common/base/encoding.h"
+#include "common/protocol/stored_policies.h"
 #include "queue_service/rest/queue_operations.h"
 #include "queue_service/rest/queue_xml.h"
 
@@ -101,19 +102,16 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto host = http.header("host").value_or("");
   auto resource = auth::parse_resource(host, http.path, accounts_);
   if (!resource) return fail(std::move(resource.error()));
-  const auto parameters = QueryParameters::parse(http.query);
+  auto parameters = QueryParameters::parse(http.query);
   if (!parameters) return fail(ErrorCode::kInvalidUri);
   const auth::SignedRequest signed_request{http.method,         http.path, http.query,  &http.headers,
                                            http.remote_address, host,      &*parameters};
   const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view queue,
-                                                std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
+                                                std::string_view id) -> Result<std::optional<StoredPolicy>> {
     auto acl = service_.get_acl(account, queue);
-    if (acl.failed_with(ErrorCode::kQueueNotFound)) return std::optional<auth::StoredPolicy>();
+    if (acl.failed_with(ErrorCode::kQueueNotFound)) return std::optional<StoredPolicy>();
     if (!acl) return fail(std::move(acl.error()));
-    for (auto& policy : *acl) {
-      if (policy.id == id) return auth::StoredPolicy{policy.id, policy.start, policy.expiry, policy.permission};
-    }
-    return std::optional<auth::StoredPolicy>();
+    return protocol::find_policy(*acl, id);
   };
   auto identity = auth::authenticate(auth::Service::kQueue, signed_request, *resource, accounts_, clock_.now(), policy_,
                                      find_policy);
@@ -123,7 +121,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   request.secondary = resource->secondary;
   request.https = auth::arrived_by_https(http.headers, policy_);
   request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
-  request.parameters.assign(parameters->begin(), parameters->end());
+  request.parameters = std::move(*parameters);
   return split_resource(resource->rest, request);
 }
 

@@ -2,6 +2,7 @@
 // transaction that keeps the latter two true. Private to storage/. Thread safe.
 #pragma once
 #include "queue_service/storage/arrivals.h"
+#include "queue_service/storage/last_gets.h"
 #include "queue_service/storage/queue_rates.h"
 #include "queue_service/storage/queue_service.h"
 #include "queue_service/storage/waits.h"
@@ -10,6 +11,8 @@ namespace tidemark::queue_service {
 
 /// Puts one message; kIdempotencyKeyReused. The request was checked by check_put.
 Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::string& id, const std::string& text_hash);
+/// kInvalidInput if an id alone does not name a message of this queue.
+Result<void> check_listed(std::string_view queue);
 /// Sizes and keys.
 Result<void> check_put(const PutRequest& request);
 /// What an idempotency key stands for.
@@ -25,6 +28,7 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   const ServiceLimits limits;
   Arrivals arrivals;
   Waits waits;
+  LastGets last_gets;
   Rates rates;
   Signal shutdown;
   std::atomic<bool> stopping{false};

@@ -35,6 +35,7 @@ Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> vi
   if ((*state)->waiting++ == 0) (*state)->front = place.sequence;
   save_group(group, **state);
   record.receipt = place;
+  record.listed = true;  // the receipt does not say of which group it is
   write_at(record, Set::kWaiting, place);
   return place;
 }

@@ -10,16 +10,17 @@
 //   ready        'r' u64(visible-at) u64(sequence)  -> MessageRecord  visible whatever the clock says
 //   timed        't' u64(visible-at) u64(sequence)  -> MessageRecord  delayed or in flight; visible once it is due
 //   waiting      'w' text(group) u64(sequence)      -> MessageRecord  behind another message of its group
-//   by id        'i' message id                     -> IdRecord: where its row is
+//   by id        'i' message id                     -> IdRecord: where its row is; of a listed message
 //   group        'g' text(group)                    -> GroupRecord; there while one of the group is ready or timed
 //   idempotency  'k' text(key)                      -> IdempotencyRecord
 //   by age       'a' u64(expires) text(key)         -> empty; the idempotency rows in the order they end
 //   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
 //
-// A message has one row, in one of three sets. Its row, its id row, its group's row and the figures change in one
-// transaction. Every rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop
-// receipt, is never used twice. Clearing and deleting a queue gives it another generation, or none, and lists the old
-// one as dropped.
+// A message has one row, in one of three sets. A pop receipt is its place there; a message has a row by id as well,
+// is listed, if it can be spoken of in another way: in a poison queue, once it waited for its group, and once it was
+// delivered under a lease. Its row, its id row, its group's row and the figures change in one transaction. Every
+// rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop receipt, is never used
+// twice. Clearing and deleting a queue gives it another generation, or none, and lists the old one as dropped.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -21,6 +21,11 @@ Result<void> only_status(const Result<Place>& place) {
 
 }  // namespace
 
+Result<void> check_listed(std::string_view queue) {
+  if (is_poison_queue(queue)) return {};
+  return fail(ErrorCode::kInvalidInput, "Only messages of a poison queue can be named by their id alone.");
+}
+
 Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                                        std::uint64_t sequence) {
   if (annotation) {
@@ -58,6 +63,7 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
 }
 
 Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
+  if (auto listed = check_listed(queue); !listed) co_return fail(std::move(listed.error()));
   Change change = [&](QueueRows& rows) -> Result<void> {
     auto found = rows.find(id);
     if (!found) return fail(std::move(found.error()));
@@ -159,6 +165,7 @@ Result<StoredPage> QueueService::list(std::string_view account, std::string_view
 
 Result<std::optional<Message>> QueueService::find(std::string_view account, std::string_view queue,
                                                   std::string_view id) {
+  if (auto listed = check_listed(queue); !listed) return fail(std::move(listed.error()));
   const auto snapshot = core_->engine.snapshot();
   auto record = require_queue(*snapshot, account, queue);
   if (!record) return fail(std::move(record.error()));

@@ -134,16 +134,22 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
   const auto deadline = core_->clock.now() + remaining;
   for (;;) {
     const auto ticket = gate ? gate->ticket() : 0;
-    auto look = core_->look(account, queue);
-    if (!look) co_return fail(std::move(look.error()));
-    if (look->something || look->worth_tidying) {
+    std::optional<Core::Look> look;
+    if (!core_->last_gets.found(account, queue)) {
+      auto looked = core_->look(account, queue);
+      if (!looked) co_return fail(std::move(looked.error()));
+      look = *looked;
+    }
+    if (!look || look->something || look->worth_tidying) {
       auto task = take(account, queue, request);
       auto taken = co_await std::move(task);
       if (!taken) {
         if (gate) gate->came();  // somebody else may have more luck with the message
         co_return fail(std::move(taken.error()));
       }
+      core_->last_gets.note(account, queue, !taken->messages.empty());
       if (!taken->messages.empty()) co_return std::move(taken->messages);
+      if (gate && !look) continue;  // what there is to wait for, a look tells
     }
     // Measured anew, but never more than before: the wall clock may jump back.
     remaining = std::min(remaining, deadline - core_->clock.now());
@@ -157,6 +163,10 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
     auto pause = gate->wait(ticket, remaining);
     const bool woken = co_await std::move(pause);
     if (!woken) remaining = Duration::zero();
+    if (woken && wait.gone && wait.gone()) {
+      gate->came();  // for somebody who is there
+      co_return std::vector<TakenMessage>{};
+    }
   }
 }
 
@@ -329,6 +339,7 @@ Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
 }
 
 Task<Result<void>> QueueService::redrive(std::string account, std::string queue, std::string id, MoveRequest request) {
+  if (auto listed = check_listed(queue); !listed) co_return fail(std::move(listed.error()));
   Choice choose = [id = std::move(id)](QueueRows& rows) -> Result<FoundMessage> {
     auto found = rows.find(id);
     if (!found) return fail(std::move(found.error()));

@@ -1,15 +1,19 @@
 #include "queue_service/storage/queue_records.h"
 
 #include "common/base/bytes.h"
+#include "common/protocol/stored_policies.h"
 
 namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint8_t kVersion = 2;
-constexpr std::uint8_t kLeased = 1;  // bits of MessageRecord's flags
+constexpr std::uint8_t kMessageVersion = 3;
+constexpr std::uint8_t kMessageVersionAllListed = 2;  // when every message had a row by id
+constexpr std::uint8_t kLeased = 1;                   // bits of MessageRecord's flags
 constexpr std::uint8_t kOffered = 2;
 constexpr std::uint8_t kGrouped = 4;
 constexpr std::uint8_t kHasReceipt = 8;
+constexpr std::uint8_t kListed = 16;
 
 void write_time(ByteWriter& out, Time time) { out.i64(time.time_since_epoch().count()); }
 Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
@@ -17,13 +21,8 @@ Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
 void write_place(ByteWriter& out, const Place& place) { out.raw(place_bytes(place)); }
 Place read_place(ByteReader& in) { return place_from_bytes(in.raw(16)).value_or(Place{}); }
 
-void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
-  out.boolean(value.has_value());
-  if (value) out.string(*value);
-}
-std::optional<std::string> read_optional(ByteReader& in) {
-  if (!in.boolean()) return std::nullopt;
-  return std::string(in.string());
+bool is_message_version(std::uint8_t version) {
+  return version == kMessageVersion || version == kMessageVersionAllListed;
 }
 
 Error corrupt(std::string_view what) {
@@ -47,13 +46,7 @@ std::string encode(const QueueRecord& record) {
     out.string(name);
     out.string(value);
   }
-  out.varint(record.acl.size());
-  for (const auto& policy : record.acl) {
-    out.string(policy.id);
-    write_optional(out, policy.start);
-    write_optional(out, policy.expiry);
-    write_optional(out, policy.permission);
-  }
+  protocol::write_policies(out, record.acl);
   return bytes;
 }
 
@@ -78,9 +71,10 @@ std::string encode(const MessageRecord& record) {
   bytes.reserve(message.id.size() + message.text.size() + message.annotation.size() + message.group.size() + 64 +
                 record.deliveries.size() * 8);
   ByteWriter out(bytes);
-  out.u8(kVersion);
+  out.u8(kMessageVersion);
   out.u8(static_cast<std::uint8_t>((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) |
-                                   (record.grouped ? kGrouped : 0) | (record.receipt ? kHasReceipt : 0)));
+                                   (record.grouped ? kGrouped : 0) | (record.receipt ? kHasReceipt : 0) |
+                                   (record.listed ? kListed : 0)));
   write_time(out, message.expires);
   write_time(out, message.inserted);
   out.string(message.id);
@@ -139,14 +133,7 @@ Result<QueueRecord> decode_queue(std::string_view bytes) {
     std::string name(in.string());
     record.metadata.emplace_back(std::move(name), std::string(in.string()));
   }
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) {
-    SignedIdentifier policy;
-    policy.id = in.string();
-    policy.start = read_optional(in);
-    policy.expiry = read_optional(in);
-    policy.permission = read_optional(in);
-    record.acl.push_back(std::move(policy));
-  }
+  record.acl = protocol::read_policies(in);
   if (!in.finished()) return fail(corrupt("queue"));
   return record;
 }
@@ -169,11 +156,13 @@ Result<FiguresRecord> decode_figures(std::string_view bytes) {
 Result<MessageRecord> decode_message(std::string_view bytes) {
   ByteReader in(bytes);
   MessageRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("message"));
+  const auto version = in.u8();
+  if (!is_message_version(version)) return fail(corrupt("message"));
   const auto flags = in.u8();
   record.leased = (flags & kLeased) != 0;
   record.offered = (flags & kOffered) != 0;
   record.grouped = (flags & kGrouped) != 0;
+  record.listed = (flags & kListed) != 0 || version == kMessageVersionAllListed;
   record.message.expires = read_time(in);
   record.message.inserted = read_time(in);
   record.message.id = in.string();
@@ -191,7 +180,7 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
 
 Result<MessageGlance> glance_at(std::string_view message_record) {
   ByteReader in(message_record);
-  if (in.u8() != kVersion) return fail(corrupt("message"));
+  if (!is_message_version(in.u8())) return fail(corrupt("message"));
   MessageGlance glance;
   glance.leased = (in.u8() & kLeased) != 0;
   glance.expires = read_time(in);

@@ -7,23 +7,19 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/stored_policy.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_rules.h"
 #include "queue_service/storage/queue_keys.h"
 
 namespace tidemark::queue_service {
 
-struct SignedIdentifier {  // a stored access policy, as set
-  std::string id;
-  std::optional<std::string> start, expiry, permission;
-};
-
 struct QueueRecord {
   std::uint64_t generation = 0;
   Time created;
   QueueOptions options;  // what the metadata says, read once
   Metadata metadata;
-  std::vector<SignedIdentifier> acl;
+  StoredPolicies acl;
 };
 
 /// How large each set of a queue is and where it begins. Exact: it changes in the transaction that changes the sets.
@@ -45,6 +41,7 @@ struct FiguresRecord {
   std::uint64_t moved = 0;     // left for another queue
   std::uint64_t expired = 0;
 
+  bool operator==(const FiguresRecord&) const = default;
   [[nodiscard]] std::uint64_t timed() const { return delayed + leased; }
   [[nodiscard]] std::uint64_t messages() const { return ready + timed() + waiting; }
 };
@@ -57,6 +54,8 @@ struct MessageRecord {
   bool offered = false;
   /// The message is one of its group here; in a poison queue it keeps the name of the group only.
   bool grouped = false;
+  /// It has a row by id (queue_keys.h).
+  bool listed = false;
   std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
   /// The place of which the message's receipt speaks, if it is not its own: it waited for its group meanwhile.
   std::optional<Place> receipt;

@@ -108,7 +108,7 @@ Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::s
   rows.options_ = record->options;
   auto figures = read_figures(txn, rows.generation_);
   if (!figures) return fail(std::move(figures.error()));
-  rows.figures_ = *figures;
+  rows.figures_ = rows.stored_figures_ = *figures;
   return rows;
 }
 
@@ -131,14 +131,16 @@ Place QueueRows::next_place(std::optional<Time> visible_at) {
 }
 
 void QueueRows::write_at(const MessageRecord& record, Set set, const Place& place) {
+  if (record.listed) {
+    const auto& group = set == Set::kWaiting ? record.message.group : std::string();
+    txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, group}));
+  }
   if (set == Set::kWaiting) {
     txn_->put(keys::waiting(generation_, record.message.group, place.sequence), encode(record));
-    txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, record.message.group}));
     ++figures_.waiting;
     return;
   }
   txn_->put(keys::placed(generation_, set, place), encode(record));
-  txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, {}}));
   auto& front = set == Set::kReady ? figures_.ready_front : figures_.timed_front;
   const bool first = (set == Set::kReady ? figures_.ready : figures_.timed()) == 0;
   front = first ? place : std::min(front, place);
@@ -170,6 +172,7 @@ Result<Place> QueueRows::insert(MessageRecord record, std::optional<Time> visibl
   ++figures_.put;
   figures_.new_expiry = std::min(figures_.new_expiry, record.message.expires);
   record.grouped = !record.message.group.empty() && !is_poison_queue(queue_);
+  record.listed = is_poison_queue(queue_);
   if (record.grouped) return join_group(std::move(record), visible_at);
   return write(record, visible_at);
 }
@@ -189,7 +192,7 @@ Result<Place> QueueRows::rewrite(const FoundMessage& old, std::optional<Time> vi
 
 Result<void> QueueRows::remove(const FoundMessage& found) {
   erase_row(found);
-  txn_->erase(keys::by_id(generation_, found.record.message.id));
+  if (found.record.listed) txn_->erase(keys::by_id(generation_, found.record.message.id));
   return found.record.grouped ? leave_group(found) : Result<void>{};
 }
 
@@ -201,27 +204,28 @@ Result<std::optional<FoundMessage>> QueueRows::find(std::string_view id) const {
 
 Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string_view receipt) const {
   const auto place = from_receipt(receipt);
-  if (place) {
-    // Mostly it is the receipt of a message in flight, and this is all that is read.
-    auto timed = read_place(*txn_, generation_, Set::kTimed, *place);
-    if (!timed) return fail(std::move(timed.error()));
-    const bool fits = *timed && (*timed)->record.message.id == id && (*timed)->record.message.expires > now_;
-    if (fits) return std::move(**timed);
-  }
-  auto found = find(id);
-  if (!found) return fail(std::move(found.error()));
-  if (!*found) return fail(ErrorCode::kMessageNotFound);
   if (!place) return fail(ErrorCode::kPopReceiptMismatch);
-  if ((*found)->record.receipt.value_or((*found)->place) == *place) return std::move(**found);
-  // An earlier receipt of an existing message is reported as the service does: the message is not (there).
+  bool of_another = false;
+  // Mostly it is the receipt of a message in flight, and one row is read.
   for (const auto set : {Set::kTimed, Set::kReady}) {
-    auto other = read_place(*txn_, generation_, set, *place);
-    if (!other) return fail(std::move(other.error()));
-    if (*other) return fail(ErrorCode::kPopReceiptMismatch);
+    auto found = read_place(*txn_, generation_, set, *place);
+    if (!found) return fail(std::move(found.error()));
+    if (!*found) continue;
+    if ((*found)->record.message.id != id) {
+      of_another = true;
+    } else if ((*found)->record.message.expires > now_) {
+      return std::move(**found);
+    }
   }
-  return fail(ErrorCode::kMessageNotFound);
+  auto listed = find(id);  // it waits for its group, or did
+  if (!listed) return fail(std::move(listed.error()));
+  if (*listed && (*listed)->record.receipt == place) return std::move(**listed);
+  // An earlier receipt of an existing message is reported as the service does: the message is not (there).
+  return fail(of_another ? ErrorCode::kPopReceiptMismatch : ErrorCode::kMessageNotFound);
 }
 
-void QueueRows::save() { txn_->put(keys::figures(generation_), encode(figures_)); }
+void QueueRows::save() {
+  if (figures_ != stored_figures_) txn_->put(keys::figures(generation_), encode(figures_));
+}
 
 }  // namespace tidemark::queue_service

@@ -45,6 +45,7 @@ struct TakeRequest {
   std::uint32_t count = 1;
   Duration visibility{};
   bool offer = false;  // see MessageRecord::offered
+  bool lease = false;  // the holder will speak of it by id and epoch, not only by the receipt
 };
 
 /// Where a message went, for the answers of put and update.
@@ -59,6 +60,7 @@ Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::str
 /// kQueueNotFound.
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue);
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
+/// A listed message.
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id);
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
@@ -89,7 +91,7 @@ class QueueRows {
   Result<void> remove(const FoundMessage& found);
   /// Makes due messages of the timed set ready, at the same places; at most `limit`. True if there are more.
   Result<bool> settle(std::size_t limit);
-  Result<std::optional<FoundMessage>> find(std::string_view id) const;  // expired ones are not found
+  Result<std::optional<FoundMessage>> find(std::string_view id) const;  // listed ones that have not expired
   Result<FoundMessage> find_by_receipt(std::string_view id, std::string_view receipt) const;
   Result<Taken> take(const TakeRequest& request);
   /// Drops expired messages at the front and raises the fronts. True if there is more to do.
@@ -120,7 +122,7 @@ class QueueRows {
   Time now_;
   QueueOptions options_;
   std::uint64_t generation_ = 0;
-  FiguresRecord figures_;
+  FiguresRecord figures_, stored_figures_;
 };
 
 }  // namespace tidemark::queue_service

@@ -190,13 +190,13 @@ Task<Result<void>> QueueService::patch_metadata(std::string account, std::string
   co_return co_await std::move(task);
 }
 
-Result<std::vector<SignedIdentifier>> QueueService::get_acl(std::string_view account, std::string_view queue) {
+Result<StoredPolicies> QueueService::get_acl(std::string_view account, std::string_view queue) {
   auto record = require_queue(*core_->engine.snapshot(), account, queue);
   if (!record) return fail(std::move(record.error()));
   return std::move(record->acl);
 }
 
-Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl) {
+Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, StoredPolicies acl) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto record = require_queue(txn, account, queue);
     if (!record) return fail(std::move(record.error()));

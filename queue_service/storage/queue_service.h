@@ -67,7 +67,9 @@ struct MoveRequest {
 
 struct WaitRequest {
   Duration span{};
-  std::string token;  // for cancel_wait; empty: none
+  std::string token = {};  // for cancel_wait; empty: none
+  /// Asked when something came: true ends the wait, for nobody is there to take it.
+  std::function<bool()> gone = {};
 };
 
 struct StoredPage {
@@ -107,8 +109,8 @@ class QueueService {
   Task<Result<void>> set_metadata(std::string account, std::string queue, Metadata metadata);
   /// Sets these entries and leaves the others; an empty value takes an entry away.
   Task<Result<void>> patch_metadata(std::string account, std::string queue, Metadata changes);
-  Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view queue);
-  Task<Result<void>> set_acl(std::string account, std::string queue, std::vector<SignedIdentifier> acl);
+  Result<StoredPolicies> get_acl(std::string_view account, std::string_view queue);
+  Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
   /// Replaces the document by what `change` makes of the stored one.
   Task<Result<void>> set_service_properties(std::string account,
@@ -141,7 +143,7 @@ class QueueService {
                            std::uint64_t sequence);
   Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
 
-  // Messages, for people.
+  // Messages, for people; single ones, by id, of poison queues alone.
   Result<StoredPage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
                           std::string_view continuation);
   Result<std::optional<Message>> find(std::string_view account, std::string_view queue, std::string_view id);

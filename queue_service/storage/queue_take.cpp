@@ -119,6 +119,7 @@ Result<Taken> QueueRows::take(const TakeRequest& request) {
     ++message.epoch;
     record.offered = request.offer;
     record.leased = true;
+    record.listed = record.listed || request.lease;
     record.renewal = 0;
     if (record.deliveries.size() == kMaxDeliveriesKept) record.deliveries.erase(record.deliveries.begin());
     record.deliveries.push_back(now_);

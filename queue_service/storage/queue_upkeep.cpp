@@ -13,12 +13,16 @@ const FailStep kDropKeysStep("queue.drop_keys");
 constexpr std::size_t kPerTransaction = 256;
 constexpr std::size_t kQueuesPerPage = 256;
 
-/// The messages of one set that expired, by id, and when the first of the others will.
+/// The messages that expired, and when the first of the others will.
 struct Expired {
-  std::vector<std::string> ids;
+  struct Item {
+    std::optional<Place> place;
+    std::string waiting_id;  // of one that has no place of its own yet
+  };
+  std::vector<Item> items;
   Time first_of_others = kNeverExpires;
 
-  Result<void> collect(kv::Cursor& cursor, Time now) {
+  Result<void> collect(kv::Cursor& cursor, bool waiting, Time now) {
     for (; cursor.valid(); cursor.next()) {
       const auto glance = glance_at(cursor.value());
       if (!glance) return fail(glance.error());
@@ -26,13 +30,25 @@ struct Expired {
         first_of_others = std::min(first_of_others, glance->expires);
         continue;
       }
+      if (!waiting) {
+        items.push_back({keys::place_in(cursor.key()), {}});
+        continue;
+      }
       auto record = decode_message(cursor.value());
       if (!record) return fail(std::move(record.error()));
-      ids.push_back(std::move(record->message.id));
+      items.push_back({std::nullopt, std::move(record->message.id)});
     }
     return cursor.status();
   }
 };
+
+/// The message as it is now: nobody gives an expired one another place, but it may have become ready where it is.
+Result<std::optional<FoundMessage>> find_expired(QueueRows& rows, const Expired::Item& item) {
+  if (!item.place) return read_message(rows.transaction(), rows.generation(), item.waiting_id);
+  auto found = read_place(rows.transaction(), rows.generation(), Set::kTimed, *item.place);
+  if (found && !*found) found = read_place(rows.transaction(), rows.generation(), Set::kReady, *item.place);
+  return found;
+}
 
 }  // namespace
 
@@ -56,24 +72,25 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     if (!figures) co_return fail(std::move(figures.error()));
     generation = record->generation;
     for (const auto& range : {keys::placed_from(generation, Set::kReady, figures->ready_front, Time::max()),
-                              keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()),
-                              keys::all_waiting(generation, "")}) {
+                              keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max())}) {
       const auto cursor = snapshot->scan(range);
-      if (auto collected = expired.collect(*cursor, now); !collected) co_return collected;
+      if (auto collected = expired.collect(*cursor, false, now); !collected) co_return collected;
     }
+    const auto cursor = snapshot->scan(keys::all_waiting(generation, ""));
+    if (auto collected = expired.collect(*cursor, true, now); !collected) co_return collected;
   }
-  for (std::size_t at = 0; at < expired.ids.size() + 1; at += kPerTransaction) {
-    const auto end = std::min(at + kPerTransaction, expired.ids.size());
+  for (std::size_t at = 0; at < expired.items.size() + 1; at += kPerTransaction) {
+    const auto end = std::min(at + kPerTransaction, expired.items.size());
     Change drop = [&](QueueRows& rows) -> Result<void> {
       if (rows.generation() != generation) return {};  // cleared meanwhile
       for (auto i = at; i < end; ++i) {
-        auto found = read_message(rows.transaction(), generation, expired.ids[i]);
+        auto found = find_expired(rows, expired.items[i]);
         if (!found) return fail(std::move(found.error()));
         if (!*found || (*found)->record.message.expires > now) continue;
         if (auto removed = rows.remove(**found); !removed) return removed;
         ++rows.figures().expired;
       }
-      if (end == expired.ids.size()) rows.figures().swept_expiry = expired.first_of_others;
+      if (end == expired.items.size()) rows.figures().swept_expiry = expired.first_of_others;
       return {};
     };
     auto dropping = change_queue(kSweepStep, account, queue, std::move(drop));

@@ -89,7 +89,8 @@ Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) 
   return query;
 }
 
-std::function<bool(const EntityView&)> collector_of(QueryPage& page) {
+std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_only) {
+  if (count_only) return [](const EntityView&) { return true; };
   return [&page, bytes = std::size_t{0}](const EntityView& entity) mutable {
     bytes += entity.partition_key.size() + entity.row_key.size() + entity.block.size();
     page.entities.push_back(entity.to_entity());
@@ -105,12 +106,14 @@ Task<Reply> query(TableService& service, std::string payload) {
   auto from = decode_continuation(request->query.continuation);
   if (!from) co_return fail(std::move(from.error()));
   auto account = std::move(request->account);
+  const bool count_only = request->query.count_only;
   auto query = query_of(std::move(*request), std::move(*filter), std::move(*from));
   QueryPage page;
-  auto each = collector_of(page);
+  auto each = collector_of(page, count_only);
   auto task = service.query(std::move(account), std::move(query), std::move(each));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
+  page.count = done->count;
   page.continuation = encode_continuation(done->next);
   co_return encode_query_reply(page);
 }

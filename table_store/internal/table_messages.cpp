@@ -124,6 +124,7 @@ std::string encode(const QueryCall& r) {
   out.varint(r.query.top);
   out.string(r.query.continuation);
   out.string(r.query.operation);
+  out.boolean(r.query.count_only);
   return bytes;
 }
 
@@ -217,6 +218,7 @@ Result<QueryCall> decode_query_request(std::string_view bytes) {
   const auto top = in.varint();
   r.query.continuation = in.string();
   r.query.operation = in.string();
+  r.query.count_only = in.boolean();
   if (!in.finished() || top > kMaxPageEntities) return malformed("query");
   r.query.top = static_cast<std::uint32_t>(top);
   return r;
@@ -347,6 +349,7 @@ Result<std::vector<std::optional<Entity>>> decode_get_all_reply(std::string_view
 std::string encode_query_reply(const QueryPage& page) {
   std::string bytes;
   ByteWriter out(bytes);
+  out.varint(page.count);
   out.varint(page.entities.size());
   for (const auto& entity : page.entities) write_entity(out, entity);
   out.string(page.continuation);
@@ -355,6 +358,7 @@ std::string encode_query_reply(const QueryPage& page) {
 Result<QueryPage> decode_query_reply(std::string_view bytes) {
   ByteReader in(bytes);
   QueryPage page;
+  page.count = in.varint();
   const auto count = in.varint();
   if (count > kMaxItems) return malformed("query reply");
   for (std::uint64_t i = 0; i < count; ++i) {

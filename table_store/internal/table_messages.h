@@ -6,8 +6,9 @@
 //   table.list                                from                                    names, next?
 //   table.get                                 table, pk, rk                           entity?
 //   table.get_all                             table, pk, rks                          entities (u8 0, or u8 1 and it)
-//   table.query                               table, filter, varint top, continuation, operation
-//                                                                                     entities, continuation
+//   table.query                               table, filter, varint top, continuation, operation, u8 count only
+//                                                                                     varint count, entities,
+//                                                                                     continuation
 //   table.delete_fenced                       table, fence                            -
 //   table.forget                              operation id, varint 0                  -
 //   table.mutate                              table, pk, mutations, fence?            outcomes

@@ -19,7 +19,6 @@ inline constexpr std::size_t kMaxMutations = 100;
 inline constexpr std::size_t kMaxMoves = 100;  // our own: in one internal call
 inline constexpr std::size_t kMaxGets = 100;   // likewise
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
-inline constexpr std::size_t kMaxSignedIdentifiers = 5;
 
 Result<void> check_table_name(std::string_view name);
 Result<void> check_key(std::string_view key);

@@ -12,8 +12,8 @@ constexpr std::string_view kMalformed = "The etag value specified in one of the 
 Time time_of(Version version) { return Time{Ticks{version}}; }
 
 std::string etag_of(Version version) {
-  const auto text = to_iso8601(time_of(version));
-  const std::string_view time = text;
+  const Iso8601Text text(time_of(version));
+  const auto time = text.view();
   std::string out;
   out.reserve(kPrefix.size() + time.size() + 4 + kSuffix.size());
   out.append(kPrefix);

@@ -1,5 +1,6 @@
 #include "table_store/rest/table_errors.h"
 
+#include "common/base/xml_text.h"
 #include "table_store/rest/table_call.h"
 
 namespace tidemark::table_store {
@@ -9,33 +10,12 @@ std::string full_message(const Error& error, const std::string& request_id, Time
   return error.message + "\nRequestId:" + request_id + "\nTime:" + to_iso8601_7digits(now);
 }
 
-std::string escape_xml(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        // Other control characters cannot stand in XML at all.
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return out;
-}
-
 std::string error_xml(const Error& error, const std::string& request_id, Time now) {
   std::string out =
       "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
       "<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>";
   out.append(azure_name_of(error.code)).append("</m:code><m:message xml:lang=\"en-US\">");
-  out.append(escape_xml(full_message(error, request_id, now))).append("</m:message></m:error>");
+  out.append(escaped(full_message(error, request_id, now))).append("</m:message></m:error>");
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "table_store/rest/table_routes.h"
 
 #include "common/base/encoding.h"
+#include "common/protocol/stored_policies.h"
 #include "table_store/rest/account_routes.h"
 #include "table_store/rest/batch_routes.h"
 #include "table_store/rest/entity_routes.h"
@@ -18,8 +19,10 @@ constexpr std::size_t kMaxClientRequestId = 1024;
 std::string base_url(const http::Request& request, std::string_view host, const auth::Resource& resource, bool https) {
   auto prefix = request.path.substr(0, request.path.size() - resource.rest.size());
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  std::string out = https ? "https://" : "http://";
-  return out.append(host).append(prefix);
+  const std::string_view scheme = https ? "https://" : "http://";
+  std::string out;
+  out.reserve(scheme.size() + host.size() + prefix.size());
+  return out.append(scheme).append(host).append(prefix);
 }
 
 bool speaks_xml(const http::Request& request) {
@@ -108,15 +111,12 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
 Result<void> TableRoutes::authenticate(Call& call) const {
   auto table = call.parameter("tn");
   auth::PolicyLookup lookup = [&](std::string_view account, std::string_view resource,
-                                  std::string_view id) -> Result<std::optional<auth::StoredPolicy>> {
-    std::optional<auth::StoredPolicy> found;
+                                  std::string_view id) -> Result<std::optional<StoredPolicy>> {
+    std::optional<StoredPolicy> found;
     if (!table || !iequals_ascii(resource, *table)) return found;
     auto policies = service_.get_acl(account, *table);
     if (!policies) return found;
-    for (const auto& policy : *policies) {
-      if (policy.id == id) found = {policy.id, policy.start, policy.expiry, policy.permission};
-    }
-    return found;
+    return protocol::find_policy(*policies, id);
   };
   const auto& request = call.http;
   auth::SignedRequest signed_request{request.method,         request.path, request.query,   &request.headers,

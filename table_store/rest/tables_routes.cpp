@@ -1,11 +1,14 @@
 #include "table_store/rest/tables_routes.h"
 
+#include "common/protocol/stored_policies.h"
+#include "common/protocol/xml.h"
 #include "table_store/rest/continuation.h"
 #include "table_store/rest/query_routes.h"
-#include "table_store/rest/table_xml.h"
 
 namespace tidemark::table_store {
 namespace {
+
+constexpr std::string_view kTablePermissions = "raud";
 
 auth::Need container_need(std::string_view letters) { return {auth::ResourceType::kContainer, letters, {}, false}; }
 
@@ -108,19 +111,19 @@ Task<Result<http::Response>> serve_acl(Call& call) {
   if (auto allowed = call.allow(need); !allowed) co_return fail(std::move(allowed.error()));
   http::Response response;
   if (call.method == "GET" || call.method == "HEAD") {
-    auto identifiers = call.service.get_acl(call.account(), call.url.table);
-    if (!identifiers) co_return fail(std::move(identifiers.error()));
+    auto policies = call.service.get_acl(call.account(), call.url.table);
+    if (!policies) co_return fail(std::move(policies.error()));
     response.set("Content-Type", "application/xml");
-    response.body = acl_xml(*identifiers);
+    response.body = std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(*policies);
     co_return response;
   }
   if (call.method != "PUT") co_return fail(ErrorCode::kMethodNotAllowed);
-  auto read = call.http.body->read_all(kMaxXml);
+  auto read = call.http.body->read_all(protocol::kMaxStoredPoliciesBytes);
   auto body = co_await std::move(read);
   if (!body) co_return fail(std::move(body.error()));
-  auto identifiers = parse_acl_xml(*body);
-  if (!identifiers) co_return fail(std::move(identifiers.error()));
-  auto task = call.service.set_acl(call.account(), call.url.table, std::move(*identifiers));
+  auto policies = protocol::parse_stored_policies(*body, kTablePermissions);
+  if (!policies) co_return fail(std::move(policies.error()));
+  auto task = call.service.set_acl(call.account(), call.url.table, std::move(*policies));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   response.status = 204;

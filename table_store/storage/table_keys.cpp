@@ -6,7 +6,9 @@
 namespace tidemark::table_store {
 
 std::string table_key(std::string_view account, std::string_view table) {
-  std::string key = "t";
+  std::string key;
+  key.reserve(1 + account.size() + table.size() + 4);
+  key.push_back('t');
   kv::append_text(key, account);
   kv::append_text(key, to_lower_ascii(table));
   return key;
@@ -62,6 +64,8 @@ std::string operation_key(std::string_view account, std::string_view operation_i
   kv::append_text(key, operation_id);
   return key;
 }
+
+kv::FadingRows fading_operations() { return {{"o", "p"}, "O"}; }
 
 std::string service_properties_key(std::string_view account) {
   std::string key = "p";

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "common/kv/engine.h"
+#include "common/kv/fading_rows.h"
 
 namespace tidemark::table_store {
 
@@ -45,6 +46,8 @@ class EntityKeyReader {
 inline constexpr std::size_t kEntityPrefixBytes = 9;
 
 std::string operation_key(std::string_view account, std::string_view operation_id);
+/// Ledgers fade: users' and workers' own alike.
+kv::FadingRows fading_operations();
 std::string service_properties_key(std::string_view account);
 
 std::string dropped_key(std::uint64_t generation);

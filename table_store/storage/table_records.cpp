@@ -1,5 +1,7 @@
 #include "table_store/storage/table_records.h"
 
+#include "common/protocol/stored_policies.h"
+
 namespace tidemark::table_store {
 namespace {
 
@@ -11,16 +13,6 @@ std::unexpected<Error> corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
   error.detail = "bad " + std::string(what) + " record";
   return fail(std::move(error));
-}
-
-void write_optional(ByteWriter& out, const std::optional<std::string>& text) {
-  out.boolean(text.has_value());
-  if (text) out.string(*text);
-}
-
-std::optional<std::string> read_optional(ByteReader& in) {
-  if (!in.boolean()) return std::nullopt;
-  return std::string(in.string());
 }
 
 bool read_head(ByteReader& in, EntityVersions& into) {
@@ -93,13 +85,7 @@ std::string encode_table(const TableRecord& table) {
   out.u8(kFormat);
   out.u64(table.generation);
   out.string(table.name);
-  out.varint(table.acl.size());
-  for (const auto& identifier : table.acl) {
-    out.string(identifier.id);
-    write_optional(out, identifier.start);
-    write_optional(out, identifier.expiry);
-    write_optional(out, identifier.permission);
-  }
+  protocol::write_policies(out, table.acl);
   return bytes;
 }
 
@@ -109,15 +95,7 @@ Result<TableRecord> decode_table(std::string_view bytes) {
   if (in.u8() != kFormat) return corrupt("table");
   table.generation = in.u64();
   table.name = in.string();
-  const auto count = in.varint();
-  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
-    SignedIdentifier identifier;
-    identifier.id = in.string();
-    identifier.start = read_optional(in);
-    identifier.expiry = read_optional(in);
-    identifier.permission = read_optional(in);
-    table.acl.push_back(std::move(identifier));
-  }
+  table.acl = protocol::read_policies(in);
   if (!in.finished()) return corrupt("table");
   return table;
 }

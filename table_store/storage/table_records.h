@@ -21,7 +21,7 @@ namespace tidemark::table_store {
 struct TableRecord {
   std::uint64_t generation = 0;
   std::string name;
-  std::vector<SignedIdentifier> acl;
+  StoredPolicies acl;
 };
 
 std::string encode_entity(Version version, std::optional<Version> source_version,

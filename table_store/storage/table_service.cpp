@@ -1,6 +1,7 @@
 // Tables themselves: create, delete, list, ACLs, service properties, and the collection of what deletion leaves.
 #include "table_store/storage/table_service.h"
 
+#include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/service_impl.h"
 #include "table_store/storage/table_keys.h"
@@ -151,21 +152,20 @@ Task<Result<std::string>> TableService::find_table(std::string account, std::str
   co_return std::move(record->name);
 }
 
-Result<std::vector<SignedIdentifier>> TableService::get_acl(std::string_view account, std::string_view table) {
+Result<StoredPolicies> TableService::get_acl(std::string_view account, std::string_view table) {
   const auto snapshot = impl_->engine.snapshot();
   auto record = read_table(*snapshot, account, table);
   if (!record) return fail(std::move(record.error()));
   return std::move(record->acl);
 }
 
-Task<Result<void>> TableService::set_acl(std::string account, std::string table,
-                                         std::vector<SignedIdentifier> identifiers) {
-  if (identifiers.size() > kMaxSignedIdentifiers) co_return fail(ErrorCode::kInvalidXmlDocument);
+Task<Result<void>> TableService::set_acl(std::string account, std::string table, StoredPolicies policies) {
+  if (policies.size() > protocol::kMaxStoredPolicies) co_return fail(ErrorCode::kInvalidXmlDocument);
   kv::TransactionBody body = [account = std::move(account), table = std::move(table),
-                              identifiers = std::move(identifiers)](kv::Transaction& txn) -> Result<void> {
+                              policies = std::move(policies)](kv::Transaction& txn) -> Result<void> {
     auto record = read_table(txn, account, table);
     if (!record) return fail(std::move(record.error()));
-    record->acl = identifiers;
+    record->acl = policies;
     txn.put(table_key(account, table), encode_table(*record));
     return {};
   };

@@ -9,6 +9,7 @@
 
 #include "common/base/async.h"
 #include "common/base/random.h"
+#include "common/base/stored_policy.h"
 #include "common/kv/engine.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/move.h"
@@ -16,11 +17,6 @@
 #include "table_store/storage/scan_turns.h"
 
 namespace tidemark::table_store {
-
-struct SignedIdentifier {  // a stored access policy, as set
-  std::string id;
-  std::optional<std::string> start, expiry, permission;
-};
 
 /// Where a scan goes on: the first entity not yet returned.
 struct Continuation {
@@ -68,8 +64,8 @@ class TableService {
   /// The table's name in its own case; kTableNotFound.
   Task<Result<std::string>> find_table(std::string account, std::string table);
 
-  Result<std::vector<SignedIdentifier>> get_acl(std::string_view account, std::string_view table);
-  Task<Result<void>> set_acl(std::string account, std::string table, std::vector<SignedIdentifier> identifiers);
+  Result<StoredPolicies> get_acl(std::string_view account, std::string_view table);
+  Task<Result<void>> set_acl(std::string account, std::string table, StoredPolicies policies);
   Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
   /// Replaces the document by what `change` makes of the stored one.
   Task<Result<void>> set_service_properties(std::string account,

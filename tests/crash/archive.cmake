@@ -1,5 +1,5 @@
 # Jobs against kill -9 and SIGSTOP of the real processes. One entry per class: each has a stack of its own.
-foreach(archive_case FailPointTest ProcessDeathTest RandomKillTest)
+foreach(archive_case FailPointTest ProcessDeathTest)
   add_test(NAME crash_archive_${archive_case}
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/archive_crash_test.py ${archive_case})
   set_tests_properties(crash_archive_${archive_case} PROPERTIES LABELS crash TIMEOUT 400

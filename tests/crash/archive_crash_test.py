@@ -1,12 +1,11 @@
 """Kills and pauses the real processes in the middle of jobs and checks the outcome from outside, over HTTP only.
 
 What must hold however they die: every entity ends in exactly one of source and destination with the properties it had,
-the record's count is the number moved, every job has one end, the queue is empty. Run by hand with --seconds N for a
-longer random run, with --seed N to repeat one, with --points PREFIX for some of the fail points.
+the record's count is the number moved, every job has one end, the queue is empty. Run by hand with --points PREFIX for
+some of the fail points. Kills at random are in random_kill_test.py, pairs of fail points in fail_point_pairs_test.py.
 """
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -22,7 +21,7 @@ JOB_QUEUE = "tidemark-jobs"
 # Short leases and retries: what is measured is the end, not the wait for it.
 WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
 JOB_LIMIT_S = 90.0
-OPTIONS = {"seconds": 15.0, "seed": None, "points": ""}
+OPTIONS = {"points": ""}
 
 
 def entities_of(partitions, rows, seed=0):
@@ -118,7 +117,8 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        others = ("blob", "file", "http", "kv", "object", "offload", "queue", "rpc", "schedule", "table")
+        others = ("blob", "callback", "ending", "file", "http", "kv", "object", "offload", "queue", "rpc", "schedule",
+                  "table")
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in (p for p in points if p.startswith(OPTIONS["points"])):
@@ -134,7 +134,7 @@ class FailPointTest(CrashTest):
         return {
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
-            "redrive": [self.redrive_case], "batch": [self.batch_case],
+            "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case],
         }.get(family, [self.archive_case])
 
@@ -305,6 +305,34 @@ class FailPointTest(CrashTest):
             self.assertEqual(self.await_end(sent)["state"], "succeeded")
         self.assertEqual([p for p in self.api.poison() if p["jobId"] in failed], [])
 
+    def schedule_case(self, point):
+        """Each due time has its job once, whoever dies while submitting it."""
+        source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
+        self.tables.create_table(source)
+        now = time.time()
+        begin = now - now % 3600 - 2 * 3600 - 1
+        due = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin + 1 + 3600 * i)) for i in range(3)]
+        dying = self.worker("dying", fail_point=point)
+        self.api.call("PUT", f"/v1/schedules/{name}", {
+            "cron": "0 * * * *", "catchUp": "all", "overlap": "allow",
+            "startAfter": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin)),
+            "job": {"kind": "delete", "source": source, "filter": "", "maxAttempts": 100}})
+        self.await_death(dying)
+        worker = self.worker("clean")
+
+        def settled():
+            shown = self.api.call("GET", f"/v1/schedules/{name}")
+            return shown["runs"] == len(due)
+        wait_until(settled, "every due time to have its job", JOB_LIMIT_S)
+        mine = {j["spec"]["idempotencyKey"]: j["id"] for j in self.api.jobs()
+                if j["spec"].get("idempotencyKey", "").startswith(f"schedule:{name}:")}
+        self.assertEqual(sorted(mine), [f"schedule:{name}:{t}" for t in due])
+        for job_id in mine.values():
+            self.assertEqual(self.await_end(job_id)["state"], "succeeded")
+        self.await_empty_queue()
+        self.api.call("DELETE", f"/v1/schedules/{name}")
+        self.assertEqual(worker.terminate(), 0, worker.log())
+
     def poison_case(self, point):
         dying = self.worker("dying", fail_point=point)
         job_id = self.api.submit({"kind": "archive", "source": "NoSuchTable", "destination": "Nowhere", "filter": ""})
@@ -423,94 +451,12 @@ class ProcessDeathTest(CrashTest):
         self.await_empty_queue()
 
 
-class RandomKillTest(CrashTest):
-    """All processes are killed at random while jobs run; the oracle is the list of what was put in."""
-
-    def test_random_kills(self):
-        seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 32)
-        print(f"seed {seed}", flush=True)
-        choice = random.Random(seed)
-        for name in ("a", "b"):
-            self.worker(name)
-        jobs, acknowledged, kills = [], {}, 0
-        self.tables.create_table("Acknowledged")
-        deadline = time.monotonic() + OPTIONS["seconds"]
-        while time.monotonic() < deadline or not jobs:
-            if len(jobs) < 3 or choice.random() < 0.1:
-                jobs.append(self.submit_one(len(jobs), seed))
-            for _ in range(choice.randrange(8)):
-                entity = {"PartitionKey": "p", "RowKey": str(len(acknowledged)), "Number": choice.randrange(1 << 30)}
-                patiently(self.tables.put, "Acknowledged", entity)
-                acknowledged["p", entity["RowKey"]] = entity
-            victim = choice.choice(["table_store", "queue_service", "api", "w-a", "w-b"])
-            if victim.startswith("w-"):
-                self.stack.children[victim].kill()
-                self.worker(victim[2:])
-            else:
-                self.stack.restart(victim)
-            kills += 1
-            archives = [job[1:4] for job in jobs if job[4] == self.check_archived]
-            self.check_nothing_lost(*choice.choice(archives))
-        print(f"{kills} kills, {len(jobs)} jobs", flush=True)
-        for job_id, entities, source, destination, check in jobs:
-            check(self.await_end(job_id), entities, source, destination)
-        undone = [(self.api.submit({"kind": "undo", "job": job[0], "maxAttempts": 100}), *job[1:4])
-                  for job in jobs if job[4] == self.check_archived]
-        for job_id, entities, source, destination in undone:
-            job = self.await_end(job_id)
-            self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
-            self.assertEqual(self.tables.scan(source), by_key(entities))
-            self.assertEqual(self.tables.scan(destination), {})
-        self.await_empty_queue()
-        self.assertEqual(self.tables.scan("Acknowledged"), acknowledged)
-        self.assertEqual(sorted(j["id"] for j in self.api.jobs()), sorted(job[0] for job in jobs + undone))
-        self.assertEqual(self.api.poison(), [])
-
-    def check_copied(self, job, entities, source, destination):
-        self.assertEqual(job["state"], "succeeded", job)
-        self.assertEqual(self.tables.scan(source), by_key(entities))
-        wanted = [dict(e, PartitionKey=e["Color"], RowKey=f"{e['PartitionKey']}{e['RowKey']}")
-                  for e in entities if not e["Keep"]]
-        self.assertEqual(self.tables.scan(destination), by_key(wanted))
-        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(wanted), 0), job)
-
-    def check_deleted(self, job, entities, source, _destination):
-        self.assertEqual(job["state"], "succeeded", job)
-        self.assertEqual(self.tables.scan(source), by_key(e for e in entities if e["Keep"]))
-        self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
-
-    def submit_one(self, number, seed):
-        entities = entities_of(200, 3, seed=number)
-        source, destination = self.fill(entities)
-        spec, check = self.archive(source, destination), self.check_archived
-        if number % 3 == 1:
-            spec.update(kind="copy", partitionKeyTemplate="{Color}", rowKeyTemplate="{PartitionKey}{RowKey}")
-            check = self.check_copied
-        elif number % 3 == 2:
-            spec.update(kind="delete")
-            del spec["destination"]
-            check = self.check_deleted
-        spec["idempotencyKey"] = f"{seed}-{number}"
-        return patiently(self.api.submit, spec), entities, source, destination, check
-
-    def check_nothing_lost(self, entities, source, destination):
-        # In this order: what has left the source by then is in the destination by then.
-        here = patiently(self.tables.scan, source)
-        there = patiently(self.tables.scan, destination)
-        both = {**there, **here}
-        self.assertEqual(both, by_key(entities), "an entity is in neither table, or changed")
-
-
 def main():
     arguments = sys.argv[1:]
     rest = [sys.argv[0]]
     while arguments:
         word = arguments.pop(0)
-        if word == "--seconds":
-            OPTIONS["seconds"] = float(arguments.pop(0))
-        elif word == "--seed":
-            OPTIONS["seed"] = int(arguments.pop(0))
-        elif word == "--points":
+        if word == "--points":
             OPTIONS["points"] = arguments.pop(0)
         else:
             rest.append(word)

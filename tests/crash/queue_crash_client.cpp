@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kJobs = "jobs";
-constexpr const char* kPoison = "poison";
+constexpr const char* kPoison = "jobs-poison";
 constexpr Duration kLease = std::chrono::seconds(2);
 constexpr int kLoops = 4;
 

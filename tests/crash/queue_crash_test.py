@@ -20,7 +20,7 @@ from clients import HttpFailure, QueueClient, patiently  # noqa: E402
 from stack import program, wait_until  # noqa: E402
 from store_crashes import StoreCrashTest, main  # noqa: E402
 
-JOBS, POISON, CHORES = "jobs", "poison", "chores"
+JOBS, POISON, CHORES = "jobs", "jobs-poison", "chores"
 # Messages that expire: where a peek meets them, and where only the upkeep does.
 GLANCED, FORGOTTEN = "glanced", "forgotten"
 ONCE_A_SECOND = ("queue.sweep", "queue.drop_keys")

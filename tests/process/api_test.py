@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 from datetime import datetime, timedelta, timezone
+from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -101,6 +102,16 @@ class ApiTest(unittest.TestCase):
         problem = self.refused(400, "JobInvalid", "POST", "/v1/jobs/batch", {"jobs": [jobs[0], {"kind": "fly"}]})
         self.assertTrue(problem["problems"][0].startswith("jobs[1]: "), problem)
 
+    def test_jobs_of_a_group(self):
+        self.fill("Grouped")
+        jobs = [{"kind": "delete", "source": "Grouped", "partitionKey": f"p{i}", "rowKey": str(i)} for i in range(3)]
+        results = self.api.call("POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs})["results"]
+        self.assertEqual([r["status"] for r in results], [202] * 3)
+        group = wait_until(lambda: (g := self.api.call("GET", "/v1/groups/three")) and "finishedAt" in g and g, "its end")
+        self.assertEqual((group["members"], group["states"]["succeeded"]), (3, 3))
+        self.refused(409, "IdempotencyKeyReused", "POST", "/v1/jobs/batch", {"group": "three", "jobs": jobs[:1]})
+        self.refused(404, "NotFound", "GET", "/v1/groups/four")
+
     def test_events_tell_a_job_to_its_end(self):
         self.fill("Followed")
         job_id = self.api.submit({"kind": "delete", "source": "Followed", "filter": "", "maxPerSecond": 60})
@@ -132,11 +143,41 @@ class ApiTest(unittest.TestCase):
             return job_id if self.api.job(job_id)["state"] == "queued" else None
         job_id = wait_until(waits, "the pause to be noticed")
         control = self.api.call("PATCH", "/v1/kinds/index", {"paused": False, "maxRunning": 1})
-        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1})
+        self.assertEqual(control, {"kind": "index", "paused": False, "maxRunning": 1, "maxPerSecond": 0})
         self.assertIn(control, self.api.call("GET", "/v1/kinds")["kinds"])
         wait_until(lambda: self.api.job(job_id)["state"] == "succeeded", "the job that waited", 60)
+        self.assertEqual(self.api.call("PATCH", "/v1/kinds/index", {"maxRunning": 0})["maxRunning"], 0)
         self.refused(400, "InvalidInput", "PATCH", "/v1/kinds/index", {"paused": 1})
         self.refused(404, "NotFound", "PATCH", "/v1/kinds/fly", {"paused": True})
+
+    def test_limits_are_set_shown_and_heeded(self):
+        self.fill("Slow")
+        slow = {"scope": "table", "name": "Slow", "maxRunning": 0, "maxPerSecond": 20}
+        self.assertEqual(self.api.call("PATCH", "/v1/limits", {"scope": "table", "name": "Slow", "maxPerSecond": 20}), slow)
+        code, text = self.command("limit", "partition", "Slow", "p/1", "--max-running", "2")
+        self.assertEqual((code, text.splitlines()[1].split()), (0, ["partition", "Slow", "2", "no", "limit", "p/1"]))
+        self.assertEqual(self.command("limit", "kind", "copy", "--max-per-second", "9")[0], 0)
+        limits = self.api.call("GET", "/v1/limits")["limits"]
+        self.assertIn(slow, limits)
+        self.assertIn({"scope": "partition", "name": "Slow", "partitionKey": "p/1", "maxRunning": 2, "maxPerSecond": 0},
+                      limits)
+        rows = [line.split() for line in self.command("limit", "list")[1].splitlines()]
+        self.assertIn(["table", "Slow", "no", "limit", "20"], rows)
+        # The worker reads the limits now and then: once it has noticed, 30 entities take more than a second.
+        def seconds():
+            self.tables.put_many("Slow", ENTITIES)
+            job = self.finish({"kind": "delete", "source": "Slow", "filter": ""})
+            self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["total"]), ("succeeded", 30, 30), job)
+            times = [datetime.fromisoformat(job[name].rstrip("Z")[:26]) for name in ("startedAt", "finishedAt")]
+            return (times[1] - times[0]).total_seconds()
+        wait_until(lambda: seconds() >= 1, "the limit to be heeded", 60)
+        for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
+            self.assertEqual(self.command("limit", *target, "--max-per-second", "0", "--max-running", "0")[0], 0)
+        self.assertEqual(self.api.call("GET", "/v1/limits"), {"limits": []})
+        for wrong in ({"scope": "table"}, {"scope": "kind", "name": "fly"}, {"scope": "queue", "name": "Slow"},
+                      {"scope": "partition", "name": "Slow"}, {"scope": "table", "name": "Slow", "partitionKey": "p"},
+                      {"scope": "table", "name": "Slow", "maxRunning": -1}, {"scope": "table", "name": "Slow", "x": 1}):
+            self.refused(400, "InvalidInput", "PATCH", "/v1/limits", wrong)
 
     def test_queues_are_watched_paused_and_resumed(self):
         for name in ("watched", "watched-poison", "zebra"):
@@ -170,7 +211,7 @@ class ApiTest(unittest.TestCase):
 
         names, continuation = [], ""
         while True:
-            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={continuation}")
+            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={quote(continuation)}")
             names += [queue["name"] for queue in page["queues"]]
             continuation = page.get("continuation")
             if not continuation:
@@ -298,7 +339,7 @@ class ApiTest(unittest.TestCase):
         print_of = groups[0]["fingerprint"]
         found = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&limit=2")
         self.assertEqual(len(found["poison"]), 2)
-        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={found['continuation']}")
+        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={quote(found['continuation'])}")
         self.assertEqual(len(rest["poison"]), 1)
         self.assertEqual(self.api.call("GET", "/v1/poison?kind=unknown")["poison"][0]["id"], broken)
 

@@ -67,7 +67,7 @@ class EveryOperationTest(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"],
-                   "kind limit": ["x", "1"], "poison edit": ["x", "--file", "-"]}
+                   "limit partition": ["x", "k"], "poison edit": ["x", "--file", "-"]}
         taking_nothing = {"completion bash"}
         found = commands()
         self.assertGreater(len(found), 25)
@@ -101,6 +101,15 @@ class EveryOperationTest(unittest.TestCase):
             self.assertNotIn("Usage", shown.stdout.splitlines()[0], f"{path}: no description")
             self.assertNotRegex(shown.stdout, r"(?m)^  \S+( TEXT| INT| UINT)?( REQUIRED)?$", path)
 
+    def test_the_page_about_the_command_line_has_every_command(self):
+        with open(os.path.join(SOURCE, "docs/cli.md")) as file:
+            rows = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in file if line.startswith("| `")]
+        written = set()
+        for words in rows:
+            family = words[0].split()[0]
+            written |= {(family, word.split()[-1]) for word in words} if words[0].islower() else {(family,)}
+        self.assertEqual({tuple(path) for path in commands()}, written)
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
@@ -117,7 +126,9 @@ class StackTest(unittest.TestCase):
         cls.stack.up(workers=1, worker_arguments=WORKER)
         cls.api = ApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
-        cls.environment = {"TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}"}
+        cls.environment = {
+            "TIDEMARK_API": f"http://127.0.0.1:{cls.stack.ports['api']}",
+            "TIDEMARK_TABLE_URL": f"http://127.0.0.1:{cls.stack.ports['table_store']}/devstoreaccount1"}
 
     def command(self, *arguments, code=0, stdin=None):
         done = tidemark(*arguments, environment=self.environment, stdin=stdin)
@@ -240,6 +251,9 @@ class StackTest(unittest.TestCase):
         self.assertEqual(self.completions("tidemark schedule put x --catch-up "), ["none", "last", "all"])
         self.assertEqual(self.completions("tidemark job list --state su"), ["succeeded"])
         self.assertIn("archive", self.completions("tidemark job submit "))
+        self.tables.create_table("Completed")
+        self.assertEqual(self.completions("tidemark table query Comp"), ["Completed"])
+        self.assertEqual(self.completions("tidemark job submit copy --source Comp"), ["Completed"])
         self.assertIn("tidemark-jobs-high", self.completions("tidemark queue show tidemark-"))
         job_id = self.api.submit({"kind": "delete", "source": "Nowhere", "filter": "",
                                   "notBefore": "2100-01-01T00:00:00Z"})

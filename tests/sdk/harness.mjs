@@ -1,6 +1,6 @@
 // Starts the stores that a test file needs on free ports with a temporary data directory, runs the file (*.test.mjs with
 // node's test runner, python/*_test.py with Debian's python3, which has Debian's Azure SDK), and stops the stores again.
-// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
+// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
 // TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 20_000;
 
 function storesFor(file) {
-  const declared = /^\/\/ stores:(.*)$/m.exec(readFileSync(file, "utf8").split("\n", 1)[0]);
+  const declared = /^(?:\/\/|#) stores:(.*)$/m.exec(readFileSync(file, "utf8").split("\n", 1)[0]);
   const wanted = declared
     ? declared[1].trim().split(/\s+/)
     : Object.keys(programs).filter((name) => path.basename(file).startsWith(name));

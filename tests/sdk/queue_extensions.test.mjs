@@ -1,8 +1,11 @@
 // stores: queue
-// Runs the snippets of docs/queue-extensions.md, in their order, as the page promises.
+// Runs the snippets of docs/queue-extensions.md, in their order, as the page promises; and what they cannot show.
+import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { queue, receive, url, wire } from "./queues_support.mjs";
+import { request } from "./support.mjs";
 
 const page = readFileSync(new URL("../../docs/queue-extensions.md", import.meta.url), "utf8");
 const snippets = [...page.matchAll(/^## (.*?)$|^```js\n(.*?)^```$/gms)];
@@ -24,4 +27,21 @@ test("the snippets of docs/queue-extensions.md run", async () => {
   } finally {
     rmSync(file);
   }
+});
+
+test("a client that goes away while it waits uses up no attempt", async () => {
+  const client = await queue();
+  const waiters = async (wanted) => {
+    const metrics = new URL("/metrics", url).href;
+    while (!(await request(metrics)).text.includes(`\ntidemark_queue_waiters ${wanted}\n`));
+  };
+  const leaving = new AbortController();
+  const left = wire("GET", `/${client.name}/messages`, { headers: { "x-ms-tidemark-wait": "30" }, signal: leaving.signal });
+  await waiters(1);
+  leaving.abort();
+  await assert.rejects(left);
+  await client.sendMessage("for somebody who is there");
+  await waiters(0);
+  const [message] = await receive(client);
+  assert.equal(message.dequeueCount, 1);
 });

@@ -223,7 +223,10 @@ describe("receipts", () => {
   test("of a message that never was", async () => {
     const client = await queue();
     const sent = await client.sendMessage("m");
-    await fails(client.deleteMessage("7c3e244a-292d-4ae4-af89-51a19a23c470", sent.popReceipt), 404, "MessageNotFound");
+    const nobody = "7c3e244a-292d-4ae4-af89-51a19a23c470";
+    await fails(client.deleteMessage(nobody, sent.popReceipt), 400, "PopReceiptMismatch");
+    await client.deleteMessage(sent.messageId, sent.popReceipt);
+    await fails(client.deleteMessage(nobody, sent.popReceipt), 404, "MessageNotFound");
   });
   test("die with a clear", async () => {
     const client = await queue();

@@ -35,7 +35,7 @@ export async function peek(client, options) {
 }
 
 /// A signed request with exactly this path and query, which begins with "/" or "?".
-export function wire(method, target, { body = "", version = "2021-02-12", headers = {} } = {}) {
+export function wire(method, target, { body = "", version = "2021-02-12", headers = {}, signal } = {}) {
   const date = new Date().toUTCString();
   const [path, query = ""] = target.split("?", 2);
   const named = { "x-ms-date": date, "x-ms-version": version, ...headers };
@@ -49,6 +49,6 @@ export function wire(method, target, { body = "", version = "2021-02-12", header
   const text = `${method}\n\n\n${length}\n\n${type}\n\n\n\n\n\n\n${canonicalHeaders}/${account}/${account}${path}${canonicalQuery}`;
   named.Authorization = `SharedKey ${account}:${createHmac("sha256", Buffer.from(key, "base64")).update(text, "utf8").digest("base64")}`;
   if (type) named["Content-Type"] = type;
-  return request(`${url}${target}`, { method, headers: named, body });
+  return request(`${url}${target}`, { method, headers: named, body, signal });
 }
 export const element = (text, name) => new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(text)?.[1];

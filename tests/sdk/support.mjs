@@ -46,11 +46,11 @@ export function test(name, options, body) {
 }
 
 /// A request below the SDK; header names of the answer are lower case. Nothing is added but Host and Content-Length.
-export function request(url, { method = "GET", headers = {}, body = "" } = {}) {
+export function request(url, { method = "GET", headers = {}, body = "", signal } = {}) {
   const { hostname, port } = new URL(url);
   const target = url.slice(url.indexOf("/", url.indexOf("//") + 2));  // as it is written: no normalization
   return new Promise((resolve, reject) => {
-    const sent = http.request({ hostname, port, path: target, method, headers: { ...headers, ...(body.length > 0 || method !== "GET" ? { "Content-Length": Buffer.byteLength(body) } : {}) } }, (answer) => {
+    const sent = http.request({ hostname, port, path: target, method, signal, headers: { ...headers, ...(body.length > 0 || method !== "GET" ? { "Content-Length": Buffer.byteLength(body) } : {}) } }, (answer) => {
       const pieces = [];
       answer.on("data", (piece) => pieces.push(piece));
       answer.on("error", reject);

@@ -75,10 +75,11 @@ class HttpClient:
         return answered, content
 
 
-def patiently(call, *arguments, limit_s=RETRY_LIMIT_S):
+def patiently(call, *arguments, limit_s=RETRY_LIMIT_S, meanwhile=lambda: None):
     """Repeats a call that may be repeated while the service is being killed and restarted."""
     deadline = time.monotonic() + limit_s
     while True:
+        meanwhile()
         try:
             return call(*arguments)
         except HttpFailure as failure:
@@ -231,20 +232,25 @@ class TableClient(HttpClient):
         found, marker = {}, {}
         while True:
             try:
-                headers, body = self._ask("GET", f"/{table}()", urlencode(marker))
+                entities, marker = self.query_page(table, urlencode(marker))
             except HttpFailure as failure:
                 if failure.status == 404:
                     return {}
                 raise
-            for entity in json.loads(body)["value"]:
+            for entity in entities:
                 key = entity["PartitionKey"], entity["RowKey"]
                 if key in found:
                     raise AssertionError(f"{table} lists {key} twice")
-                found[key] = self._bare(entity)
-            marker = {name: headers["x-ms-continuation-" + name] for name in ("NextPartitionKey", "NextRowKey")
-                      if headers.get("x-ms-continuation-" + name)}
+                found[key] = entity
             if not marker:
                 return found
+
+    def query_page(self, table, query):
+        """The entities of one answer, and the parameters that ask for the rest; none: there is no more."""
+        headers, body = self._ask("GET", f"/{table}()", query)
+        marker = {name: headers["x-ms-continuation-" + name] for name in ("NextPartitionKey", "NextRowKey")
+                  if headers.get("x-ms-continuation-" + name)}
+        return [self._bare(entity) for entity in json.loads(body)["value"]], marker
 
     @staticmethod
     def _path(table, partition_key, row_key):
@@ -255,19 +261,53 @@ class TableClient(HttpClient):
         return {k: v for k, v in entity.items() if k != "Timestamp" and not k.startswith("odata.")}
 
 
-class QueueClient(HttpClient):
-    """Messages are dicts of the elements that the service gives: MessageId, MessageText, PopReceipt and so on."""
+class SharedKeyClient(HttpClient):
+    """Signs as the queue and blob services want it."""
 
-    def _ask(self, method, path, query="", body=None, extensions=None):
+    def _ask(self, method, path, query="", body=None, extensions=None, content_type="application/xml"):
         comp = "?" + query.split("&")[0] if query.startswith("comp=") else ""
-        content_type = "application/xml" if body is not None else ""
+        content_type = content_type if body is not None else ""
         headers = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": "2019-02-02", **(extensions or {})}
-        signed = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
+        signed = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
         text = f"{method}\n\n{content_type}\n\n{signed}/{ACCOUNT}/{ACCOUNT}{path}{comp}"
         headers["Authorization"] = f"SharedKeyLite {ACCOUNT}:" + _signature(text)
-        if body is not None:
+        if content_type:
             headers["Content-Type"] = content_type
         return self.ask(method, f"/{ACCOUNT}{path}" + (f"?{query}" if query else ""), headers, body)
+
+
+class BlobClient(SharedKeyClient):
+    """Block blobs; names are taken as they are."""
+
+    def create_container(self, name):
+        self._ask("PUT", f"/{name}", "restype=container")
+
+    def put(self, container, name, content):
+        self._ask("PUT", f"/{container}/{name}", body=content, extensions={"x-ms-blob-type": "BlockBlob"},
+                  content_type="application/octet-stream")
+
+    def put_blocks(self, container, name, blocks):
+        ids = [base64.b64encode(f"{number:06}".encode()).decode() for number in range(len(blocks))]
+        for block_id, block in zip(ids, blocks):
+            self._ask("PUT", f"/{container}/{name}", "comp=block&" + urlencode({"blockid": block_id}), block,
+                      content_type="application/octet-stream")
+        listed = "".join(f"<Latest>{block_id}</Latest>" for block_id in ids)
+        self._ask("PUT", f"/{container}/{name}", "comp=blocklist", f"<BlockList>{listed}</BlockList>".encode())
+
+    def get(self, container, name):
+        try:
+            return self._ask("GET", f"/{container}/{name}")[1]
+        except HttpFailure as failure:
+            if failure.status == 404:
+                return None
+            raise
+
+    def delete(self, container, name):
+        self._ask("DELETE", f"/{container}/{name}")
+
+
+class QueueClient(SharedKeyClient):
+    """Messages are dicts of the elements that the service gives: MessageId, MessageText, PopReceipt and so on."""
 
     @staticmethod
     def _message(text):
@@ -357,6 +397,9 @@ class ApiClient(HttpClient):
     def job(self, job_id):
         return self.call("GET", f"/v1/jobs/{job_id}")
 
+    def cancel(self, job_id):
+        return self.call("POST", f"/v1/jobs/{job_id}/cancel")
+
     def jobs(self):
         return self._all("/v1/jobs", "jobs")
 
@@ -371,6 +414,16 @@ class ApiClient(HttpClient):
             if "continuation" not in page:
                 return found
             query = urlencode({"limit": 1000, "continuation": page["continuation"]})
+
+
+def job_if_known(api, job_id):
+    """None as long as there is no record: of a job that tells of an end, the first delivery makes it."""
+    try:
+        return api.job(job_id)
+    except HttpFailure as failure:
+        if failure.status == 404:
+            return None
+        raise
 
 
 def ended(job):

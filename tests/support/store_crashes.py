@@ -83,8 +83,9 @@ class StoreCrashTest(unittest.TestCase):
         print(f"{kills} kills", flush=True)
 
 
-def main():
-    arguments, rest = sys.argv[1:], [sys.argv[0]]
+def read_options(arguments):
+    """Takes its own; the rest is for unittest."""
+    rest, arguments = [], list(arguments)
     while arguments:
         word = arguments.pop(0)
         if word[2:] in OPTIONS:
@@ -92,4 +93,8 @@ def main():
             OPTIONS[word[2:]] = kind(arguments.pop(0))
         else:
             rest.append(word)
-    unittest.main(argv=rest, verbosity=2)
+    return rest
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], *read_options(sys.argv[1:])], verbosity=2)

@@ -270,6 +270,18 @@ TEST(HeaderLines, KeepsNamesAndValuesAndLetsNoLineBreakThrough) {
   EXPECT_EQ(lines.text(), "A: 1: 2\r\nB: \r\nC: x  y z\r\n");
 }
 
+TEST(HeaderLines, GrowAsTheyMust) {
+  HeaderLines lines;
+  for (int i = 0; i < 100; ++i) lines.add("X-" + std::to_string(i), std::string(50, 'v'));
+  int seen = 0;
+  for (const auto [name, value] : lines) {
+    ASSERT_LT(seen, 100);
+    EXPECT_EQ(name, "X-" + std::to_string(seen++));
+    EXPECT_EQ(value, std::string(50, 'v'));
+  }
+  EXPECT_EQ(seen, 100);
+}
+
 TEST(ParseQuery, DecodesAndRefusesBrokenEscapes) {
   const auto parsed = parse_query("a=1%20b&c&d=x+y&&e=");
   ASSERT_TRUE(parsed);

@@ -78,11 +78,11 @@ TEST(JobSpec, AnUnknownKindIsNotTheOnlyProblemListed) {
 }
 
 TEST(JobSpec, ManyAtOnceNameThePlaceOfEachProblem) {
-  EXPECT_EQ(parse_job_specs(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""}]})")->size(), 1U);
+  EXPECT_EQ(parse_job_batch(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""}]})")->specs.size(), 1U);
   for (const char* text : {"[]", "{}", R"({"jobs":[]})", R"({"jobs":{}})", R"({"jobs":[1],"more":1})"}) {
-    EXPECT_TRUE(parse_job_specs(text).failed_with(ErrorCode::kJobInvalid)) << text;
+    EXPECT_TRUE(parse_job_batch(text).failed_with(ErrorCode::kJobInvalid)) << text;
   }
-  const auto bad = parse_job_specs(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""},7,{"kind":"delete"}]})");
+  const auto bad = parse_job_batch(R"({"jobs":[{"kind":"delete","source":"Aaa","filter":""},7,{"kind":"delete"}]})");
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().fields.size(), 3U);
   EXPECT_THAT(bad.error().message, HasSubstr("jobs[1]: "));

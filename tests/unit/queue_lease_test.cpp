@@ -76,10 +76,10 @@ TEST_F(QueueLease, RenewalKeepsTheLeaseAndTheCheckpoint) {
     ASSERT_TRUE(run(client_.renew(lease(message), seconds(10), "checkpoint " + std::to_string(i))));
     EXPECT_FALSE(run(client_.receive("jobs", seconds(1), {})).value().has_value());
   }
-  const auto found = run(client_.find("jobs", message.id));
-  ASSERT_TRUE(found && *found);
-  EXPECT_EQ((*found)->annotation, "checkpoint 4");
-  EXPECT_EQ((*found)->dequeue_count, 1U);
+  const auto listed = run(client_.list("jobs", 10, ""));
+  ASSERT_TRUE(listed && listed->messages.size() == 1);
+  EXPECT_EQ(listed->messages[0].annotation, "checkpoint 4");
+  EXPECT_EQ(listed->messages[0].dequeue_count, 1U);
 }
 
 TEST_F(QueueLease, ReleaseGivesBackOnceWithOrWithoutTheAttempt) {
@@ -104,7 +104,8 @@ TEST_F(QueueLease, MoveAndRedriveKeepTheIdAndAreAtomic) {
   ASSERT_TRUE(run(client_.move(lease(message), "jobs-poison", "why")));
   EXPECT_EQ(count("jobs"), 0U);
   EXPECT_EQ(count("jobs-poison"), 1U);
-  EXPECT_FALSE(*run(client_.find("jobs", id)));
+  EXPECT_TRUE(run(client_.list("jobs", 10, ""))->messages.empty());
+  EXPECT_TRUE(*run(client_.find("jobs-poison", id)));
   const auto poison = run(client_.list("jobs-poison", 10, ""));
   ASSERT_TRUE(poison);
   ASSERT_EQ(poison->messages.size(), 1U);
@@ -217,10 +218,19 @@ TEST_F(QueueLease, ListPagesThroughEverything) {
     continuation = page->continuation;
   } while (!continuation.empty());
   EXPECT_EQ(seen, expected);
-  EXPECT_TRUE(run(client_.remove("jobs", *seen.begin())));
-  EXPECT_TRUE(run(client_.remove("jobs", *seen.begin())).failed_with(ErrorCode::kMessageNotFound));
-  EXPECT_EQ(count("jobs"), 24U);
   EXPECT_EQ(run(client_.list_queues("jo")).value(), std::vector<std::string>{"jobs"});
+}
+
+TEST_F(QueueLease, AnIdAloneNamesAMessageOfAPoisonQueue) {
+  const auto id = put("x");
+  EXPECT_TRUE(run(client_.find("jobs", id)).failed_with(ErrorCode::kInvalidInput));
+  EXPECT_TRUE(run(client_.remove("jobs", id)).failed_with(ErrorCode::kInvalidInput));
+  EXPECT_TRUE(run(client_.redrive("jobs", id, "jobs-b", std::nullopt, "")).failed_with(ErrorCode::kInvalidInput));
+  ASSERT_TRUE(run(client_.move(lease(take()), "jobs-poison", "")));
+  EXPECT_TRUE(*run(client_.find("jobs-poison", id)));
+  EXPECT_TRUE(run(client_.remove("jobs-poison", id)));
+  EXPECT_TRUE(run(client_.remove("jobs-poison", id)).failed_with(ErrorCode::kMessageNotFound));
+  EXPECT_EQ(count("jobs-poison"), 0U);
 }
 
 TEST_F(QueueLease, MalformedPayloadIsRefused) {

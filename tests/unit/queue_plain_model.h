@@ -22,6 +22,7 @@ struct Message {
   std::uint64_t epoch = 0;
   bool immediate = false;
   bool leased = false;
+  bool listed = false;     // its lease and its id name it, not only its receipt
   bool waiting = false;    // behind another of its group
   std::uint64_t turn = 0;  // among those
 
@@ -74,6 +75,7 @@ class Model {
                           return &item.second != &message && same_group(item.second, message);
                         });
     place(message, now, delay);
+    message.listed = is_poison(message.queue) || behind;
     if (!behind) return;
     message.waiting = true;
     message.turn = message.order;

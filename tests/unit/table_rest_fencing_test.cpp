@@ -1,6 +1,7 @@
 // The x-ms-tidemark-* headers: put-if-newer, fenced operations, and what the answers tell.
 #include "table_rest_fixture.h"
 #include "table_store/rest/fencing.h"
+#include "table_store/storage/table_keys.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -52,6 +53,26 @@ TEST_F(TableFencing, TheSourcesETagIsItsVersion) {
   EXPECT_EQ(copy.header("x-ms-tidemark-source-version"), std::to_string(clock.now().time_since_epoch().count()));
   // Ordinary writes are told nothing.
   EXPECT_EQ(source.header("x-ms-tidemark-outcome"), "");
+}
+
+TEST_F(TableFencing, AnOperationIsForgottenOnceItHasRestedForTheRetention) {
+  auto forget_after = [this](Duration later) {
+    clock.time += later;
+    auto round = kv::drop_faded(*engine, fading_operations(), std::chrono::hours(10), clock.now());
+    return run_task(std::move(round)).value();
+  };
+  ASSERT_EQ(call("POST", "$operation", {}, fence("busy", "5")).status, 200U);
+  ASSERT_EQ(put("r", R"({"n":1})", fence("done", "5")).status, 204U);
+  ASSERT_EQ(call("DELETE", "$operation", {}, fence("done", "5")).status, 200U);
+  EXPECT_EQ(forget_after(std::chrono::hours(0)), 0U) << "seen for the first time";
+  ASSERT_EQ(put("r", R"({"n":2})", fence("busy", "5")).status, 204U);
+  EXPECT_EQ(forget_after(std::chrono::hours(9)), 0U);
+  EXPECT_EQ(put("r", R"({"n":3})", fence("done", "5")).code(), "Fenced");
+  EXPECT_EQ(forget_after(std::chrono::hours(1)), 1U) << "the one that changed since stays";
+  EXPECT_EQ(put("r", R"({"n":4})", fence("busy", "4")).code(), "Fenced");
+  EXPECT_EQ(call("GET", "$operation", {}, {{"x-ms-tidemark-operation-id", "done"}}).body,
+            R"({"operationId":"done","epoch":"0","closed":false,"applied":"0"})");
+  EXPECT_THAT(call("GET", one("r")).body, HasSubstr("\"n\":2")) << "entities do not fade";
 }
 
 TEST_F(TableFencing, StaleEpochsAndClosedOperationsAreRefused) {

@@ -284,7 +284,7 @@ TEST_F(TableServiceTest, LimitsAtAndOneOver) {
 }
 
 TEST_F(TableServiceTest, AclAndServiceProperties) {
-  std::vector<SignedIdentifier> acl{{"id", "2020", std::nullopt, "raud"}, {"only", {}, {}, {}}};
+  StoredPolicies acl{{"id", "2020", std::nullopt, "raud"}, {"only", {}, {}, {}}};
   ASSERT_TRUE(run_task(service->set_acl("acct", "people", acl)).has_value());
   auto got = service->get_acl("acct", "People");
   ASSERT_EQ(got->size(), 2U);

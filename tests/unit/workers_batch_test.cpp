@@ -29,7 +29,7 @@ class WorkersBatch : public WorkersFixture {
       EXPECT_TRUE(job.has_value()) << message.text;
       if (job) small.push_back(std::move(*job));
     }
-    KindGate gate(tables_, *clock_, options_.lease);
+    LimitGate gate(tables_, *clock_, options_.lease);
     JobBatch batch(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
     return run(batch.run(std::string(jobs::kJobQueue), std::move(small), clock_->now() - age));
   }
@@ -106,11 +106,12 @@ TEST_F(WorkersBatch, OneEndPerJobWhoeverHasItsMessage) {
   put("p", "r", 1);
   const auto job = submit(archive("r"));
   // The submission was repeated after it had put its message.
-  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), receive()->text, Duration::zero())).has_value());
+  const auto own = receive();
+  ASSERT_TRUE(own.has_value());
+  ASSERT_TRUE(run(queues_.put(std::string(jobs::kJobQueue), own->text, Duration::zero())).has_value());
   auto twin = receive();
   ASSERT_TRUE(twin.has_value());
-  const auto own = run(queues_.find(std::string(jobs::kJobQueue), job.message_id));
-  auto outcome = run_batch({*twin, **own});
+  auto outcome = run_batch({*twin, *own});
   ASSERT_EQ(outcome.ended.size(), 1U);
   ASSERT_EQ(outcome.left.size(), 1U);
   EXPECT_EQ(work(std::move(outcome.left[0])).end, RunEnd::kDropped);
@@ -156,16 +157,25 @@ TEST_F(WorkersBatch, LeavesWhatItHasNoMoreTimeFor) {
 }
 
 TEST_F(WorkersBatch, LeavesWhatIsPausedOrLimited) {
-  jobs::KindControls controls(tables_, *clock_);
+  jobs::Limits limits(tables_, *clock_);
   put("p", "r", 1);
   submit(archive("r"));
   const auto messages = receive_all();
-  ASSERT_TRUE(run(controls.set("archive", std::nullopt, 3)).has_value());
-  EXPECT_EQ(run_batch(messages).left.size(), 1U);
-  ASSERT_TRUE(run(controls.set("archive", true, 0)).has_value());
-  EXPECT_EQ(run_batch(messages).left.size(), 1U);
-  ASSERT_TRUE(run(controls.set("archive", false, std::nullopt)).has_value());
-  EXPECT_EQ(run_batch(messages).ended.size(), 1U);
+  const auto left_under = [&](const jobs::LimitTarget& target, const jobs::LimitChange& change) {
+    EXPECT_TRUE(run(limits.set(target, change)).has_value());
+    const auto left = run_batch(messages).left.size();
+    EXPECT_TRUE(run(limits.set(target, {false, 0, 0})).has_value());
+    return left;
+  };
+  EXPECT_EQ(left_under(jobs::kind_target("archive"), {true, {}, {}}), 1U);
+  EXPECT_EQ(left_under(jobs::kind_target("archive"), {{}, 3, {}}), 1U);
+  EXPECT_EQ(left_under(jobs::table_target("SOURCE"), {{}, {}, 1000}), 1U);
+  EXPECT_EQ(left_under(jobs::partition_target("Archive", "p"), {{}, 1, {}}), 1U);
+  EXPECT_EQ(all("Source").size(), 1U);
+  // Limits of others do not concern it.
+  EXPECT_TRUE(run(limits.set(jobs::kind_target("copy"), {true, {}, {}})).has_value());
+  EXPECT_EQ(left_under(jobs::partition_target("Archive", "q"), {{}, 1, {}}), 0U);
+  EXPECT_TRUE(all("Source").empty());
 }
 
 /// The reply to each call is lost in turn, after the call took effect, and the usual way takes over what was left.

@@ -228,7 +228,7 @@ TEST_F(WorkersKinds, UnarchiveInTheMiddleOfAnArchiveJobLosesNothing) {
     auto copy = table_service_.get(kAccount, "Archive", "p", "r");
     if (done || method != "table.mutate" || !copy || !*copy) co_return Result<void>{};
     done = true;
-    KindGate gate(tables_, *clock_, options_.lease);
+    LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, services(), gate);
     auto other = runner.run(std::move(*back), clock_->now(), std::make_shared<const bool>(false));
     auto report = co_await std::move(other);
@@ -342,35 +342,18 @@ TEST_F(WorkersKinds, AJobDoesNotStartBeforeItsTime) {
 }
 
 TEST_F(WorkersKinds, APausedKindWaitsAndGoesOn) {
-  jobs::KindControls controls(tables_, *clock_);
-  ASSERT_TRUE(run(controls.set("delete", true, std::nullopt)).has_value());
+  jobs::Limits controls(tables_, *clock_);
+  ASSERT_TRUE(run(controls.set(jobs::kind_target("delete"), {.paused = true, .max_running = {}, .max_per_second = {}}))
+                  .has_value());
   const auto job = submit(R"({"kind":"delete","source":"Source","filter":""})");
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
   EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);
   submit(kThere);  // another kind is not stopped
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
-  ASSERT_TRUE(run(controls.set("delete", false, std::nullopt)).has_value());
+  ASSERT_TRUE(run(controls.set(jobs::kind_target("delete"), {.paused = false, .max_running = {}, .max_per_second = {}}))
+                  .has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(record(job.id).attempts, 1U);
-}
-
-TEST_F(WorkersKinds, ALimitOfAKindHoldsAndItsSlotsAreFreedOrExpire) {
-  jobs::KindControls controls(tables_, *clock_);
-  ASSERT_TRUE(run(controls.set("archive", std::nullopt, 2U)).has_value());
-  KindGate one(tables_, *clock_, std::chrono::seconds(30));
-  KindGate two(tables_, *clock_, std::chrono::seconds(30));
-  EXPECT_EQ(run(one.enter("archive", "j1")), Admission::kEntered);
-  EXPECT_EQ(run(two.enter("archive", "j2")), Admission::kEntered);
-  EXPECT_EQ(run(one.enter("archive", "j3")), Admission::kFull);
-  EXPECT_EQ(run(two.enter("archive", "j1")), Admission::kEntered);  // takes over the job with its slot
-  EXPECT_EQ(run(one.enter("delete", "j4")), Admission::kEntered);
-  auto leave = [&]() -> Task<bool> {
-    auto task = two.leave("j2");
-    co_await std::move(task);
-    co_return true;
-  };
-  EXPECT_TRUE(run(leave()));
-  EXPECT_EQ(run(one.enter("archive", "j3")), Admission::kEntered);
 }
 
 TEST_F(WorkersKinds, LanesShareByWeightAndNoneStarves) {

@@ -278,6 +278,8 @@ TEST_P(WorkersObjectsForms, RestoringSurvivesALossAnywhere) {
   survives_a_loss_anywhere(
       unarchive(GetParam(), R"("filter":"Number ge 2")"),
       [&] {
+        // What the round before left in the archive: a key that is archived again would be in two parts.
+        finish(unarchive(GetParam()));
         for (int i = 0; i < 6; ++i) put("p" + std::to_string(i % 2), std::to_string(i), i);
         finish(archive(GetParam()));
         EXPECT_TRUE(in_table().empty());

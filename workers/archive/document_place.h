@@ -8,11 +8,11 @@
 
 namespace tidemark::workers {
 
-class DocumentPlace final : public Place {
+class DocumentPlace final : public Side {
  public:
   DocumentPlace(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
                 PlaceSelection selection, table_store::Filter filter)
-      : Place(context),
+      : Side(context),
         objects_(std::move(objects)),
         archive_(std::move(archive)),
         selection_(std::move(selection)),

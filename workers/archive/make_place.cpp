@@ -21,8 +21,8 @@ Result<std::unique_ptr<jobs::ObjectStore>> make_store(JobContext& context, const
   return std::make_unique<jobs::BlobObjects>(*context.blobs, archive.container);
 }
 
-Result<std::unique_ptr<Place>> make_object_place(JobContext& context, const jobs::ObjectArchive& archive,
-                                                 PlaceSelection selection) {
+Result<std::unique_ptr<Side>> make_object_place(JobContext& context, const jobs::ObjectArchive& archive,
+                                                PlaceSelection selection) {
   auto filter = table_store::Filter::parse(selection.filter);
   if (!filter) return fail(std::move(filter.error()));
   auto store = make_store(context, archive);

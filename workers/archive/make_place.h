@@ -6,8 +6,8 @@
 namespace tidemark::workers {
 
 struct Sides {
-  std::unique_ptr<Place> from;
-  std::unique_ptr<Place> to;
+  std::unique_ptr<Side> from;
+  std::unique_ptr<Side> to;
 };
 Result<Sides> make_sides(JobContext& context, const MoveSpec& spec);
 

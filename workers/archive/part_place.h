@@ -24,11 +24,11 @@ inline constexpr std::size_t kBatchEntities = 10'000;
 inline constexpr std::size_t kBatchBytes = 16UL << 20;
 inline constexpr std::size_t kMaxIndexedLines = 4'000'000;
 
-class PartPlace final : public Place {
+class PartPlace final : public Side {
  public:
   PartPlace(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
             PlaceSelection selection, table_store::Filter filter)
-      : Place(context),
+      : Side(context),
         objects_(std::move(objects)),
         archive_(std::move(archive)),
         selection_(std::move(selection)),

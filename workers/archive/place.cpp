@@ -2,7 +2,7 @@
 
 namespace tidemark::workers {
 
-Task<Result<void>> Place::check_affected() {
+Task<Result<void>> Side::begin(std::string, std::uint64_t) {
   const auto limit = context_.limits().max_affected;
   // A job that has begun is guarded step by step.
   if (!limit || context_.checkpoint().is_object()) co_return Result<void>{};
@@ -18,6 +18,13 @@ Task<Result<void>> Place::check_affected() {
     if (found > *limit) co_return fail(too_many_selected(*limit));
     continuation = std::move(page->continuation);
   } while (!continuation.empty());
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Side::report(JobProgress progress, bool force) {
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
   co_return Result<void>{};
 }
 

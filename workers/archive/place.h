@@ -52,9 +52,9 @@ struct PlacePage {
   std::vector<std::string> foreign;  // what stands among the archived and is none
 };
 
-class Place {
+class Side {
  public:
-  virtual ~Place() = default;
+  virtual ~Side() = default;
 
   /// True: the operation is closed here already, the job's work is done.
   virtual Task<Result<bool>> open() { co_return false; }
@@ -63,8 +63,10 @@ class Place {
 
   // As a source.
   virtual Task<Result<void>> require() { co_return Result<void>{}; }
-  /// Whether more is selected than maxAffected allows, before anything is changed. kMaxAffectedExceeded.
-  virtual Task<Result<void>> check_affected();
+  /// Before a job's first change: kMaxAffectedExceeded. `before` was done earlier.
+  virtual Task<Result<void>> begin(std::string continuation, std::uint64_t before);
+  /// Writes the progress to the record, with the total if it is known.
+  virtual Task<Result<void>> report(JobProgress progress, bool force);
   virtual Task<Result<PlacePage>> read(std::string continuation) = 0;
   /// The newest version that is here.
   virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
@@ -99,7 +101,7 @@ class Place {
   }
 
  protected:
-  explicit Place(JobContext& context) : context_(context) {}
+  explicit Side(JobContext& context) : context_(context) {}
   JobContext& context_;
 };
 

@@ -12,17 +12,22 @@ struct TableSide {
   bool make_when_missing = false;
 };
 
-class TablePlace final : public Place {
+class TablePlace final : public Side {
  public:
   TablePlace(JobContext& context, TableSide side, PlaceSelection selection)
-      : Place(context),
+      : Side(context),
         side_(std::move(side)),
         selection_(std::move(selection)),
         pages_(context, {side_.table, selection_.filter, selection_.operation}) {}
 
   Task<Result<void>> require() override { return require_table(context_, side_.table, "source"); }
   Task<Result<void>> prepare() override { return ensure_table(context_, side_.table); }
-  Task<Result<void>> check_affected() override { return pages_.check_affected(); }
+  Task<Result<void>> begin(std::string continuation, std::uint64_t before) override {
+    return pages_.begin(std::move(continuation), before);
+  }
+  Task<Result<void>> report(JobProgress progress, bool force) override {
+    return pages_.report(std::move(progress), force);
+  }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
   [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> cuts(

@@ -129,9 +129,9 @@ Task<Result<void>> Copier::copy_one() {
 }
 
 Task<Result<void>> Copier::copy_all() {
-  auto affected_task = pages_.check_affected();
-  auto affected = co_await std::move(affected_task);
-  if (!affected) co_return affected;
+  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
+  auto begun = co_await std::move(begin_task);
+  if (!begun) co_return begun;
   while (true) {
     auto going = context_.check();
     if (!going) co_return going;
@@ -223,10 +223,11 @@ std::vector<table_store::Property> Copier::projected(std::vector<table_store::Pr
 }
 
 Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> group) {
-  auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size());
+  std::vector<Place> places{{spec_.destination, partition_key}};
+  auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size(), std::move(places));
   under_way_ += group.size();
-  auto admitted = co_await std::move(admit_task);
-  if (!admitted) co_return admitted;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   auto going = context_.check();
   if (!going) co_return going;
   std::vector<Mutation> mutations;
@@ -257,10 +258,7 @@ Task<Result<void>> Copier::report(bool force) {
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
   progress.phase = "copying";
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  co_return Result<void>{};
+  return pages_.report(std::move(progress), force);
 }
 
 }  // namespace

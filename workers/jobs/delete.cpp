@@ -67,6 +67,7 @@ Task<Result<JobOutcome>> Eraser::run() {
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   outcome.skipped = ledger->counter(kSkipped);
+  if (spec_.whole_table) outcome.total = 1;
   if (*outcome.skipped > 0 && spec_.entity) {
     SkipLog skips;
     skips.add("not found", spec_.entity->partition_key, spec_.entity->row_key);
@@ -82,10 +83,10 @@ Task<Result<void>> Eraser::work(OperationLedger ledger) {
   auto table_task = require_table(context_, spec_.table, "source");
   auto table = co_await std::move(table_task);
   if (!table) co_return table;
-  if (!spec_.entity) {
-    auto affected_task = pages_.check_affected();
-    auto affected = co_await std::move(affected_task);
-    if (!affected) co_return affected;
+  if (!spec_.entity && (!spec_.whole_table || context_.limits().max_affected)) {
+    auto begin_task = pages_.begin(continuation_, done_);
+    auto begun = co_await std::move(begin_task);
+    if (!begun) co_return begun;
   }
   auto task = spec_.whole_table ? drop_table() : spec_.entity ? erase_one() : erase_all();
   auto done = co_await std::move(task);
@@ -107,6 +108,10 @@ Task<Result<void>> Eraser::drop_table() {
 
 Task<Result<void>> Eraser::erase_one() {
   const auto& key = *spec_.entity;
+  std::vector<Place> places{{spec_.table, key.partition_key}};
+  auto admit_task = context_.admit(0, 1, std::move(places));
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   for (int pass = 0; pass < kPasses; ++pass) {
     auto going = context_.check();
     if (!going) co_return going;
@@ -168,10 +173,11 @@ Task<Result<void>> Eraser::erase_all() {
 
 Task<Result<void>> Eraser::erase_one_of_page(std::vector<Entity> group) {
   const auto count = group.size();
-  auto admit_task = context_.admit(done_ + under_way_, count);
+  std::vector<Place> places{{spec_.table, group.front().partition_key}};
+  auto admit_task = context_.admit(done_ + under_way_, count, std::move(places));
   under_way_ += count;
-  auto admitted = co_await std::move(admit_task);
-  if (!admitted) co_return admitted;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   auto erase_task = erase(std::move(group));
   auto gone = co_await std::move(erase_task);
   under_way_ -= count;
@@ -220,10 +226,7 @@ Task<Result<void>> Eraser::report() {
   JobProgress progress;
   progress.done = done_;
   progress.phase = "deleting";
-  auto task = context_.report(std::move(progress), false);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  co_return Result<void>{};
+  return pages_.report(std::move(progress), false);
 }
 
 }  // namespace

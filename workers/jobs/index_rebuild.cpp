@@ -261,10 +261,13 @@ Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
     mutations.push_back(std::move(mutation));
   }
   for (std::size_t begin = 0; begin < mutations.size(); begin += kPiecesPerTransaction) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
+    const auto count = std::min(kPiecesPerTransaction, mutations.size() - begin);
+    std::vector<Place> places{{spec_.destination, partition_key}};
+    auto admit_task = context_.admit(0, count, std::move(places));
+    auto permit = co_await std::move(admit_task);
+    if (!permit) co_return fail(std::move(permit.error()));
     const auto first = mutations.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = first + static_cast<std::ptrdiff_t>(std::min(kPiecesPerTransaction, mutations.size() - begin));
+    const auto last = first + static_cast<std::ptrdiff_t>(count);
     std::vector<Mutation> group(std::make_move_iterator(first), std::make_move_iterator(last));
     auto task = apply(partition_key, std::move(group));
     auto applied = co_await std::move(task);

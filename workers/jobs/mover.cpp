@@ -1,5 +1,7 @@
 #include "workers/jobs/mover.h"
 
+#include <set>
+
 #include "workers/archive/make_place.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
@@ -58,12 +60,21 @@ class Mover {
   [[nodiscard]] json checkpoint(json pending) const {
     return {{"continuation", continuation_}, {"pending", std::move(pending)}, {"skips", skips_.to_json()}};
   }
+  /// Where a move of these partitions changes something in tables.
+  [[nodiscard]] std::vector<Place> changed_places(const std::set<std::string>& partitions) const {
+    std::vector<Place> out;
+    for (const auto* table : {&spec_.source, &spec_.destination}) {
+      if (table->empty()) continue;
+      for (const auto& partition : partitions) out.push_back({*table, partition});
+    }
+    return out;
+  }
   Task<Result<void>> report(bool force);
 
   JobContext& context_;
   MoveSpec spec_;
-  std::unique_ptr<Place> from_;
-  std::unique_ptr<Place> to_;
+  std::unique_ptr<Side> from_;
+  std::unique_ptr<Side> to_;
   std::string continuation_;
   std::uint64_t done_ = 0;
   SkipLog skips_;
@@ -163,6 +174,9 @@ Task<Result<void>> Mover::move_one() {
   auto finished = co_await std::move(pending_task);
   if (!finished) co_return finished;
   if (done_ > 0 && counted_when_removed) co_return Result<void>{};
+  auto admit_task = context_.admit(0, 1, changed_places({spec_.entity->partition_key}));
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   std::vector<jobs::EntityKey> keys{*spec_.entity};
   auto redo_task = redo(std::move(keys));
   auto moved = co_await std::move(redo_task);
@@ -199,9 +213,9 @@ Task<Result<void>> Mover::account_for_one() {
 }
 
 Task<Result<void>> Mover::move_all() {
-  auto affected_task = from_->check_affected();
-  auto affected = co_await std::move(affected_task);
-  if (!affected) co_return fail(std::move(affected.error()));
+  auto begin_task = from_->begin(continuation_, done_ + skips_.count());
+  auto begun = co_await std::move(begin_task);
+  if (!begun) co_return begun;
   auto pending_task = finish_pending();
   auto finished = co_await std::move(pending_task);
   if (!finished) co_return fail(std::move(finished.error()));
@@ -327,10 +341,12 @@ Task<Result<void>> Mover::move_one_of_page(Unit unit) {
   auto going = context_.check();
   if (!going) co_return going;
   const auto count = unit.entities.size();
-  auto admit_task = context_.admit(done_ + under_way_, count);
+  std::set<std::string> partitions;
+  for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
+  auto admit_task = context_.admit(done_ + under_way_, count, changed_places(partitions));
   under_way_ += count;
-  auto admitted = co_await std::move(admit_task);
-  if (!admitted) co_return admitted;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   auto move_task = move_unit(std::move(unit));
   auto again = co_await std::move(move_task);
   under_way_ -= count;
@@ -470,10 +486,7 @@ Task<Result<void>> Mover::report(bool force) {
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
   progress.phase = spec_.back ? "restoring" : "archiving";
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  co_return Result<void>{};
+  return from_->report(std::move(progress), force);
 }
 
 }  // namespace

@@ -255,9 +255,9 @@ Task<Result<void>> Swapper::swap_one() {
 }
 
 Task<Result<void>> Swapper::swap_all() {
-  auto affected_task = pages_.check_affected();
-  auto affected = co_await std::move(affected_task);
-  if (!affected) co_return affected;
+  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
+  auto begun = co_await std::move(begin_task);
+  if (!begun) co_return begun;
   int passes = 0;
   while (true) {
     auto going = context_.check();
@@ -333,10 +333,11 @@ Task<Result<void>> Swapper::swap_chunk(std::vector<Entity> chunk) {
 }
 
 Task<Result<void>> Swapper::swap(Entity entity) {
-  auto admit_task = context_.admit(done_ + under_way_, 1);
+  std::vector<Place> places{{walk_.source, entity.partition_key}};
+  auto admit_task = context_.admit(done_ + under_way_, 1, std::move(places));
   ++under_way_;
-  auto admitted = co_await std::move(admit_task);
-  if (!admitted) co_return admitted;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
   auto going = context_.check();
   if (!going) co_return going;
   auto change = direction_.change_of(entity);

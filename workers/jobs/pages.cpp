@@ -7,6 +7,11 @@ namespace tidemark::workers {
 using nlohmann::json;
 using table_store::Entity;
 
+namespace {
+// The checkpoint of a job that still counts: {"counting": {"continuation": ..., "found": ...}}.
+constexpr const char* kCounting = "counting";
+}  // namespace
+
 Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
   while (true) {
     table_store::QueryRequest request;
@@ -25,30 +30,79 @@ Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
   }
 }
 
-Task<Result<void>> Pages::check_affected() {
-  const auto limit = context_.limits().max_affected;
+table_store::QueryRequest Pages::counting(std::string continuation) const {
+  table_store::QueryRequest request;
+  request.table = selected_.table;
+  request.filter = selected_.filter;
+  request.operation = selected_.operation;
+  request.continuation = std::move(continuation);
+  request.count_only = true;
+  return request;
+}
+
+Task<Result<void>> Pages::begin(std::string continuation, std::uint64_t before) {
+  if (context_.limits().max_affected) {
+    auto task = check_affected(before);
+    co_return co_await std::move(task);
+  }
+  // Known from an earlier delivery: what is left of it would be less.
+  if (context_.known_total()) co_return Result<void>{};
+  count_->found = before;
+  auto executor = co_await asio::this_coro::executor;
+  auto task = count(context_.tables, counting(std::move(continuation)), count_);
+  spawn(std::move(executor), std::move(task));
+  co_return Result<void>{};
+}
+
+Task<void> Pages::count(table_store::TableClient& tables, table_store::QueryRequest request,
+                        std::shared_ptr<Count> into) {
+  do {
+    auto asked = request;
+    auto task = tables.query(std::move(asked));
+    auto page = co_await std::move(task);
+    // Without an answer there is no total; the job goes on.
+    if (!page || into->stopped) co_return;
+    into->found += page->count;
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty());
+  into->through = true;
+}
+
+Task<Result<void>> Pages::check_affected(std::uint64_t done) {
+  const auto limit = *context_.limits().max_affected;
+  const auto& saved = context_.checkpoint();
+  const bool counted_before = saved.is_object() && saved.contains(kCounting);
   // A job that has begun is guarded step by step.
-  if (!limit || context_.checkpoint().is_object()) co_return Result<void>{};
-  std::uint64_t found = 0;
-  std::string continuation;
+  if (done > 0 || (saved.is_object() && !counted_before)) co_return Result<void>{};
+  // Counting a large table takes longer than a worker may live: it goes on where the last one died.
+  const auto from = counted_before ? saved[kCounting] : json::object();
+  count_->found = from.value("found", std::uint64_t{0});
+  std::string continuation = from.value("continuation", std::string());
   do {
     auto going = context_.check();
     if (!going) co_return fail(std::move(going.error()));
-    table_store::QueryRequest request;
-    request.table = selected_.table;
-    request.filter = selected_.filter;
-    request.operation = selected_.operation;
-    request.continuation = std::move(continuation);
-    auto task = context_.tables.query(std::move(request));
+    auto task = context_.tables.query(counting(std::move(continuation)));
     auto page = co_await std::move(task);
     if (!page) co_return fail(std::move(page.error()));
-    found += page->entities.size();
-    if (found > *limit) {
-      co_return fail(too_many_selected(*limit));
+    count_->found += page->count;
+    if (count_->found > limit) {
+      co_return fail(too_many_selected(limit));
     }
     continuation = std::move(page->continuation);
+    if (!continuation.empty()) context_.save({{kCounting, {{"continuation", continuation}, {"found", count_->found}}}});
   } while (!continuation.empty());
-  context_.set_total(found);
+  count_->through = true;
+  auto report_task = context_.report_total(count_->found);
+  auto reported = co_await std::move(report_task);
+  co_return reported;
+}
+
+Task<Result<void>> Pages::report(JobProgress progress, bool force) {
+  // Entities that came since are not in the count.
+  if (count_->through) progress.total = std::max(count_->found, progress.done + progress.skipped);
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
   co_return Result<void>{};
 }
 

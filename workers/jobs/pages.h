@@ -1,5 +1,5 @@
-// The pages of entities that a bulk job works through: what is selected, counted against maxAffected, paced to
-// maxPerSecond, cut into groups that fit one transaction.
+// The pages of entities that a bulk job works through: what is selected, how much of it there is, checked against
+// maxAffected, cut into groups that fit one transaction.
 #pragma once
 #include <optional>
 #include <string>
@@ -25,15 +25,33 @@ struct Selected {
 class Pages {
  public:
   Pages(JobContext& context, Selected selected) : context_(context), selected_(std::move(selected)) {}
+  ~Pages() { count_->stopped = true; }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
 
   /// The page at the continuation; its keys fit into a note.
   Task<Result<table_store::QueryPage>> read(std::string continuation);
-  /// Whether more is selected than maxAffected allows: counts before anything is changed. kMaxAffectedExceeded.
-  Task<Result<void>> check_affected();
+  /// Before a job's first change: with maxAffected, counts what is selected, kMaxAffectedExceeded. Without, begins to
+  /// count what is selected from `continuation` on, beside the work and ahead of it; `before` was done earlier.
+  Task<Result<void>> begin(std::string continuation, std::uint64_t before);
+  /// Writes the progress to the record (JobContext::report), with the total once that is known.
+  Task<Result<void>> report(JobProgress progress, bool force);
 
  private:
+  /// What is known of how much there is to do. Shared with the counting, which may outlive the job's run by a call.
+  struct Count {
+    std::uint64_t found = 0;
+    bool through = false;
+    bool stopped = false;
+  };
+  static Task<void> count(table_store::TableClient& tables, table_store::QueryRequest request,
+                          std::shared_ptr<Count> into);
+  Task<Result<void>> check_affected(std::uint64_t done);
+  [[nodiscard]] table_store::QueryRequest counting(std::string continuation) const;
+
   JobContext& context_;
   Selected selected_;
+  std::shared_ptr<Count> count_ = std::make_shared<Count>();
   std::uint32_t page_size_ = kPageEntities;
 };
 

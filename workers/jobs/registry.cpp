@@ -1,6 +1,7 @@
 #include "workers/jobs/registry.h"
 
 #include "workers/jobs/archive.h"
+#include "workers/jobs/callback.h"
 #include "workers/jobs/copy.h"
 #include "workers/jobs/delete.h"
 #include "workers/jobs/index_rebuild.h"
@@ -22,6 +23,7 @@ struct Start {
   Running operator()(jobs::UndoSpec spec) const { return run_undo(context, std::move(spec)); }
   Running operator()(jobs::OffloadSpec spec) const { return run_offload(context, std::move(spec)); }
   Running operator()(jobs::InlineSpec spec) const { return run_inline(context, std::move(spec)); }
+  Running operator()(jobs::CallbackSpec spec) const { return run_callback(context, std::move(spec)); }
   Running operator()(jobs::RedriveSpec spec) const { return run_redrive(context, std::move(spec)); }
 };
 

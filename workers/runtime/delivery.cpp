@@ -23,11 +23,12 @@ std::string job_id_of(const queue_service::Message& message, const Result<jobs::
 }
 
 jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
-                           const std::optional<jobs::JobSpec>& spec, std::string worker) {
+                           const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text) {
   jobs::Delivery delivery;
   delivery.job_id = std::move(job_id);
   delivery.kind = spec ? std::string(jobs::kind_name(*spec)) : "unknown";
-  delivery.spec = spec ? jobs::canonical_text(*spec) : shown(message.text);
+  if (text.empty()) text = spec ? jobs::canonical_text(*spec) : shown(message.text);
+  delivery.spec = std::move(text);
   delivery.message_id = message.id;
   delivery.message_inserted = message.inserted;
   delivery.epoch = message.epoch;

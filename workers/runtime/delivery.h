@@ -11,8 +11,8 @@ namespace tidemark::workers {
 /// The id in the text, else the one that an earlier delivery noted, else one made of the message's own.
 std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
                       const MessageStory& story);
-/// `spec`: nothing for a message that is no job.
+/// `spec`: nothing for a message that is no job. `text`: of the spec, if it is known.
 jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
-                           const std::optional<jobs::JobSpec>& spec, std::string worker);
+                           const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text = {});
 
 }  // namespace tidemark::workers

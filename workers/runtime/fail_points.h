@@ -31,6 +31,7 @@ inline const FailStep kRedriveSend("redrive.send");
 inline const FailPoint kRedriveCanaryAfter("redrive.canary", "after");
 inline const FailPoint kIndexCollectAfter("index.collect", "after");
 inline const FailStep kIndexWrite("index.write");
+inline const FailStep kCallbackSend("callback.send");
 inline const FailStep kIndexErase("index.erase");
 inline const FailStep kClose("close");
 inline const FailStep kFinishRecord("finish.record");

@@ -68,8 +68,14 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
   if (!records) co_return fail(std::move(records.error()));
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     auto& job = batch.jobs[i];
-    if (!gate_.unrestricted(std::string(jobs::kind_name(job.spec)))) continue;
-    auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name);
+    const std::string kind(jobs::kind_name(job.spec));
+    const std::vector<Place> places{{job.move.source, job.move.partition_key},
+                                    {job.move.destination, job.move.partition_key}};
+    if (!gate_.unrestricted(kind, places)) continue;
+    // At its first delivery a job is still what its submission put into the record.
+    auto& record = (*records)[i];
+    auto text = record ? record->spec : std::string();
+    auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
     jobs::RecordChange change;
     change.state = jobs::JobState::kSucceeded;
     change.done = 1;
@@ -81,7 +87,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     attempt.duration_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - batch.begun).count();
     attempt.outcome = "succeeded";
-    job.move.companion = services_.jobs.end_at_once(std::move((*records)[i]), delivery, change);
+    job.move.companion = services_.jobs.end_at_once(std::move(record), delivery, change);
     if (!job.move.companion) continue;
     job.move.fence = {job.job_id, job.message.epoch, kDone};
     batch.tried.push_back(i);

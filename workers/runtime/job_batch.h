@@ -29,7 +29,7 @@ struct BatchOutcome {
 
 class JobBatch {
  public:
-  JobBatch(RunnerOptions options, JobServices services, KindGate& gate)
+  JobBatch(RunnerOptions options, JobServices services, LimitGate& gate)
       : options_(std::move(options)), services_(services), gate_(gate) {}
 
   /// `jobs`: 1..100 messages of `queue`, which came at `taken`.
@@ -43,7 +43,7 @@ class JobBatch {
 
   RunnerOptions options_;
   JobServices services_;
-  KindGate& gate_;
+  LimitGate& gate_;
 };
 
 }  // namespace tidemark::workers

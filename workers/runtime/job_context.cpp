@@ -3,6 +3,12 @@
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
+namespace {
+
+constexpr Duration kLongestNap = std::chrono::milliseconds(500);
+constexpr Duration kPermitRetry = std::chrono::milliseconds(50);
+
+}  // namespace
 
 Result<void> JobContext::check() const {
   if (lease_->lost()) return fail(ErrorCode::kLeaseLost);
@@ -11,27 +17,65 @@ Result<void> JobContext::check() const {
   return {};
 }
 
+Time JobContext::book_own(std::uint64_t count) {
+  const auto now = clock.now();
+  if (!run_.limits.max_per_second) return now;
+  // Each change books its share of time; whoever comes before that time waits for it.
+  const auto from = std::max(next_change_, now);
+  next_change_ =
+      from + Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(count) / *run_.limits.max_per_second;
+  return from;
+}
+
+Task<Result<void>> JobContext::wait_until(Time when) {
+  while (true) {
+    auto going = check();
+    if (!going) co_return going;
+    const auto now = clock.now();
+    if (now >= when) co_return going;
+    // A job that waits long still hears that it is to stop.
+    auto nap = sleep_for(clock, std::min<Duration>(when - now, kLongestNap));
+    co_await std::move(nap);
+    auto refresh = gate_.refresh();
+    co_await std::move(refresh);
+  }
+}
+
 Task<Result<void>> JobContext::admit(std::uint64_t done, std::uint64_t count) {
+  std::vector<Place> places;
+  for (const auto& table : run_.tables) places.push_back({table, std::nullopt});
+  auto task = admit(done, count, std::move(places));
+  auto admitted = co_await std::move(task);
+  if (!admitted) co_return fail(std::move(admitted.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places) {
   if (run_.limits.max_affected && done + count > *run_.limits.max_affected) {
     co_return fail(ErrorCode::kMaxAffectedExceeded,
                    "After " + std::to_string(done) + " changes the job stopped: more would be more than maxAffected, " +
                        std::to_string(*run_.limits.max_affected) + ".");
   }
-  if (!run_.limits.max_per_second) co_return Result<void>{};
-  // Each change books its share of time; whoever comes before that time waits for it.
-  const auto now = clock.now();
-  next_change_ = std::max(next_change_, now);
-  const auto wait = next_change_ - now;
-  next_change_ += Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(count) / *run_.limits.max_per_second;
-  if (wait > Duration::zero()) {
-    auto nap = sleep_for(clock, wait);
-    co_await std::move(nap);
+  const auto own = book_own(count);
+  auto book_task = gate_.book(run_.kind, places, count);
+  const auto booked = co_await std::move(book_task);
+  auto wait_task = wait_until(std::max(own, booked));
+  auto waited = co_await std::move(wait_task);
+  if (!waited) co_return fail(std::move(waited.error()));
+  auto holder = run_.job_id + "/" + std::to_string(++last_step_);
+  while (true) {
+    auto permit_task = gate_.permit(places, holder);
+    auto permit = co_await std::move(permit_task);
+    if (permit) co_return std::move(*permit);
+    auto retry_task = wait_until(clock.now() + kPermitRetry);
+    auto retried = co_await std::move(retry_task);
+    if (!retried) co_return fail(std::move(retried.error()));
   }
-  co_return check();
 }
 
 void JobContext::save(nlohmann::json checkpoint) {
   story_.checkpoint = std::move(checkpoint);
+  story_.advanced = run_.attempt;
   lease_->set_annotation(story_text(story_));
 }
 
@@ -49,7 +93,7 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress
   jobs::RecordChange change;
   change.done = progress.done;
   change.skipped = progress.skipped;
-  change.total = progress.total ? progress.total : total_;
+  change.total = progress.total;
   change.phase = std::move(progress.phase);
   change.skips = std::move(progress.skips);
   auto task = jobs.change(run_.job_id, run_.epoch, std::move(change));
@@ -58,6 +102,15 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress
   auto refresh = gate_.refresh();
   co_await std::move(refresh);
   co_return std::optional<table_store::Version>(record->version);
+}
+
+Task<Result<void>> JobContext::report_total(std::uint64_t total) {
+  jobs::RecordChange change;
+  change.total = total;
+  auto task = jobs.change(run_.job_id, run_.epoch, std::move(change));
+  auto record = co_await std::move(task);
+  if (!record) co_return fail(std::move(record.error()));
+  co_return Result<void>{};
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::open() {

@@ -11,8 +11,8 @@
 #include "blob_store/internal/blob_client.h"
 #include "jobs/job_store.h"
 #include "workers/archive/file_tree.h"
-#include "workers/runtime/kind_gate.h"
 #include "workers/runtime/lease.h"
+#include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
 
 namespace tidemark::workers {
@@ -34,6 +34,7 @@ struct JobOutcome {
   std::optional<std::uint64_t> skipped;
   std::optional<std::uint64_t> total;
   std::optional<std::string> skips;
+  std::optional<std::string> result;  // JSON, small
 };
 
 /// What a job may change at most, and how fast.
@@ -42,6 +43,8 @@ struct JobLimits {
   std::optional<std::uint32_t> max_per_second;
 };
 
+struct CallbackServices;  // workers/outbound/callback_services.h
+
 /// The stores and the world as jobs reach them; outlives every run.
 struct JobServices {
   table_store::TableClient& tables;
@@ -49,6 +52,7 @@ struct JobServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
   blob_store::BlobClient* blobs = nullptr;      // absent: jobs that need it fail
   std::vector<FileDirectory> directories = {};  // that jobs may name
 };
@@ -58,19 +62,23 @@ struct RunIdentity {
   std::string job_id;
   std::string kind;
   std::uint64_t epoch = 0;
+  std::uint32_t attempt = 0;  // the message's dequeue count
   Time submitted_at{};
   JobLimits limits;
+  std::vector<std::string> tables;     // that the job names
+  std::optional<std::uint64_t> total;  // that an earlier delivery found
 };
 
 class JobContext {
  public:
-  JobContext(JobServices services, KindGate& gate, std::shared_ptr<HeldLease> lease,
+  JobContext(JobServices services, LimitGate& gate, std::shared_ptr<HeldLease> lease,
              std::shared_ptr<const bool> give_back, MessageStory& story, RunIdentity run)
       : tables(services.tables),
         queues(services.queues),
         jobs(services.jobs),
         clock(services.clock),
         random(services.random),
+        callbacks(services.callbacks),
         blobs(services.blobs),
         directories(std::move(services.directories)),
         gate_(gate),
@@ -81,8 +89,11 @@ class JobContext {
 
   [[nodiscard]] const std::string& job_id() const { return run_.job_id; }
   [[nodiscard]] std::uint64_t epoch() const { return run_.epoch; }
+  [[nodiscard]] std::uint32_t attempt() const { return run_.attempt; }
   [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
   [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
+  /// As the job's record had it when this delivery began.
+  [[nodiscard]] std::optional<std::uint64_t> known_total() const { return run_.total; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
     return {run_.job_id, run_.epoch, std::move(count_applied_as)};
   }
@@ -90,8 +101,11 @@ class JobContext {
 
   /// kLeaseLost: stop at once. kCancelled: the worker shuts down, or the kind is paused; the message is given back.
   [[nodiscard]] Result<void> check() const;
-  /// Before `count` more changes after `done`: waits as maxPerSecond asks. kMaxAffectedExceeded.
+  /// Before `count` more changes after `done`: waits as the job's maxPerSecond and the limits of its kind and tables
+  /// ask. kMaxAffectedExceeded, and what check() says.
   Task<Result<void>> admit(std::uint64_t done, std::uint64_t count);
+  /// The same for changes whose places are known: limits of partitions hold too. Keep the permit while they are made.
+  Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
   /// Kept with the next renewal.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
@@ -99,8 +113,8 @@ class JobContext {
   /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
   /// then. kFenced: cancelled, or a later delivery has the job.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
-  /// Of what the job will look at, once it is known; goes with the next report.
-  void set_total(std::uint64_t total) { total_ = total; }
+  /// Tells how many things the job will have dealt with in the end.
+  Task<Result<void>> report_total(std::uint64_t total);
   /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
   /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();
@@ -111,18 +125,23 @@ class JobContext {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  const CallbackServices* callbacks;
   blob_store::BlobClient* blobs;
   std::vector<FileDirectory> directories;
 
  private:
-  KindGate& gate_;
+  /// Until then, or until check() says something.
+  Task<Result<void>> wait_until(Time when);
+  Time book_own(std::uint64_t count);
+
+  LimitGate& gate_;
   std::shared_ptr<HeldLease> lease_;
   std::shared_ptr<const bool> give_back_;
   MessageStory& story_;
   RunIdentity run_;
   std::optional<Time> reported_;
-  std::optional<std::uint64_t> total_;
   Time next_change_{};
+  std::uint64_t last_step_ = 0;
 };
 
 }  // namespace tidemark::workers

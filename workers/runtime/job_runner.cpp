@@ -42,16 +42,15 @@ namespace {
 
 // The protocol's limit on a visibility delay.
 constexpr Duration kLongestDelay = std::chrono::hours(24 * 7);
-// Each time a job is put off, it waits twice as long: many waiting jobs must not keep the workers busy.
+constexpr Duration kShortestRelease = std::chrono::milliseconds(20);
+// Each time a job finds its limit reached, it waits twice as long: many waiting jobs must not keep the workers busy.
 constexpr Duration kShortestWait = std::chrono::milliseconds(500);
-constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr Duration kLongestWaitForSlot = std::chrono::seconds(4);
-
-bool cancelled_by_user(const Error& error) {
-  return std::any_of(error.fields.begin(), error.fields.end(), [](const auto& field) {
-    return field.first == "state" && field.second == jobs::state_name(JobState::kCancelled);
-  });
-}
+// Jobs of a paused kind come back one after another, so many a second and worker, each after a second at least: that
+// its kind goes on is noticed at once, and however many wait, it costs little.
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
+constexpr Duration kShortestPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -101,13 +100,11 @@ Task<RunEnd> JobRunner::steps(Run& run) {
     auto early = put_off(run, *run.spec->not_before - run.started);
     co_return co_await std::move(early);
   }
-  auto entering = gate_.enter(run.kind, id);
+  auto entering = gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
   const auto admission = co_await std::move(entering);
   if (admission != Admission::kEntered) {
-    const auto longest = admission == Admission::kPaused ? kLongestPause : kLongestWaitForSlot;
-    const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
-    run.story.stalls += 1;
-    auto waiting = put_off(run, std::min<Duration>(doubled, longest));
+    const auto delay = admission == Admission::kPaused ? next_look() : wait_for_slot(run);
+    auto waiting = put_off(run, delay);
     co_return co_await std::move(waiting);
   }
   auto claiming = claim(run);
@@ -115,6 +112,18 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   auto leaving = gate_.leave(id);
   co_await std::move(leaving);
   co_return end;
+}
+
+Duration JobRunner::next_look() {
+  const auto now = services_.clock.now();
+  next_look_ = std::clamp<Time>(next_look_ + kBetweenLooks, now + kShortestPause, now + kLongestPause);
+  return next_look_ - now;
+}
+
+Duration JobRunner::wait_for_slot(Run& run) {
+  const auto doubled = kShortestWait * (std::int64_t{1} << std::min<std::uint32_t>(run.story.stalls, 16));
+  run.story.stalls += 1;
+  return std::min<Duration>(doubled, kLongestWaitForSlot);
 }
 
 Task<RunEnd> JobRunner::claim(Run& run) {
@@ -129,7 +138,9 @@ Task<RunEnd> JobRunner::claim(Run& run) {
   }
   if (claim->verdict == jobs::ClaimVerdict::kStale) co_return RunEnd::kAbandoned;
   if (claim->verdict != jobs::ClaimVerdict::kRun) {
-    auto dropped = drop(run);
+    std::optional<jobs::JobRecord> ended;
+    if (claim->verdict == jobs::ClaimVerdict::kEnded) ended = std::move(claim->record);
+    auto dropped = drop(run, std::move(ended));
     co_return co_await std::move(dropped);
   }
   run.claimed = std::move(claim->record);
@@ -142,7 +153,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
 }
 
 Task<RunEnd> JobRunner::execute(Run& run) {
-  if (run.message.dequeue_count > run.spec->max_attempts) {
+  if (attempts_in_vain(run.story, run.message.dequeue_count) > run.spec->max_attempts) {
     // Workers died over it without being able to say why.
     std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                          " was reached; the last worker ended without reporting an error.";
@@ -159,8 +170,11 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.job_id = run.story.job_id;
   identity.kind = run.kind;
   identity.epoch = run.message.epoch;
+  identity.attempt = run.message.dequeue_count;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
+  identity.tables = jobs::tables_of(*run.spec);
+  identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto running = run_work(context, run.spec->work);
   auto outcome = co_await std::move(running);
@@ -192,6 +206,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.skipped = outcome.skipped;
   change.total = outcome.total;
   change.skips = std::move(outcome.skips);
+  change.result = std::move(outcome.result);
   change.phase = "finished";
   change.attempt = attempt_of(run, "succeeded");
   change.error = "";
@@ -205,7 +220,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
     co_return co_await std::move(settled);
   }
   fail_points::kFinishMessage.before.reach();
-  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto complete_task = end_message(run, std::move(*changed));
   auto completed = co_await std::move(complete_task);
   fail_points::kFinishMessage.after.reach();
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
@@ -221,15 +236,11 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
     auto given_back = give_back(run);
     co_return co_await std::move(given_back);
   }
-  if (cancelled_by_user(error)) {
-    auto dropped = drop(run);
-    co_return co_await std::move(dropped);
-  }
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
   auto retry_policy = options_.retry;
   if (run.spec && run.spec->retry_base_ms) retry_policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
   if (run.spec && run.spec->retry_cap_ms) retry_policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
-  const auto attempt_number = run.message.dequeue_count;
+  const auto attempt_number = attempts_in_vain(run.story, run.message.dequeue_count);
   const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
   if (decision.treatment == Treatment::kAbandon) {
     auto ended = overtaken(run);
@@ -268,26 +279,38 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
     co_return co_await std::move(ended);
   }
   fail_points::kRetryMessage.before.reach();
-  auto release_task =
-      services_.queues.release(run.lease->lease(), decision.delay, story_text(run.story), decision.count_attempt);
-  auto released = co_await std::move(release_task);
+  auto release_task = release(run, decision.delay, decision.count_attempt);
+  const auto end = co_await std::move(release_task);
   fail_points::kRetryMessage.after.reach();
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  co_return end;
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto release_task =
-      services_.queues.release(run.lease->lease(), std::min(delay, kLongestDelay), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, std::min(delay, kLongestDelay), false);
+  co_return co_await std::move(release_task);
+}
+
+Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
+  // If the lease ran out instead, the attempt would count, and the checkpoint would be lost.
+  for (std::uint32_t failures = 1;; ++failures) {
+    auto task = services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
+    auto released = co_await std::move(task);
+    if (released) co_return RunEnd::kRetried;
+    const auto error_class = classify(released.error().code);
+    const bool may_pass = error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
+    if (!may_pass || *run.give_back) co_return RunEnd::kAbandoned;
+    const auto pause = std::max<Duration>(options_.retry.backoff(failures, services_.random), kShortestRelease);
+    if (run.lease->lost_after(pause)) co_return RunEnd::kAbandoned;
+    auto nap = sleep_for(services_.clock, pause);
+    co_await std::move(nap);
+  }
 }
 
 Task<RunEnd> JobRunner::give_back(Run& run) {
-  auto release_task = services_.queues.release(run.lease->lease(), Duration::zero(), story_text(run.story), false);
-  auto released = co_await std::move(release_task);
-  co_return released ? RunEnd::kRetried : RunEnd::kAbandoned;
+  auto release_task = release(run, Duration::zero(), false);
+  co_return co_await std::move(release_task);
 }
 
 Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
@@ -331,11 +354,17 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
     if (state == JobState::kSucceeded || state == JobState::kCancelled) {
-      auto dropped = drop(run);
+      auto dropped = drop(run, std::move(**record));
       co_return co_await std::move(dropped);
     }
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
+    changed = std::move(**record);
+  }
+  if (run.spec) {
+    auto tell_task = endings_.tell(std::move(*changed), *run.spec);
+    auto told = co_await std::move(tell_task);
+    if (!told) co_return RunEnd::kAbandoned;
   }
   auto move_task =
       services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
@@ -344,10 +373,30 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
 }
 
-Task<RunEnd> JobRunner::drop(Run& run) {
+Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecord> ended) {
+  std::vector<queue_service::NextMessage> follow_ups;
+  if (ended && run.spec && jobs::has_followers(*run.spec)) {
+    auto telling = endings_.follow_ups(std::move(*ended), *run.spec);
+    auto told = co_await std::move(telling);
+    if (!told) co_return fail(std::move(told.error()));
+    follow_ups = std::move(*told);
+  }
+  if (!follow_ups.empty()) {
+    auto finish_task = services_.queues.finish(run.lease->lease(), std::move(follow_ups));
+    auto finished = co_await std::move(finish_task);
+    if (finished) co_return Result<void>{};
+    // Told before, in other words: then only the message is left.
+    if (finished.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(finished.error()));
+  }
+  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto completed = co_await std::move(complete_task);
+  co_return completed;
+}
+
+Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
   auto stopped = run.lease->stop();
   co_await std::move(stopped);
-  auto complete_task = services_.queues.complete(run.lease->lease());
+  auto complete_task = end_message(run, std::move(ended));
   auto completed = co_await std::move(complete_task);
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }
@@ -359,7 +408,7 @@ Task<RunEnd> JobRunner::overtaken(Run& run) {
   const bool over = record && record->has_value() &&
                     ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
   if (!over) co_return RunEnd::kAbandoned;
-  auto dropped = drop(run);
+  auto dropped = drop(run, std::move(**record));
   co_return co_await std::move(dropped);
 }
 

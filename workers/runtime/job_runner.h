@@ -1,15 +1,16 @@
 // One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
 // durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
 // the same end:
-//   success   close the operation, record succeeded, delete the message
+//   success   close the operation, record succeeded, delete the message and put what tells of the end (jobs/endings.h)
 //   retry     record queued, message back with a delay and the attempt noted
 //   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
-//   give up   note in the message, record poisoned, move the message
+//   give up   note in the message, record poisoned, put what tells of the end, move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
 #include <memory>
 #include <string>
 
+#include "jobs/endings.h"
 #include "jobs/job_store.h"
 #include "workers/runtime/job_context.h"
 #include "workers/runtime/retry_policy.h"
@@ -35,8 +36,11 @@ struct RunReport {
 
 class JobRunner {
  public:
-  JobRunner(RunnerOptions options, JobServices services, KindGate& gate)
-      : options_(std::move(options)), services_(services), gate_(gate) {}
+  JobRunner(RunnerOptions options, JobServices services, LimitGate& gate)
+      : options_(std::move(options)),
+        services_(services),
+        gate_(gate),
+        endings_(services.tables, services.queues, services.clock) {}
 
   /// `taken`: when the message arrived from `queue`. Once `*give_back` is true the job stops at its next step and is
   /// given back.
@@ -46,10 +50,15 @@ class JobRunner {
  private:
   struct Run;  // one delivery's state
   Task<RunEnd> steps(Run& run);
+  /// How long a job of a paused kind, or one that finds its limit reached, is put off.
+  Duration next_look();
+  static Duration wait_for_slot(Run& run);
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> execute(Run& run);
   Task<RunEnd> work(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
+  /// Gives the message back with the story; while the queue is too busy or away, again, as long as the lease lasts.
+  Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
   Task<RunEnd> settle(Run& run, Error error);
@@ -57,12 +66,16 @@ class JobRunner {
   Task<RunEnd> give_back(Run& run);
   Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
-  Task<RunEnd> drop(Run& run);
+  /// The message goes; if it is that of a job that ended, what tells of the end comes in the same transaction.
+  Task<Result<void>> end_message(Run& run, std::optional<jobs::JobRecord> ended);
+  Task<RunEnd> drop(Run& run, std::optional<jobs::JobRecord> ended);
   Task<RunEnd> overtaken(Run& run);
 
   RunnerOptions options_;
   JobServices services_;
-  KindGate& gate_;
+  LimitGate& gate_;
+  jobs::Endings endings_;
+  Time next_look_{};
 };
 
 }  // namespace tidemark::workers

@@ -14,7 +14,7 @@ void HeldLease::start(Executor strand) {
   spawn(std::move(strand), std::move(task));
 }
 
-bool HeldLease::lost() const { return lost_ || clock_.now() >= valid_until_; }
+bool HeldLease::lost_after(Duration span) const { return lost_ || clock_.now() + span >= valid_until_; }
 
 Task<void> HeldLease::stop() {
   stopping_ = true;

@@ -20,7 +20,9 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
   void start(Executor strand);
   /// Ends the heartbeat; afterwards no renewal of it is under way.
   Task<void> stop();
-  [[nodiscard]] bool lost() const;
+  [[nodiscard]] bool lost() const { return lost_after(Duration::zero()); }
+  /// Lost by now, or before `span` has passed unless it is renewed.
+  [[nodiscard]] bool lost_after(Duration span) const;
   /// Goes with the next renewal.
   void set_annotation(std::string annotation) { pending_ = std::move(annotation); }
   /// Stores the annotation now. kLeaseLost.

@@ -21,6 +21,7 @@ MessageStory parse_story(std::string_view annotation) {
     for (const auto& attempt : *list) story.attempts.push_back(jobs::attempt_from_json(attempt));
   }
   story.stalls = number_of(parsed, "stalls");
+  story.advanced = number_of(parsed, "advanced");
   story.redrives = number_of(parsed, "redrives");
   auto giving_up = parsed.find("givingUp");
   story.giving_up = giving_up != parsed.end() && giving_up->is_boolean() && giving_up->get<bool>();
@@ -36,8 +37,14 @@ std::string story_text(const MessageStory& story) {
   json out = {{"jobId", story.job_id}, {"attempts", std::move(attempts)}};
   if (story.checkpoint.is_object()) out["checkpoint"] = story.checkpoint;
   if (story.stalls > 0) out["stalls"] = story.stalls;
+  if (story.advanced > 0) out["advanced"] = story.advanced;
   if (story.redrives > 0) out["redrives"] = story.redrives;
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
+}
+
+std::uint32_t attempts_in_vain(const MessageStory& story, std::uint32_t dequeue_count) {
+  if (story.advanced == 0) return dequeue_count;
+  return dequeue_count > story.advanced ? dequeue_count - story.advanced : 1;
 }
 
 std::string giving_up_annotation(const jobs::PoisonRecord& record) {

@@ -27,6 +27,7 @@ ErrorClass classify(ErrorCode code) {
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kUnavailable:
     case ErrorCode::kStorageFailure:
+    case ErrorCode::kCallbackFailed:
       return ErrorClass::kTransient;
     case ErrorCode::kServerBusy:
       return ErrorClass::kThrottled;

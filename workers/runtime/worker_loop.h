@@ -19,6 +19,7 @@ struct WorkerOptions {
   RunnerOptions runner;
   std::size_t concurrency = 4;
   Duration poll = std::chrono::seconds(20);
+  const CallbackServices* callbacks = nullptr;  // outlives the loop; null: callbacks are refused
 };
 
 /// What not every job needs.
@@ -71,7 +72,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   jobs::JobStore& jobs_;
   Clock& clock_;
   Random& random_;
-  KindGate gate_;
+  LimitGate gate_;
   JobRunner runner_;
   JobBatch batch_;
   LaneChoice lanes_;

@@ -1,0 +1,140 @@
+// Limits of kinds, tables and partitions; and kinds, which can be paused besides.
+#include "api/rest/api_routes.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "jobs/job_kinds.h"
+
+namespace tidemark::api {
+namespace {
+
+using nlohmann::json;
+
+/// One member of a change; false if it is none, or has no such value.
+bool read_member(const std::string& name, const json& value, jobs::LimitChange& change) {
+  const auto number = value.is_number_unsigned() ? value.get<std::uint64_t>() : UINT64_MAX;
+  if (name == "maxRunning" && number <= jobs::kMaxRunningLimit) {
+    change.max_running = static_cast<std::uint32_t>(number);
+    return true;
+  }
+  if (name == "maxPerSecond" && number <= jobs::kMaxPerSecondLimit) {
+    change.max_per_second = static_cast<std::uint32_t>(number);
+    return true;
+  }
+  return false;
+}
+
+Result<jobs::LimitChange> read_kind_change(const std::string& body) {
+  const auto parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+  jobs::LimitChange change;
+  for (const auto& [name, value] : parsed.items()) {
+    if (name == "paused" && value.is_boolean()) {
+      change.paused = value.get<bool>();
+    } else if (!read_member(name, value, change)) {
+      return fail(ErrorCode::kInvalidInput,
+                  "paused (true or false), maxRunning (0 to 1000) and maxPerSecond (0 to 10000000) can be set.");
+    }
+  }
+  return change;
+}
+
+struct LimitRequest {
+  jobs::LimitTarget target;
+  jobs::LimitChange change;
+};
+
+Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
+  if (target.scope == jobs::LimitScope::kKind && jobs::find_kind(target.name) == nullptr) {
+    return fail(ErrorCode::kInvalidInput, "name must be a kind of job.");
+  }
+  if (target.scope != jobs::LimitScope::kKind && !jobs::is_table_name(target.name)) {
+    return fail(ErrorCode::kInvalidInput, "name must be the name of a table.");
+  }
+  if (has_key != (target.scope == jobs::LimitScope::kPartition)) {
+    return fail(ErrorCode::kInvalidInput, "A partition's limit has a partitionKey, and no other has.");
+  }
+  return {};
+}
+
+Result<LimitRequest> read_limit(const std::string& body) {
+  const auto parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+  LimitRequest request;
+  std::optional<jobs::LimitScope> scope;
+  bool has_key = false;
+  for (const auto& [name, value] : parsed.items()) {
+    if (name == "scope" && value.is_string()) {
+      scope = jobs::scope_from_name(value.get<std::string>());
+    } else if (name == "name" && value.is_string()) {
+      request.target.name = value.get<std::string>();
+    } else if (name == "partitionKey" && value.is_string()) {
+      request.target.partition_key = value.get<std::string>();
+      has_key = true;
+    } else if (!read_member(name, value, request.change)) {
+      return fail(ErrorCode::kInvalidInput,
+                  "A limit has scope, name, partitionKey, maxRunning (0 to 1000) and maxPerSecond (0 to 10000000).");
+    }
+  }
+  if (!scope) return fail(ErrorCode::kInvalidInput, "scope must be kind, table or partition.");
+  request.target.scope = *scope;
+  if (auto ok = check_target(request.target, has_key); !ok) return fail(std::move(ok.error()));
+  return request;
+}
+
+}  // namespace
+
+Task<http::Response> ApiRoutes::list_limits(http::Request& request, std::string) {
+  auto listing = limits_.list();
+  const auto limits = co_await std::move(listing);
+  if (!limits) co_return problem(limits.error(), request.request_id);
+  auto list = json::array();
+  for (const auto& limit : *limits) {
+    if (limit.max_running > 0 || limit.max_per_second > 0) list.push_back(to_json(limit));
+  }
+  co_return json_response(200, {{"limits", std::move(list)}});
+}
+
+Task<http::Response> ApiRoutes::set_limit(http::Request& request, std::string) {
+  auto reading = request.body->read_all(kMaxBodyBytes);
+  const auto body = co_await std::move(reading);
+  if (!body) co_return problem(body.error(), request.request_id);
+  auto asked = read_limit(*body);
+  if (!asked) co_return problem(asked.error(), request.request_id);
+  auto setting = limits_.set(std::move(asked->target), asked->change);
+  const auto limit = co_await std::move(setting);
+  if (!limit) co_return problem(limit.error(), request.request_id);
+  co_return json_response(200, to_json(*limit));
+}
+
+Task<http::Response> ApiRoutes::list_kinds(http::Request& request, std::string) {
+  auto listing = limits_.list();
+  const auto set = co_await std::move(listing);
+  if (!set) co_return problem(set.error(), request.request_id);
+  auto list = json::array();
+  for (const auto& kind : jobs::kinds()) {
+    jobs::Limit limit;
+    limit.target = jobs::kind_target(kind.name);
+    for (const auto& known : *set) {
+      if (known.target == limit.target) limit = known;
+    }
+    list.push_back(kind_json(limit));
+  }
+  co_return json_response(200, {{"kinds", std::move(list)}});
+}
+
+Task<http::Response> ApiRoutes::set_kind(http::Request& request, std::string kind) {
+  if (jobs::find_kind(kind) == nullptr) {
+    co_return problem(make_error(ErrorCode::kNotFound, "There is no such kind of job."), request.request_id);
+  }
+  auto reading = request.body->read_all(kMaxBodyBytes);
+  const auto body = co_await std::move(reading);
+  if (!body) co_return problem(body.error(), request.request_id);
+  auto change = read_kind_change(*body);
+  if (!change) co_return problem(change.error(), request.request_id);
+  auto setting = limits_.set(jobs::kind_target(kind), *change);
+  const auto limit = co_await std::move(setting);
+  if (!limit) co_return problem(limit.error(), request.request_id);
+  co_return json_response(200, kind_json(*limit));
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,15 @@
+// A stored access policy of a container, queue or table: terms that a shared access signature refers to by name.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tidemark {
+
+struct StoredPolicy {
+  std::string id;
+  std::optional<std::string> start, expiry, permission;  // as set
+};
+using StoredPolicies = std::vector<StoredPolicy>;
+
+}  // namespace tidemark

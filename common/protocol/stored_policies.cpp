@@ -1,0 +1,119 @@
+#include "common/protocol/stored_policies.h"
+
+#include <algorithm>
+#include <pugixml.hpp>
+
+#include "common/base/encoding.h"
+#include "common/base/time.h"
+#include "common/base/xml_text.h"
+#include "common/protocol/xml.h"
+
+namespace tidemark::protocol {
+namespace {
+
+Error bad_node(std::string_view name, std::string_view value) {
+  auto error = make_error(ErrorCode::kInvalidXmlNodeValue);
+  error.fields.emplace_back("XmlNodeName", name);
+  error.fields.emplace_back("XmlNodeValue", value);
+  return error;
+}
+
+std::optional<std::string> text_of(const pugi::xml_node& node, const char* name) {
+  const auto text = node.child(name).text();
+  if (text.empty()) return std::nullopt;
+  return std::string(text.get());
+}
+
+Result<StoredPolicy> parse_policy(const pugi::xml_node& node, std::string_view letters) {
+  const auto terms = node.child("AccessPolicy");
+  StoredPolicy policy{text_of(node, "Id").value_or(""), text_of(terms, "Start"), text_of(terms, "Expiry"),
+                      text_of(terms, "Permission")};
+  if (policy.id.empty() || utf16_length(policy.id) > kMaxPolicyIdLength) return fail(bad_node("Id", policy.id));
+  if (policy.start && !parse_iso8601(*policy.start)) return fail(bad_node("Start", *policy.start));
+  if (policy.expiry && !parse_iso8601(*policy.expiry)) return fail(bad_node("Expiry", *policy.expiry));
+  if (policy.permission && policy.permission->find_first_not_of(letters) != std::string::npos) {
+    return fail(bad_node("Permission", *policy.permission));
+  }
+  return policy;
+}
+
+void append_date(std::string& out, std::string_view name, const std::optional<std::string>& date) {
+  if (!date) return;
+  const auto time = parse_iso8601(*date);
+  append_element(out, name, time ? to_iso8601_7digits(*time) : *date);
+}
+
+void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
+  out.boolean(value.has_value());
+  if (value) out.string(*value);
+}
+
+std::optional<std::string> read_optional(ByteReader& in) {
+  if (!in.boolean()) return std::nullopt;
+  return std::string(in.string());
+}
+
+}  // namespace
+
+Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_view letters) {
+  StoredPolicies policies;
+  if (xml.empty()) return policies;
+  pugi::xml_document document;
+  auto parsed = parse_xml(xml, document);
+  if (!parsed) return fail(std::move(parsed.error()));
+  const auto root = document.document_element();
+  if (std::string_view(root.name()) != "SignedIdentifiers") return fail(ErrorCode::kInvalidXmlDocument);
+  for (const auto& node : root.children("SignedIdentifier")) {
+    if (policies.size() == kMaxStoredPolicies) return fail(ErrorCode::kInvalidXmlDocument);
+    auto policy = parse_policy(node, letters);
+    if (!policy) return fail(std::move(policy.error()));
+    if (find_policy(policies, policy->id)) return fail(bad_node("Id", policy->id));
+    policies.push_back(std::move(*policy));
+  }
+  return policies;
+}
+
+std::string render_stored_policies(const StoredPolicies& policies) {
+  if (policies.empty()) return "<SignedIdentifiers />";
+  std::string out("<SignedIdentifiers>");
+  for (const auto& policy : policies) {
+    out += "<SignedIdentifier>";
+    append_element(out, "Id", policy.id);
+    if (policy.start || policy.expiry || policy.permission) {
+      out += "<AccessPolicy>";
+      append_date(out, "Start", policy.start);
+      append_date(out, "Expiry", policy.expiry);
+      if (policy.permission) append_element(out, "Permission", *policy.permission);
+      out += "</AccessPolicy>";
+    }
+    out += "</SignedIdentifier>";
+  }
+  return out + "</SignedIdentifiers>";
+}
+
+std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id) {
+  const auto found =
+      std::find_if(policies.begin(), policies.end(), [&](const auto& policy) { return policy.id == id; });
+  return found == policies.end() ? std::nullopt : std::optional(*found);
+}
+
+void write_policies(ByteWriter& out, const StoredPolicies& policies) {
+  out.varint(policies.size());
+  for (const auto& policy : policies) {
+    out.string(policy.id);
+    for (const auto* term : {&policy.start, &policy.expiry, &policy.permission}) write_optional(out, *term);
+  }
+}
+
+StoredPolicies read_policies(ByteReader& in) {
+  StoredPolicies policies;
+  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
+    StoredPolicy policy;
+    policy.id = in.string();
+    for (auto* term : {&policy.start, &policy.expiry, &policy.permission}) *term = read_optional(in);
+    policies.push_back(std::move(policy));
+  }
+  return policies;
+}
+
+}  // namespace tidemark::protocol

@@ -1,0 +1,31 @@
+// Stored access policies of a container, queue or table: their XML, and their form in a row. Pure. Limits and elements:
+// the services' REST documentation, "Set Container ACL", "Set Queue ACL", "Set Table ACL".
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "common/base/error.h"
+#include "common/base/stored_policy.h"
+
+namespace tidemark::protocol {
+
+inline constexpr std::size_t kMaxStoredPolicies = 5;
+/// No body of this size is a legitimate one.
+inline constexpr std::size_t kMaxStoredPoliciesBytes = 64UL << 10;
+inline constexpr std::size_t kMaxPolicyIdLength = 64;  // UTF-16 units
+
+/// An empty body is none. `letters`: the permissions that this kind of resource has. kInvalidXmlDocument, also for a
+/// sixth policy; kInvalidXmlNodeValue names the element.
+Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_view letters);
+/// Without the XML declaration.
+std::string render_stored_policies(const StoredPolicies& policies);
+std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id);
+
+void write_policies(ByteWriter& out, const StoredPolicies& policies);
+/// Check `in` afterwards.
+StoredPolicies read_policies(ByteReader& in);
+
+}  // namespace tidemark::protocol

@@ -1,0 +1,64 @@
+#include "common/protocol/xml.h"
+
+#include <pugixml.hpp>
+
+#include "common/base/xml_text.h"
+
+namespace tidemark::protocol {
+namespace {
+
+// The largest legitimate body has about 200; the parser's own recursion must stay shallow.
+constexpr std::size_t kMaxTags = 2000;
+
+bool is_known_reference(std::string_view text) {  // begins after '&'
+  const auto end = text.find(';');
+  if (end == std::string_view::npos || end == 0 || end > 10) return false;
+  const auto name = text.substr(0, end);
+  if (name == "lt" || name == "gt" || name == "amp" || name == "quot" || name == "apos") return true;
+  if (name[0] != '#' || name.size() < 2) return false;
+  const bool hex = name[1] == 'x';
+  const auto digits = name.substr(hex ? 2 : 1);
+  std::uint32_t code = 0;
+  for (const char c : digits) {
+    const bool decimal = c >= '0' && c <= '9';
+    const char lower = static_cast<char>(c | 0x20);
+    if (!decimal && !(hex && lower >= 'a' && lower <= 'f')) return false;
+    code = code * (hex ? 16 : 10) + static_cast<std::uint32_t>(decimal ? c - '0' : lower - 'a' + 10);
+    if (code > 0x10FFFF) return false;
+  }
+  if (digits.empty() || (code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF) return false;
+  return code >= 0x20 || code == 9 || code == 10 || code == 13;
+}
+
+// The parser underneath is lenient; this is what it would let pass.
+bool is_acceptable(std::string_view body) {
+  if (!is_xml_text(body)) return false;
+  std::size_t tags = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (body[i] == '&' && !is_known_reference(body.substr(i + 1))) return false;
+    if (body[i] != '<') continue;
+    const auto rest = body.substr(i);
+    if (rest.starts_with("<![CDATA[")) {
+      const auto end = rest.find("]]>");
+      if (end == std::string_view::npos) return false;
+      i += end + 2;
+    } else if (rest.starts_with("<!DOCTYPE") || ++tags > kMaxTags) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
+  if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
+  if (!is_acceptable(body)) return fail(ErrorCode::kInvalidXmlDocument);
+  constexpr unsigned kFlags =
+      pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol | pugi::parse_wconv_attribute;
+  const auto parsed = document.load_buffer(body.data(), body.size(), kFlags, pugi::encoding_utf8);
+  if (!parsed || !document.document_element()) return fail(ErrorCode::kInvalidXmlDocument);
+  return {};
+}
+
+}  // namespace tidemark::protocol

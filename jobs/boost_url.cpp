@@ -1,0 +1,2 @@
+// The body of Boost.URL, compiled here and nowhere else.
+#include <boost/url/src.hpp>

@@ -1,0 +1,293 @@
+#include "jobs/groups.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/base/encoding.h"
+#include "common/base/fail_points.h"
+#include "jobs/spec_reader.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using nlohmann::json;
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+constexpr std::string_view kGroupPartition = "groups";
+constexpr int kMaxRaces = 16;
+constexpr std::size_t kMostErased = 100;  // in one transaction
+
+const FailStep kCountStep("ending.count");
+const FailStep kGroupStep("ending.group");
+
+/// The partition of its members' ends, and the operation that counts them.
+std::string ends_of(const std::string& group) { return "group-" + group; }
+
+std::string row_of(std::uint32_t number) {
+  auto digits = std::to_string(number);
+  return std::string(7 - std::min<std::size_t>(7, digits.size()), '0') + digits;
+}
+
+std::vector<table_store::Property> properties_of(const Group& group) {
+  std::vector<table_store::Property> out;
+  out.push_back({"Members", static_cast<std::int32_t>(group.members)});
+  out.push_back({"Fingerprint", group.fingerprint});
+  out.push_back({"SubmittedAt", group.submitted_at});
+  if (group.finished_at) out.push_back({"FinishedAt", *group.finished_at});
+  if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
+  return out;
+}
+
+template <class T>
+const T* property(const Entity& entity, std::string_view name) {
+  const auto* value = entity.find(name);
+  return value == nullptr ? nullptr : std::get_if<T>(value);
+}
+
+Result<Group> group_from(const Entity& entity) {
+  Group group;
+  group.id = entity.row_key;
+  group.version = entity.version;
+  const auto* members = property<std::int32_t>(entity, "Members");
+  const auto* submitted = property<Time>(entity, "SubmittedAt");
+  if (members == nullptr || *members < 1 || submitted == nullptr) {
+    return fail(ErrorCode::kCorruption, "The row of group " + group.id + " does not have the expected form.");
+  }
+  group.members = static_cast<std::uint32_t>(*members);
+  group.submitted_at = *submitted;
+  if (const auto* text = property<std::string>(entity, "Fingerprint")) group.fingerprint = *text;
+  if (const auto* finished = property<Time>(entity, "FinishedAt")) group.finished_at = *finished;
+  if (const auto* text = property<std::string>(entity, "OnEnd")) {
+    const auto object = json::parse(*text, nullptr, false);
+    if (object.is_object()) {
+      SpecReader in(object);
+      group.on_end = read_on_end(in);
+    }
+  }
+  return group;
+}
+
+std::uint64_t sum(const std::map<JobState, std::uint64_t>& states) {
+  std::uint64_t all = 0;
+  for (const auto& [state, count] : states) all += count;
+  return all;
+}
+
+}  // namespace
+
+std::string member_job_id(const Group& group, std::uint32_t number) {
+  return job_id_of_message(group.submitted_at, "group\n" + group.id + "\n" + std::to_string(number));
+}
+
+Task<Result<Group>> Groups::create(Group group) {
+  Mutation insert;
+  insert.kind = MutationKind::kInsert;
+  insert.row_key = group.id;
+  insert.properties = properties_of(group);
+  insert.lenient = true;
+  std::vector<Mutation> mutations{std::move(insert)};
+  auto task = tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
+  auto inserted = co_await std::move(task);
+  if (!inserted) co_return fail(std::move(inserted.error()));
+  if (inserted->front().kind == OutcomeKind::kApplied) {
+    group.version = inserted->front().version;
+    co_return group;
+  }
+  auto find_task = find(group.id);
+  auto there = co_await std::move(find_task);
+  if (!there) co_return fail(std::move(there.error()));
+  if (!there->has_value()) co_return fail(ErrorCode::kServerBusy);
+  if ((*there)->fingerprint != group.fingerprint) {
+    co_return fail(ErrorCode::kIdempotencyKeyReused, "The group " + group.id + " was submitted with other jobs.");
+  }
+  co_return std::move(**there);
+}
+
+Task<Result<std::optional<Group>>> Groups::find(std::string id) {
+  auto task = tables_.get(std::string(kJobTable), std::string(kGroupPartition), std::move(id));
+  auto entity = co_await std::move(task);
+  if (!entity) co_return fail(std::move(entity.error()));
+  if (!entity->has_value()) co_return std::optional<Group>();
+  auto group = group_from(**entity);
+  if (!group) co_return fail(std::move(group.error()));
+  co_return std::optional<Group>(std::move(*group));
+}
+
+Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, std::string job_id, JobState state) {
+  auto find_task = find(member.id);
+  auto group = co_await std::move(find_task);
+  // A message that was written by hand may name any group and number.
+  if (!group) co_return fail(std::move(group.error()));
+  const bool known = group->has_value() && member.number < (*group)->members;
+  if (!known || job_id != member_job_id(**group, member.number)) co_return std::optional<GroupStatus>();
+
+  Mutation insert;
+  insert.kind = MutationKind::kInsert;
+  insert.row_key = row_of(member.number);
+  insert.properties = {
+      {"JobId", std::move(job_id)}, {"State", std::string(state_name(state))}, {"EndedAt", clock_.now()}};
+  insert.lenient = true;
+  std::vector<Mutation> mutations{std::move(insert)};
+  table_store::Fence fence{ends_of(member.id), 1, std::string(state_name(state))};
+  kCountStep.before.reach();
+  auto count_task = tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence));
+  auto counted = co_await std::move(count_task);
+  kCountStep.after.reach();
+  if (counted.failed_with(ErrorCode::kFenced)) co_return std::optional<GroupStatus>();  // being collected
+  if (!counted) co_return fail(std::move(counted.error()));
+
+  auto ended_task = ended(member.id);
+  auto states = co_await std::move(ended_task);
+  if (!states) co_return fail(std::move(states.error()));
+  if (sum(*states) < (*group)->members) co_return std::optional<GroupStatus>();
+  auto finish_task = finish(std::move(**group));
+  auto finished = co_await std::move(finish_task);
+  if (!finished) co_return fail(std::move(finished.error()));
+  co_return std::optional<GroupStatus>(GroupStatus{std::move(*finished), std::move(*states)});
+}
+
+Task<Result<Group>> Groups::finish(Group group) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    if (group.finished_at) co_return group;
+    group.finished_at = clock_.now();
+    Mutation replace;
+    replace.kind = MutationKind::kReplace;
+    replace.row_key = group.id;
+    replace.if_version = group.version;
+    replace.properties = properties_of(group);
+    replace.lenient = true;
+    std::vector<Mutation> mutations{std::move(replace)};
+    kGroupStep.before.reach();
+    auto task =
+        tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
+    auto replaced = co_await std::move(task);
+    kGroupStep.after.reach();
+    if (!replaced) co_return fail(std::move(replaced.error()));
+    if (replaced->front().kind == OutcomeKind::kApplied) co_return group;
+    auto find_task = find(group.id);
+    auto there = co_await std::move(find_task);
+    if (!there) co_return fail(std::move(there.error()));
+    if (!there->has_value()) break;
+    group = std::move(**there);
+  }
+  co_return fail(ErrorCode::kServerBusy, "The row of group " + group.id + " is being changed by others.");
+}
+
+Task<Result<std::map<JobState, std::uint64_t>>> Groups::ended(std::string id) {
+  auto task = tables_.read_operation(ends_of(id));
+  auto ledger = co_await std::move(task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
+  std::map<JobState, std::uint64_t> states;
+  for (auto state : {JobState::kSucceeded, JobState::kPoisoned, JobState::kCancelled}) {
+    states[state] = ledger->counter(state_name(state));
+  }
+  co_return states;
+}
+
+Task<Result<std::map<JobState, std::uint64_t>>> Groups::open(Group group) {
+  std::set<std::string> ids;
+  for (std::uint32_t i = 0; i < group.members; ++i) ids.insert(member_job_id(group, i));
+  std::map<JobState, std::uint64_t> states;
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "' and RowKey ge '" + *ids.begin() +
+                   "' and RowKey le '" + *ids.rbegin() + "'";
+  do {
+    auto task = tables_.query(request);
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      const auto record = record_from_entity(entity);
+      if (record && !is_terminal(record->state) && ids.contains(record->id)) ++states[record->state];
+    }
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty());
+  co_return states;
+}
+
+Task<Result<std::optional<GroupStatus>>> Groups::status(std::string id) {
+  auto find_task = find(id);
+  auto group = co_await std::move(find_task);
+  if (!group) co_return fail(std::move(group.error()));
+  if (!group->has_value()) co_return std::optional<GroupStatus>();
+  // In this order: a member that ends in between is not counted twice.
+  auto open_task = open(**group);
+  auto unfinished = co_await std::move(open_task);
+  if (!unfinished) co_return fail(std::move(unfinished.error()));
+  auto ended_task = ended(id);
+  auto over = co_await std::move(ended_task);
+  if (!over) co_return fail(std::move(over.error()));
+  GroupStatus out{std::move(**group), std::move(*over)};
+  const auto left = out.group.members - std::min<std::uint64_t>(out.group.members, sum(out.states));
+  const auto running = std::min((*unfinished)[JobState::kRunning], left);
+  out.states[JobState::kRunning] = running;
+  out.states[JobState::kQueued] = left - running;
+  co_return std::optional<GroupStatus>(std::move(out));
+}
+
+Task<Result<std::uint64_t>> Groups::collect(Time limit) {
+  std::uint64_t removed = 0;
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter =
+      "PartitionKey eq '" + std::string(kGroupPartition) + "' and SubmittedAt lt datetime'" + to_iso8601(limit) + "'";
+  do {
+    auto task = tables_.query(request);
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      auto group = group_from(entity);
+      if (!group || (group->finished_at && *group->finished_at >= limit)) continue;
+      if (!group->finished_at) {
+        auto open_task = open(*group);
+        auto unfinished = co_await std::move(open_task);
+        if (!unfinished) co_return fail(std::move(unfinished.error()));
+        if (sum(*unfinished) > 0) continue;
+      }
+      auto remove_task = remove(std::move(*group));
+      auto gone = co_await std::move(remove_task);
+      if (!gone) co_return fail(std::move(gone.error()));
+      if (*gone) ++removed;
+    }
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty());
+  co_return removed;
+}
+
+Task<Result<bool>> Groups::remove(Group group) {
+  // The group's own row last: whatever is left is found by it.
+  auto close_task = tables_.close_operation(ends_of(group.id), INT64_MAX);
+  auto closed = co_await std::move(close_task);
+  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  for (std::uint32_t first = 0; first < group.members; first += kMostErased) {
+    std::vector<Mutation> erasures;
+    for (auto i = first; i < std::min<std::uint32_t>(group.members, first + kMostErased); ++i) {
+      Mutation erase;
+      erase.kind = MutationKind::kErase;
+      erase.row_key = row_of(i);
+      erase.lenient = true;
+      erasures.push_back(std::move(erase));
+    }
+    auto task = tables_.mutate(std::string(kJobTable), ends_of(group.id), std::move(erasures), std::nullopt);
+    auto erased = co_await std::move(task);
+    if (!erased) co_return fail(std::move(erased.error()));
+  }
+  auto forget_task = tables_.forget_operation(ends_of(group.id));
+  auto forgotten = co_await std::move(forget_task);
+  if (!forgotten) co_return fail(std::move(forgotten.error()));
+  Mutation erase;
+  erase.kind = MutationKind::kErase;
+  erase.row_key = group.id;
+  erase.if_version = group.version;
+  erase.lenient = true;
+  std::vector<Mutation> mutations{std::move(erase)};
+  auto task = tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
+  auto outcomes = co_await std::move(task);
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  co_return outcomes->front().kind == OutcomeKind::kApplied;
+}
+
+}  // namespace tidemark::jobs

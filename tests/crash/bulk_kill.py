@@ -1,0 +1,257 @@
+"""One bulk job archives many entities while its workers are killed every few seconds; every entity is accounted for.
+
+    tests/crash/bulk_kill.py --entities 1000000 --kill-every 3
+
+The oracle is arithmetic and lives in this process: entity n's key and properties follow from n. At the end both tables
+are read through the table protocol, and each n must be in exactly one of them, once, unchanged: in the source if
+something was in its way in the destination, else in the destination. While the job runs its progress must only rise and
+never claim more than what has left the source; what it lags behind is reported. So is the memory of each process, which
+must stay what it was when the job was young: nothing may grow with the number of entities.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import random
+import re
+import sys
+import time
+from urllib.parse import urlencode
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, TableClient, ended, patiently  # noqa: E402
+from stack import Stack, wait_until  # noqa: E402
+
+SOURCE, DESTINATION = "Bulk", "BulkArchive"
+PARTITIONS = (1, 100, 7, 250, 142)  # sizes, again and again
+BLOCK = sum(PARTITIONS)
+IN_THE_WAY = 997  # every so many entities meet another in the destination and stay
+PAGE = 1000       # most entities that a job has under way
+WORKER = ("--lease-s", "2", "--poll-s", "2", "--retry-base-ms", "50", "--retry-cap-ms", "500")
+# What may come on top of the peak while the job was young: a store's write buffers fill up and are handed on, 64 MiB each.
+# Its cache is made small, so that it is full by then.
+SLACK_MB = {"table_store": 64, "queue_service": 64, "api": 8, "worker": 8}
+SMALL_CACHE = ("--block-cache-mib", "16")
+YOUNG = 0.25
+STUCK_S = 180.0
+LOOK_EVERY_S = 0.1
+
+
+def key_of(n):
+    block, offset = divmod(n, BLOCK)
+    partition = 0
+    while offset >= PARTITIONS[partition]:
+        offset -= PARTITIONS[partition]
+        partition += 1
+    return f"p{block:06}-{partition}", f"r{offset:03}"
+
+
+def number_of(partition_key, row_key):
+    block, partition = partition_key[1:].split("-")
+    return int(block) * BLOCK + sum(PARTITIONS[:int(partition)]) + int(row_key[1:])
+
+
+def entity_of(n):
+    partition_key, row_key = key_of(n)
+    return {"PartitionKey": partition_key, "RowKey": row_key, "Number": n, "Ratio": n / 7, "Stays": stays(n),
+            "Text": f"{n * 2654435761 % 2**32:08x}" * (1 + n % 9)}
+
+
+def stays(n):
+    return n % IN_THE_WAY == 0
+
+
+def staying_below(n):
+    return -(-n // IN_THE_WAY)
+
+
+def obstacle_of(n):
+    partition_key, row_key = key_of(n)
+    return {"PartitionKey": partition_key, "RowKey": row_key, "Obstacle": n}
+
+
+def load(port, begin, end):
+    TableClient(port).put_many(SOURCE, (entity_of(n) for n in range(begin, end)))
+
+
+def resident_mb(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return int(re.search(r"(?m)^VmRSS:\s+(\d+) kB", file.read()).group(1)) / 1024
+    except (OSError, AttributeError):
+        return 0.0  # it has just been killed
+
+
+class Memory:
+    """The peaks of each process, while the job is young and later."""
+
+    def __init__(self):
+        self.young, self.later = {}, {}
+
+    def look(self, children, share_done):
+        peaks = self.young if share_done < YOUNG else self.later
+        for name, child in children.items():
+            kind = "worker" if name.startswith("w-") else name
+            peaks[kind] = max(peaks.get(kind, 0.0), resident_mb(child.pid))
+
+    def judge(self):
+        for name, peak in sorted(self.later.items()):
+            print(f"memory of {name}: at most {self.young[name]:.1f} MB in the first quarter, {peak:.1f} MB after it")
+        for name, peak in self.later.items():
+            limit = self.young[name] + SLACK_MB[name]
+            assert peak <= limit, f"{name} grew to {peak:.1f} MB, beyond {limit:.1f} MB"
+
+
+class Run:
+    def __init__(self, options, stack):
+        self.options = options
+        self.stack = stack
+        self.choice = random.Random(options.seed)
+        self.tables = TableClient(stack.ports["table_store"])
+        self.api = ApiClient(stack.ports["api"])
+        self.memory = Memory()
+        self.numbers = itertools.count()
+        self.kills = self.takeovers = self.looks = 0
+        self.done = self.greatest_lag = 0
+        self.frontier = 0  # every entity below it that could be moved has left the source
+
+    def prepare(self):
+        begun = time.monotonic()
+        for table in (SOURCE, DESTINATION):
+            self.tables.create_table(table)
+        count, port = self.options.entities, self.stack.ports["table_store"]
+        step = 20 * BLOCK
+        with concurrent.futures.ProcessPoolExecutor(2) as pool:
+            for part in [pool.submit(load, port, begin, min(begin + step, count)) for begin in range(0, count, step)]:
+                part.result()
+        self.tables.put_many(DESTINATION, [obstacle_of(n) for n in range(0, count, IN_THE_WAY)])
+        print(f"{count} entities written in {time.monotonic() - begun:.1f} s", flush=True)
+
+    def start_worker(self):
+        """Under a new name: a record that names a dead one must not seem to name this."""
+        self.stack.start_worker(f"w-{next(self.numbers)}", *WORKER)
+
+    def work(self):
+        """The job from submission to end, under kills. The job as the api tells it."""
+        spec = {"kind": "archive", "source": SOURCE, "destination": DESTINATION, "filter": "",
+                "maxAffected": self.options.entities}
+        if self.options.per_second:
+            spec["maxPerSecond"] = self.options.per_second
+        for _ in range(self.options.workers):
+            self.start_worker()
+        begun = kill_at = look_at = time.monotonic()
+        job_id = self.api.submit(spec)
+        moved_at = begun
+        while True:
+            wait_until(lambda: time.monotonic() >= look_at, "the time to look again")  # pylint: disable=cell-var-from-loop
+            look_at = time.monotonic() + LOOK_EVERY_S
+            before = self.done
+            job = patiently(self.api.job, job_id)
+            self.check_progress(job)
+            if self.done > before:
+                moved_at = time.monotonic()
+            assert time.monotonic() - moved_at < STUCK_S, f"no progress for {STUCK_S:g} s: {job}"
+            if ended(job):
+                break
+            if time.monotonic() >= kill_at:
+                kill_at = time.monotonic() + self.choice.uniform(0.5, 1.5) * self.options.kill_every
+                self.kill_one(job)
+        took = time.monotonic() - begun
+        print(f"archived in {took:.1f} s, {job['progress']['done'] / took:.0f} a second; {self.kills} kills, "
+              f"{self.takeovers} of the worker that had the job; {job['attempts']} attempts", flush=True)
+        return job
+
+    def kill_one(self, job):
+        """The worker that has the job, if there is one; now and then another."""
+        if self.done == 0 and "worker" not in job:
+            return
+        workers = [name for name in self.stack.children if name.startswith("w-")]
+        victim = job.get("worker")
+        if victim in workers and self.choice.random() < 0.8:
+            self.takeovers += 1
+        else:
+            victim = self.choice.choice(workers)
+        self.stack.children.pop(victim).kill()
+        self.start_worker()
+        self.kills += 1
+
+    def check_progress(self, job):
+        progress = job["progress"]
+        assert progress["done"] >= self.done, f"done went down from {self.done}: {job}"
+        self.done = progress["done"]
+        self.memory.look(self.stack.children, self.done / self.options.entities)
+        # Asked after the job was: by now at least what it claims has left, and all but a page in order of keys.
+        self.find_frontier()
+        moved = self.frontier - staying_below(self.frontier)
+        assert self.done <= moved + PAGE, f"{self.done} done are claimed, only {moved} have left the source in order"
+        self.greatest_lag = max(self.greatest_lag, moved - self.done)
+        self.looks += 1
+
+    def find_frontier(self):
+        """The first entity that is still to be moved, from the protocol's own order."""
+        from_partition = key_of(self.frontier)[0]
+        marker = {}
+        while True:
+            query = urlencode({"$filter": f"PartitionKey ge '{from_partition}' and Stays eq false", "$top": 1, **marker})
+            found, marker = patiently(self.tables.query_page, SOURCE, query)
+            if found:
+                self.frontier = number_of(found[0]["PartitionKey"], found[0]["RowKey"])
+                return
+            if not marker:
+                self.frontier = self.options.entities
+                return
+
+    def judge(self, job):
+        count = self.options.entities
+        staying = staying_below(count)
+        progress = job["progress"]
+        assert job["state"] == "succeeded", job
+        assert (progress["done"], progress["skipped"]) == (count - staying, staying), job
+        assert progress.get("total") == count, job
+        begun = time.monotonic()
+        here = self.read_all(SOURCE, entity_of)
+        there = self.read_all(DESTINATION, lambda n: obstacle_of(n) if stays(n) else entity_of(n))
+        for n in range(count):
+            expected = (1, 1) if stays(n) else (0, 1)
+            assert (here[n], there[n]) == expected, f"entity {n} is in source and destination {here[n]}, {there[n]} times"
+        print(f"{count} entities accounted for, {staying} of them skipped, in {time.monotonic() - begun:.1f} s; progress "
+              f"was looked at {self.looks} times and at most {self.greatest_lag} entities behind", flush=True)
+        self.memory.judge()
+        assert self.kills >= self.options.least_kills, f"only {self.kills} kills"
+        assert self.api.poison() == []
+
+    def read_all(self, table, expected):
+        """How often each entity is there; each must be what is expected."""
+        found, marker = bytearray(self.options.entities), {}
+        while True:
+            entities, marker = self.tables.query_page(table, urlencode(marker))
+            for entity in entities:
+                n = number_of(entity["PartitionKey"], entity["RowKey"])
+                assert entity == expected(n), f"{table}: {entity} is not {expected(n)}"
+                found[n] += 1
+            if not marker:
+                return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--entities", type=int, default=1_000_000)
+    parser.add_argument("--kill-every", type=float, default=3.0, help="seconds between kills, on average")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--per-second", type=int, default=0, help="pace of the job, so that a small one meets kills")
+    parser.add_argument("--least-kills", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    with Stack() as stack:
+        for name in ("table_store", "queue_service"):
+            stack.start(name, *SMALL_CACHE)
+        stack.start("api")
+        run = Run(options, stack)
+        run.prepare()
+        run.judge(run.work())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""What goes on while everything is killed at random: one generator per story, with jobs of every kind.
+
+A scenario submits jobs, yields whenever it has to wait, and asserts what must hold in the meantime and at the end; the
+world (random_kill_test.py) kills between two of its steps. All calls go through the world, which repeats them until the
+service is back. New kinds of job belong here: write a story and add it to ALL.
+"""
+import json
+
+from archive_crash_test import JOB_QUEUE, by_key, entities_of, index_content
+
+EVERY = 100  # attempts: deaths of workers count as attempts, and there are many here
+
+
+def run_job(world, spec, during=lambda: None, state="succeeded"):
+    """Submits the job, and waits for its end."""
+    job_id = world.submit(spec)
+    return (yield from ended_job(world, job_id, during, state))
+
+
+def ended_job(world, job_id, during=lambda: None, state="succeeded"):
+    while True:
+        job = world.look(job_id)
+        if job["state"] in ("succeeded", "poisoned", "cancelled"):
+            assert job["state"] == state, job
+            return job
+        during()
+        yield
+
+
+class Tables:
+    """A new source table with entities and the name of an empty destination."""
+
+    def __init__(self, world, partitions=100, rows=3):
+        number = next(world.numbers)
+        self.world = world
+        self.source, self.destination = f"Source{number}", f"Archive{number}"
+        self.entities = entities_of(partitions, rows, seed=number)
+        self.chosen = [e for e in self.entities if not e["Keep"]]
+        self.kept = [e for e in self.entities if e["Keep"]]
+        # Repeated until they are acknowledged, so both may find themselves done.
+        world.ensure_table(self.source)
+        world.call(world.tables.put_many, self.source, self.entities)
+
+    def archive(self):
+        return {"kind": "archive", "source": self.source, "destination": self.destination, "filter": "Keep eq false"}
+
+    def scan_both(self, back=False):
+        """Source and destination. First that which is left, or `back`: what is gone from there is in the other by then."""
+        scan = lambda table: self.world.call(self.world.tables.scan, table)  # noqa: E731
+        if back:
+            there = scan(self.destination)
+            return scan(self.source), there
+        return scan(self.source), scan(self.destination)
+
+    def check(self, source, destination):
+        here, there = self.scan_both()
+        assert here == by_key(source), difference(here, by_key(source), self.source)
+        assert there == by_key(destination), difference(there, by_key(destination), self.destination)
+
+    def check_nothing_lost(self, back=False):
+        here, there = self.scan_both(back)
+        both = {**there, **here}
+        assert both == by_key(self.entities), difference(both, by_key(self.entities), "both tables")
+
+    def check_nothing_lost_on_the_way_back(self):
+        self.check_nothing_lost(back=True)
+
+
+def difference(found, wanted, table):
+    lost, strange = set(wanted) - set(found), set(found) - set(wanted)
+    changed = [key for key in set(found) & set(wanted) if found[key] != wanted[key]]
+    return (f"{table}: missing {sorted(lost)[:5]} of {len(lost)}, too many {sorted(strange)[:5]} of {len(strange)}, "
+            f"different {[(found[k], wanted[k]) for k in changed[:2]]} of {len(changed)}")
+
+
+def check_counts(job, done, skipped=0):
+    assert (job["progress"]["done"], job["progress"]["skipped"]) == (done, skipped), job
+
+
+def archive_and_unarchive(world):
+    tables = Tables(world)
+    spec = dict(tables.archive(), maxAffected=len(tables.entities))
+    job = yield from run_job(world, spec, tables.check_nothing_lost)
+    check_counts(job, len(tables.chosen))
+    assert job["progress"]["total"] == len(tables.chosen), job
+    tables.check(tables.kept, tables.chosen)
+    back = {"kind": "unarchive", "source": tables.destination, "destination": tables.source, "filter": ""}
+    job = yield from run_job(world, back, tables.check_nothing_lost_on_the_way_back)
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.entities, [])
+
+
+def archive_and_undo(world):
+    """Twice: the undo of an undo archives again."""
+    tables = Tables(world)
+    job = yield from run_job(world, tables.archive(), tables.check_nothing_lost)
+    tables.check(tables.kept, tables.chosen)
+    job = yield from run_job(world, {"kind": "undo", "job": job["id"]}, tables.check_nothing_lost_on_the_way_back)
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.entities, [])
+    job = yield from run_job(world, {"kind": "undo", "job": job["id"]}, tables.check_nothing_lost)
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.kept, tables.chosen)
+
+
+def archive_under_changes(world):
+    """A user writes what is being archived: the last thing written is what stays, in one table or the other."""
+    tables = Tables(world)
+    last = by_key(tables.entities)
+
+    def change():
+        entity = dict(world.choice.choice(tables.chosen), Text=f"changed {world.choice.random()}")
+        world.call(world.tables.put, tables.source, entity)
+        last[entity["PartitionKey"], entity["RowKey"]] = entity
+
+    yield from run_job(world, tables.archive(), change)
+    here, there = tables.scan_both()
+    assert set(here) | set(there) == set(last)
+    for key, entity in last.items():
+        # Written again after it had been archived, it is a new one in the source.
+        assert (here.get(key) or there[key]) == entity, f"{key} is {here.get(key)} and {there.get(key)}, not {entity}"
+
+
+def archive_one_by_one(world):
+    tables = Tables(world, partitions=2, rows=4)
+    jobs = []
+    for entity in tables.chosen:
+        spec = {"kind": "archive", "source": tables.source, "destination": tables.destination,
+                "partitionKey": entity["PartitionKey"], "rowKey": entity["RowKey"],
+                "priority": world.choice.choice(("high", "normal", "low"))}
+        jobs.append(world.submit(spec))
+        yield
+    for job_id in jobs:
+        job = yield from ended_job(world, job_id, tables.check_nothing_lost)
+        check_counts(job, 1)
+    tables.check(tables.kept, tables.chosen)
+
+
+def archive_and_cancel(world):
+    """Wherever it stops: nothing is lost, and what was done can be taken back."""
+    tables = Tables(world, partitions=300)
+    job_id = world.submit(dict(tables.archive(), maxPerSecond=400))
+    while world.look(job_id)["progress"]["done"] == 0:
+        yield
+    world.call(world.api.cancel, job_id)
+    while True:
+        job = world.look(job_id)
+        if job["state"] in ("cancelled", "succeeded"):
+            break
+        yield
+    tables.check_nothing_lost()
+    yield
+    yield from run_job(world, {"kind": "undo", "job": job_id}, tables.check_nothing_lost_on_the_way_back)
+    here, _ = tables.scan_both()
+    assert here == by_key(tables.entities), difference(here, by_key(tables.entities), tables.source)
+
+
+def copy_and_undo(world):
+    tables = Tables(world)
+    spec = dict(tables.archive(), kind="copy", partitionKeyTemplate="{Color}", rowKeyTemplate="{PartitionKey}{RowKey}")
+    job = yield from run_job(world, spec)
+    check_counts(job, len(tables.chosen))
+    copies = [dict(e, PartitionKey=e["Color"], RowKey=f"{e['PartitionKey']}{e['RowKey']}") for e in tables.chosen]
+    tables.check(tables.entities, copies)
+    job = yield from run_job(world, {"kind": "undo", "job": job["id"]})
+    check_counts(job, len(copies))
+    tables.check(tables.entities, [])
+
+
+def delete_some(world):
+    tables = Tables(world)
+    job = yield from run_job(world, {"kind": "delete", "source": tables.source, "filter": "Keep eq false"})
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.kept, [])
+
+
+def drop_table(world):
+    """And not the next one of that name."""
+    tables = Tables(world, partitions=3)
+    job = yield from run_job(world, {"kind": "delete", "source": tables.source, "wholeTable": True})
+    check_counts(job, 1)
+    world.ensure_table(tables.source)
+    world.call(world.tables.put_many, tables.source, tables.kept)
+    yield
+    tables.check(tables.kept, [])
+
+
+def index_twice(world):
+    tables = Tables(world, partitions=30)
+    spec = {"kind": "index", "source": tables.source, "property": "Color", "destination": tables.destination}
+    entities = tables.entities
+    for _ in range(2):
+        job = yield from run_job(world, spec)
+        check_counts(job, len(entities))
+        wanted = {}
+        for entity in entities:
+            wanted.setdefault(entity["Color"], set()).add((entity["PartitionKey"], entity["RowKey"]))
+        found = index_content(world.call(world.tables.scan, tables.destination))
+        assert {value: sorted(keys) for value, keys in found.items()} == {v: sorted(k) for v, k in wanted.items()}
+        gone = [e for e in entities if e["Color"] == "c1"]
+        for entity in gone:
+            world.remove(tables.source, entity)
+        entities = [e for e in entities if e["Color"] != "c1"]
+        entities[0] = dict(entities[0], Color="new/value")
+        world.call(world.tables.put, tables.source, entities[0])
+        yield
+
+
+def poison_and_redrive(world):
+    """The only story that makes poison, so it counts what it finds; one at a time."""
+    source = f"Later{next(world.numbers)}"
+    failed = [world.submit({"kind": "delete", "source": source, "filter": ""}) for _ in range(6)]
+    for job_id in failed:
+        yield from ended_job(world, job_id, state="poisoned")
+    assert sorted(p["jobId"] for p in world.call(world.api.poison)) == sorted(failed)
+    world.ensure_table(source)
+    job = yield from run_job(world, {"kind": "redrive", "poisonKind": "delete", "canary": 2, "perSecond": 1000})
+    check_counts(job, len(failed))
+    world.sent_again(failed)
+    for job_id in failed:
+        yield from ended_job(world, job_id)
+    assert world.call(world.api.poison) == []
+
+
+def by_hand(world):
+    """A message as any SDK writes it. A lost answer makes two of it: the second finds nothing."""
+    tables = Tables(world, partitions=4)
+    text = json.dumps(dict(tables.archive(), maxAttempts=EVERY))
+    message = world.call(world.queues.put, JOB_QUEUE, text)
+    while True:
+        found = [job for job in world.call(world.api.jobs) if job["messageId"] == message]
+        if found and found[0]["state"] == "succeeded":
+            break
+        assert not found or found[0]["state"] in ("queued", "running"), found
+        tables.check_nothing_lost()
+        yield
+    world.put_by_hand.add(text)
+    tables.check(tables.kept, tables.chosen)
+
+
+ALL = (archive_and_unarchive, archive_and_undo, archive_under_changes, archive_one_by_one, archive_and_cancel,
+       copy_and_undo, delete_some, drop_table, index_twice, poison_and_redrive, by_hand)
+ONE_AT_A_TIME = (poison_and_redrive,)
