@@ -210,6 +210,21 @@ class StackTest(unittest.TestCase):
         self.assertEqual(table[0][:3], ["job", "kind", "state"])
         self.assertLessEqual(set(ids), {row[0] for row in table})
 
+    def test_jobs_are_submitted_as_a_group(self):
+        self.fill("Grouped", 3)
+        jobs = [{"kind": "delete", "source": "Grouped", "partitionKey": "p", "rowKey": f"{i:04}"} for i in range(3)]
+        first = self.command("job", "submit", "--batch", "--group", "g1", "--file", "-", stdin=json.dumps(jobs)).stdout
+        again = self.command("job", "submit", "--batch", "--file", "-",
+                             stdin=json.dumps({"group": "g1", "jobs": jobs})).stdout
+        self.assertEqual((first, len(first.split())), (again, 3))
+        wait_until(lambda: self.tables.scan("Grouped") == {}, "all of them")
+
+        def counted():
+            titles, row = self.rows(self.command("group", "show", "g1").stdout)
+            return dict(zip(titles, row)) if "ended" in titles and len(row) == len(titles) else None
+        shown = wait_until(counted, "the group's end")
+        self.assertEqual((shown["group"], shown["jobs"], shown["succeeded"]), ("g1", "3", "3"))
+
     def test_schedules_and_explain(self):
         self.fill("Daily", 3)
         put = ["schedule", "put", "daily", "archive", "--cron", "0 3 * * *", "--time-zone", "Europe/Berlin", "--source",
