@@ -89,11 +89,13 @@ Result<void> run(const ApiSettings& settings) {
 
   auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
+  auto blob_link = rpc::connect(service::internal_endpoint(data.string(), "blob"));
   table_store::TableClient tables(*table_link, settings.account);
   queue_service::QueueClient queues(*queue_link, settings.account);
+  blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock);
+  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock, &blobs);
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
   if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {
@@ -112,6 +114,7 @@ Result<void> run(const ApiSettings& settings) {
   routes.stop();
   server->stop(std::chrono::seconds(10));
   // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
+  blob_link.reset();
   queue_link.reset();
   table_link.reset();
   return {};

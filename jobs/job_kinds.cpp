@@ -10,6 +10,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxProjection = 252;
+constexpr std::int64_t kMostMinBytes = 1 << 20;  // no property is larger
 constexpr std::size_t kFingerprintLength = 16;
 
 void write_selection(const Selection& selection, ordered_json& out) {
@@ -20,21 +21,42 @@ void write_selection(const Selection& selection, ordered_json& out) {
   if (selection.filter) out["filter"] = *selection.filter;
 }
 
-/// archive and unarchive have the same members.
-template <class Spec>
-JobWork read_move(SpecReader& in) {
-  Spec spec;
+JobWork read_archive(SpecReader& in) {
+  ArchiveSpec spec;
   spec.source = in.table("source");
-  spec.destination = in.table("destination");
+  if (const auto* object = in.object("destination")) {
+    spec.archive = read_object_archive(in, *object, "destination", spec.source);
+  } else {
+    spec.destination = in.table("destination");
+    in.two_tables(spec.source, spec.destination);
+  }
   static_cast<Selection&>(spec) = in.selection();
-  in.two_tables(spec.source, spec.destination);
   return spec;
 }
 
-template <class Spec>
-void write_move(const JobWork& work, ordered_json& out) {
-  const auto& spec = std::get<Spec>(work);
+void write_archive(const JobWork& work, ordered_json& out) {
+  const auto& spec = std::get<ArchiveSpec>(work);
   out["source"] = spec.source;
+  out["destination"] = spec.archive ? to_json(*spec.archive) : ordered_json(spec.destination);
+  write_selection(spec, out);
+}
+
+JobWork read_unarchive(SpecReader& in) {
+  UnarchiveSpec spec;
+  spec.destination = in.table("destination");
+  if (const auto* object = in.object("source")) {
+    spec.archive = read_object_archive(in, *object, "source", spec.destination);
+  } else {
+    spec.source = in.table("source");
+    in.two_tables(spec.source, spec.destination);
+  }
+  static_cast<Selection&>(spec) = in.selection();
+  return spec;
+}
+
+void write_unarchive(const JobWork& work, ordered_json& out) {
+  const auto& spec = std::get<UnarchiveSpec>(work);
+  out["source"] = spec.archive ? to_json(*spec.archive) : ordered_json(spec.source);
   out["destination"] = spec.destination;
   write_selection(spec, out);
 }
@@ -107,6 +129,51 @@ void write_index(const JobWork& work, ordered_json& out) {
   out["destination"] = spec.destination;
 }
 
+JobWork read_offload(SpecReader& in) {
+  OffloadSpec spec;
+  spec.source = in.table("source");
+  static_cast<Selection&>(spec) = in.selection();
+  spec.container = in.text("container", true).value_or("");
+  if (!spec.container.empty() && !is_container_name(spec.container)) {
+    in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
+  }
+  spec.prefix = in.text("prefix", false).value_or("");
+  if (!is_object_prefix(spec.prefix)) {
+    in.problem("prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
+  }
+  spec.properties = in.property_names("properties", kMaxProjection);
+  spec.min_bytes = static_cast<std::uint64_t>(in.integer("minBytes", 0, kMostMinBytes).value_or(0));
+  if (!in.has("properties") && !in.has("minBytes")) in.problem("give properties or minBytes: what is large");
+  return spec;
+}
+
+void write_offload(const JobWork& work, ordered_json& out) {
+  const auto& spec = std::get<OffloadSpec>(work);
+  out["source"] = spec.source;
+  write_selection(spec, out);
+  out["container"] = spec.container;
+  if (!spec.prefix.empty()) out["prefix"] = spec.prefix;
+  if (!spec.properties.empty()) out["properties"] = spec.properties;
+  out["minBytes"] = spec.min_bytes;
+}
+
+JobWork read_inline(SpecReader& in) {
+  InlineSpec spec;
+  spec.source = in.table("source");
+  static_cast<Selection&>(spec) = in.selection();
+  spec.properties = in.property_names("properties", kMaxProjection);
+  spec.keep_blobs = in.boolean("keepBlobs").value_or(false);
+  return spec;
+}
+
+void write_inline(const JobWork& work, ordered_json& out) {
+  const auto& spec = std::get<InlineSpec>(work);
+  out["source"] = spec.source;
+  write_selection(spec, out);
+  if (!spec.properties.empty()) out["properties"] = spec.properties;
+  if (spec.keep_blobs) out["keepBlobs"] = true;
+}
+
 JobWork read_undo(SpecReader& in) {
   UndoSpec spec;
   if (auto job = in.text("job", true)) {
@@ -152,14 +219,16 @@ JobWork read_callback(SpecReader& in) { return read_callback_spec(in); }
 void write_callback(const JobWork& work, ordered_json& out) { write_callback_spec(std::get<CallbackSpec>(work), out); }
 
 constexpr Kind kKinds[] = {
-    {"archive", &read_move<ArchiveSpec>, &write_move<ArchiveSpec>, true},
+    {"archive", &read_archive, &write_archive, true},
     {"index", &read_index, &write_index},
-    {"unarchive", &read_move<UnarchiveSpec>, &write_move<UnarchiveSpec>, true},
+    {"unarchive", &read_unarchive, &write_unarchive, true},
     {"copy", &read_copy, &write_copy, true},
     {"delete", &read_delete, &write_delete, true},
     {"undo", &read_undo, &write_undo, true},
     {"redrive", &read_redrive, &write_redrive},
     {"callback", &read_callback, &write_callback},
+    {"offload", &read_offload, &write_offload, true},
+    {"inline", &read_inline, &write_inline, true},
 };
 static_assert(std::size(kKinds) == std::variant_size_v<JobWork>);
 

@@ -2,10 +2,13 @@
 // once: kJobInvalid, one field "problem" per finding, and the message lists them. Members by kind (docs/jobs.md):
 //   archive    source destination SELECTION
 //   unarchive  source destination SELECTION                       source is the archive
+//              the archive is a table's name or an object (archive/object_archive.h)
 //   copy       source destination SELECTION partitionKeyTemplate? rowKeyTemplate? properties?
 //   delete     source SELECTION | source wholeTable
 //   index      source property destination
 //   undo       job
+//   offload    source SELECTION container prefix? properties? minBytes?      at least one of the last two
+//   inline     source SELECTION properties? keepBlobs?
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
 //   callback   url method? headers? body? timeoutMs? secret?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
@@ -24,6 +27,7 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
+#include "jobs/archive/object_archive.h"
 #include "jobs/callback_spec.h"
 
 namespace tidemark::jobs {
@@ -53,13 +57,15 @@ struct Selection {
 
 struct ArchiveSpec : Selection {
   std::string source;
-  std::string destination;
+  std::string destination;  // a table, or empty:
+  std::optional<ObjectArchive> archive = {};
   bool operator==(const ArchiveSpec&) const = default;
 };
 
 /// Back from `source`, an archive, to `destination`.
 struct UnarchiveSpec : Selection {
-  std::string source;
+  std::string source;  // a table, or empty:
+  std::optional<ObjectArchive> archive = {};
   std::string destination;
   bool operator==(const UnarchiveSpec&) const = default;
 };
@@ -93,6 +99,24 @@ struct UndoSpec {
   bool operator==(const UndoSpec&) const = default;
 };
 
+/// Large properties out to blobs (archive/blob_link.h).
+struct OffloadSpec : Selection {
+  std::string source;
+  std::string container;
+  std::string prefix;
+  std::vector<std::string> properties;  // empty: all
+  std::uint64_t min_bytes = 0;
+  bool operator==(const OffloadSpec&) const = default;
+};
+
+/// And back.
+struct InlineSpec : Selection {
+  std::string source;
+  std::vector<std::string> properties;  // empty: all
+  bool keep_blobs = false;
+  bool operator==(const InlineSpec&) const = default;
+};
+
 /// Which poison messages; absent members do not restrict.
 struct PoisonFilter {
   std::string kind;
@@ -112,8 +136,8 @@ struct RedriveSpec {
 };
 
 /// In the order of kinds() (job_kinds.h).
-using JobWork =
-    std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec, CallbackSpec>;
+using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec,
+                             CallbackSpec, OffloadSpec, InlineSpec>;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
 std::string_view priority_name(Priority priority);  // "high", "normal", "low"

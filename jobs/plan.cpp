@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "jobs/archive/blob_objects.h"
+#include "jobs/archive/object_names.h"
+#include "jobs/archive/plan_objects.h"
 #include "jobs/undo_plan.h"
 
 namespace tidemark::jobs {
@@ -18,6 +21,7 @@ constexpr std::uint64_t kLeastMeasured = 500;
 struct Scope {
   std::string source, destination, filter, operation;
   std::optional<EntityKey> entity;
+  std::optional<ObjectArchive> archive;  // instead of the table that is the archive
   bool scans = true;
   bool moves = false;
   bool back = false;
@@ -37,12 +41,14 @@ struct ScopeOf {
   Scope operator()(const ArchiveSpec& spec) const {
     auto scope = selected(spec, spec.source);
     scope.destination = spec.destination;
+    scope.archive = spec.archive;
     scope.moves = true;
     return scope;
   }
   Scope operator()(const UnarchiveSpec& spec) const {
     auto scope = selected(spec, spec.source);
     scope.destination = spec.destination;
+    scope.archive = spec.archive;
     scope.moves = scope.back = true;
     return scope;
   }
@@ -58,6 +64,8 @@ struct ScopeOf {
     return scope;
   }
   Scope operator()(const IndexSpec& spec) const { return selected({}, spec.source); }
+  Scope operator()(const OffloadSpec& spec) const { return selected(spec, spec.source); }
+  Scope operator()(const InlineSpec& spec) const { return selected(spec, spec.source); }
   Scope operator()(const UndoSpec&) const { return {}; }
   Scope operator()(const CallbackSpec&) const { return {}; }
   Scope operator()(const RedriveSpec&) const {
@@ -76,6 +84,7 @@ Task<Result<Scope>> scope_of(JobStore& store, JobSpec spec) {
   if (!plan) co_return fail(std::move(plan.error()));
   scope.source = std::move(plan->source);
   scope.destination = std::move(plan->destination);
+  scope.archive = std::move(plan->archive);
   scope.operation = std::move(plan->operation);
   scope.erases = plan->step == UndoStep::kErase;
   scope.moves = !scope.erases;
@@ -92,11 +101,22 @@ std::string there_now(const Scope& scope, const Entity& from, const std::optiona
   return there->source_version ? "replaces the copy of an older version" : "replaces an older entity";
 }
 
+std::string object_step(const ObjectArchive& archive, const Entity& entity) {
+  if (archive.format == ArchiveFormat::kEntity) {
+    return "write " + text_of(archive) + " document " + document_name(archive, entity.partition_key, entity.row_key) +
+           ", unless a newer one is there";
+  }
+  return "write into a part of " + text_of(archive) + " below " + archive_root(archive) +
+         part_group(archive, entity.partition_key, entity.version) + "/";
+}
+
 Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Scope& scope, Entity entity) {
   PlanSample sample;
   sample.key = {entity.partition_key, entity.row_key};
   sample.bytes = entity_bytes(entity);
-  if (scope.moves) {
+  const bool to_objects = scope.archive && !scope.back;
+  if (to_objects) sample.steps.push_back(object_step(*scope.archive, entity));
+  if (scope.moves && !to_objects) {
     auto task = tables.get(scope.destination, entity.partition_key, entity.row_key);
     auto there = co_await std::move(task);
     if (!there && there.error().code != ErrorCode::kTableNotFound) co_return fail(std::move(there.error()));
@@ -105,8 +125,8 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Scope
   }
   if (scope.copies) sample.steps.push_back("write a copy to " + scope.destination + ", unless a newer one is there");
   if (scope.moves || scope.erases) {
-    sample.steps.push_back("remove from " + scope.source + " if its version still is " +
-                           std::to_string(entity.version));
+    const auto from = scope.archive && scope.back ? text_of(*scope.archive) : scope.source;
+    sample.steps.push_back("remove from " + from + " if its version still is " + std::to_string(entity.version));
   }
   co_return sample;
 }
@@ -134,6 +154,34 @@ Task<Result<void>> scan(table_store::TableClient& tables, const Scope& scope, Jo
     continuation = std::move(page->continuation);
   } while (!continuation.empty() && plan.keys < kPlannedKeys);
   plan.complete = continuation.empty();
+  co_return Result<void>{};
+}
+
+Task<Result<void>> scan_archive(table_store::TableClient& tables, blob_store::BlobClient* blobs, const Scope& scope,
+                                JobPlan& plan) {
+  if (blobs == nullptr || scope.archive->container.empty()) {
+    plan.complete = false;
+    // Not a reason to fail: the workers may reach what a plan does not.
+    plan.samples.push_back({scope.entity.value_or(EntityKey{}),
+                            0,
+                            {"what is in " + text_of(*scope.archive) + " is seen by the workers alone"}});
+    co_return Result<void>{};
+  }
+  BlobObjects objects(*blobs, scope.archive->container);
+  ObjectsWanted wanted{*scope.archive, scope.entity, scope.filter, scope.operation};
+  auto look_task = look_into_archive(objects, std::move(wanted), kPlannedKeys, kPlanSamples);
+  auto found = co_await std::move(look_task);
+  if (!found) co_return fail(std::move(found.error()));
+  plan.keys = found->keys;
+  plan.bytes = found->bytes;
+  plan.complete = found->complete;
+  for (auto& entity : found->samples) {
+    auto sampling = sample_of(tables, scope, std::move(entity));
+    auto sample = co_await std::move(sampling);
+    if (!sample) co_return fail(std::move(sample.error()));
+    plan.samples.push_back(std::move(*sample));
+  }
+  if (scope.entity && plan.keys == 0) plan.samples.push_back({*scope.entity, 0, {"not found: skipped"}});
   co_return Result<void>{};
 }
 
@@ -190,7 +238,8 @@ std::size_t entity_bytes(const Entity& entity) {
   return bytes;
 }
 
-Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec) {
+Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec,
+                               blob_store::BlobClient* blobs) {
   JobPlan plan;
   plan.kind = std::string(kind_name(spec));
   if (const auto* redrive = std::get_if<RedriveSpec>(&spec.work)) {
@@ -212,7 +261,10 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
     plan.problems.push_back(scope.error().message);
     co_return plan;
   }
-  auto look_task = scope->entity ? look_at_one(tables, *scope, plan) : scan(tables, *scope, plan);
+  const bool from_objects = scope->archive && scope->back;
+  auto look_task = from_objects    ? scan_archive(tables, blobs, *scope, plan)
+                   : scope->entity ? look_at_one(tables, *scope, plan)
+                                   : scan(tables, *scope, plan);
   auto looked = co_await std::move(look_task);
   if (looked.failed_with(ErrorCode::kTableNotFound)) {
     plan.problems.push_back("The source table '" + scope->source + "' does not exist.");

@@ -130,6 +130,11 @@ std::vector<std::string> SpecReader::property_names(const char* name, std::size_
   return names;
 }
 
+const json* SpecReader::object(const char* name) {
+  const auto* found = member(name);
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
 std::string SpecReader::table(const char* name) {
   auto found = text(name, true);
   if (!found) return {};

@@ -32,6 +32,8 @@ class SpecReader {
   const nlohmann::json* object(const char* name, bool required);
   /// Of distinct property names.
   std::vector<std::string> property_names(const char* name, std::size_t most);
+  /// The member if it is an object; whatever else it is, another getter may read it.
+  const nlohmann::json* object(const char* name);
   std::string table(const char* name);
   std::string key(const char* name);
   /// partitionKey and rowKey, or filter; `alternative`: something else was given instead of both.

@@ -46,10 +46,12 @@ Task<Result<UndoPlan>> plan_undo(JobStore& store, std::string job_id) {
       plan.step = UndoStep::kRestore;
       plan.source = archive->destination;
       plan.destination = archive->source;
+      plan.archive = archive->archive;
     } else if (const auto* unarchive = std::get_if<UnarchiveSpec>(&spec->work)) {
       plan.step = UndoStep::kArchive;
       plan.source = unarchive->destination;
       plan.destination = unarchive->source;
+      plan.archive = unarchive->archive;
     } else if (const auto* copy = std::get_if<CopySpec>(&spec->work)) {
       plan.step = UndoStep::kErase;
       plan.source = copy->destination;

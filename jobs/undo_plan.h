@@ -12,6 +12,8 @@ struct UndoPlan {
   UndoStep step = UndoStep::kRestore;
   std::string source;
   std::string destination;  // empty for kErase
+  /// Instead of the table that is the archive: of `source` for kRestore, of `destination` for kArchive.
+  std::optional<ObjectArchive> archive = {};
   std::string operation;
 };
 

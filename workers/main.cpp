@@ -4,6 +4,7 @@
 
 #include <array>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -23,6 +24,7 @@ namespace {
 using namespace tidemark;           // NOLINT(google-build-using-namespace): the program's own file
 using namespace tidemark::workers;  // NOLINT(google-build-using-namespace)
 
+constexpr std::size_t kFileThreads = 4;
 constexpr auto kReadyRetry = std::chrono::milliseconds(100);
 
 /// Until both stores answer and the jobs' table and queues exist.
@@ -152,11 +154,16 @@ Result<void> run(const WorkerConfig& config) {
   auto ready = std::make_shared<std::atomic<bool>>(false);
   auto pid_file = process::PidFile::create(data, config.name);
   if (!pid_file) return fail(std::move(pid_file.error()));
+  asio::thread_pool files(kFileThreads);
+  auto directories = open_directories(config.archive_directories, files.get_executor());
+  if (!directories) return fail(std::move(directories.error()));
   Runner runner;
   auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
+  auto blob_link = rpc::connect(service::internal_endpoint(data, "blob"));
   table_store::TableClient tables(*table_link, config.account);
   queue_service::QueueClient queues(*queue_link, config.account, random->guid());
+  blob_store::BlobClient blobs(*blob_link, config.account);
   jobs::JobStore jobs(tables, queues, *clock, *random);
   std::unique_ptr<OutboundHttp> outbound;
   auto callbacks = make_callbacks(config, outbound);
@@ -170,12 +177,14 @@ Result<void> run(const WorkerConfig& config) {
   }
   auto options = worker_options(config);
   if (outbound) options.callbacks = &*callbacks;
-  auto loop =
-      WorkerLoop::create(std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
-                         [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  auto loop = WorkerLoop::create(
+      std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
+      [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); },
+      OtherStores{&blobs, *directories});
   HousekeepingOptions chores;
   chores.self = describe_self(config, *clock);
   chores.retention = std::chrono::hours(config.retention_h);
+  chores.directories = *directories;
   chores.collect_every = std::chrono::seconds(config.collect_every_s);
   chores.schedule_hold = std::chrono::seconds(config.lease_s);
   auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
@@ -208,6 +217,7 @@ Result<void> run(const WorkerConfig& config) {
   }
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
+  files.join();                       // a call that is still under way ends into a context that is still there
   if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish
   announcer.join();
   return {};

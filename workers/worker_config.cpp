@@ -15,6 +15,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
                "time for running jobs to finish at SIGTERM, then they are given back");
   settings.add("retention_h", config.retention_h, 2, 87'600, "time that records of finished jobs are kept");
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
+  settings.add("archive_directories", config.archive_directories,
+               "directories that archive jobs may name: name=path,name=path");
   settings.add("callback_hosts", config.callback_hosts,
                "hosts that callbacks may go to: NAME, *.SUFFIX, address or *, each with :PORT or :*; empty: none");
   settings.add("callback_private_hosts", config.callback_private_hosts,

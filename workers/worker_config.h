@@ -21,6 +21,7 @@ struct WorkerConfig {
   std::int64_t drain_s = 20;
   std::int64_t retention_h = 168;
   std::int64_t collect_every_s = 600;
+  std::string archive_directories;  // "name=path,name=path"
   std::string callback_hosts;
   std::string callback_private_hosts;
   std::string callback_http_hosts;

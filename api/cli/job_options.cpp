@@ -30,6 +30,15 @@ constexpr MemberOption kTextOptions[] = {
     {"--priority", "priority", "high, normal or low"},
     {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
 };
+/// Of an archive outside of tables: what archive has as destination, unarchive as source.
+constexpr MemberOption kArchiveOptions[] = {
+    {"--container", "container", "archive, unarchive: a container instead of a table; offload: for the values"},
+    {"--directory", "directory", "archive, unarchive: a directory of the workers' configuration instead of a table"},
+    {"--prefix", "prefix", "archive, unarchive, offload: before every name, such as old/"},
+    {"--table", "table", "unarchive: the table that was archived, if it is not the destination"},
+    {"--format", "format", "archive, unarchive: entity (one document each) or lines (parts of many)"},
+    {"--per", "per", "archive: a part holds one partition, hour, day or month"},
+};
 constexpr MemberOption kNumberOptions[] = {
     {"--max-attempts", "maxAttempts", "attempts before the job becomes poison"},
     {"--max-affected", "maxAffected", "stop instead of changing more entities than this"},
@@ -37,6 +46,7 @@ constexpr MemberOption kNumberOptions[] = {
     {"--keep-hours", "keepHours", "keep the record so long after the end"},
     {"--retry-base-ms", "retryBaseMs", "greatest delay before the first retry"},
     {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry"},
+    {"--min-bytes", "minBytes", "offload: properties of at least so many bytes"},
     {"--per-second", "perSecond", "redrive: messages a second"},
     {"--canary", "canary", "redrive: send so many first, the rest only if they succeed"},
     {"--timeout-ms", "timeoutMs", "callback: time for an answer"},
@@ -47,15 +57,20 @@ constexpr MemberOption kNumberOptions[] = {
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("kind", arguments.texts["kind"],
-                     "archive, unarchive, copy, delete, index, undo, redrive or callback");
+                     "archive, unarchive, copy, delete, index, offload, inline, undo, redrive or callback");
   for (const auto& [flag, member, meaning] : kTextOptions) {
     command.add_option(flag, arguments.texts[member], meaning);
   }
+  for (const auto& [flag, member, meaning] : kArchiveOptions) {
+    command.add_option(flag, arguments.archive[member], meaning);
+  }
+  command.add_flag("--gzip", arguments.gzip, "archive: compress the parts");
+  command.add_flag("--keep-blobs", arguments.keep_blobs, "inline: leave the blobs where they are");
   for (const auto& [flag, member, meaning] : kNumberOptions) {
     command.add_option(flag, arguments.numbers[member], meaning)->check(CLI::PositiveNumber);
   }
   arguments.filter_option = command.add_option("--filter", arguments.filter, "OData filter; '' selects every entity");
-  command.add_option("--property-list", arguments.properties, "copy: the properties to copy; all if absent");
+  command.add_option("--property-list", arguments.properties, "copy, offload, inline: these properties; all if absent");
   arguments.callback.declare(command);
   command.add_flag("--whole-table", arguments.whole_table, "delete: the table itself");
 }
@@ -65,6 +80,17 @@ nlohmann::json job_of(const JobArguments& a) {
   for (const auto& [name, text] : a.texts) {
     if (!text.empty()) job[name] = text;
   }
+  auto archive = nlohmann::json::object();
+  for (const auto& [name, text] : a.archive) {
+    if (!text.empty()) archive[name] = text;
+  }
+  if (a.gzip) archive["gzip"] = true;
+  if (a.texts.at("kind") == "offload") {
+    job.update(archive);  // a container for properties is no archive
+  } else if (!archive.empty()) {
+    job[a.texts.at("kind") == "unarchive" ? "source" : "destination"] = std::move(archive);
+  }
+  if (a.keep_blobs) job["keepBlobs"] = true;
   for (const auto& [name, number] : a.numbers) {
     if (number > 0) job[name] = number;
   }

@@ -19,9 +19,12 @@ namespace tidemark::cli {
 struct JobArguments {
   std::string filter;
   std::map<std::string, std::string> texts;     // by member of the job
+  std::map<std::string, std::string> archive;   // by member of the archive
   std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
   std::vector<std::string> properties;
   bool whole_table = false;
+  bool gzip = false;
+  bool keep_blobs = false;
   CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
+#include "blob_store/internal/blob_client.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/callback_policy.h"
@@ -27,7 +28,8 @@ struct ApiOptions {
 class ApiRoutes {
  public:
   ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, queue_service::QueueClient& queues,
-            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock)
+            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock,
+            blob_store::BlobClient* blobs = nullptr)
       : options_(std::move(options)),
         jobs_(jobs),
         poison_(poison),
@@ -35,6 +37,7 @@ class ApiRoutes {
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
+        blobs_(blobs),
         limits_(tables, clock),
         schedules_(tables, clock),
         groups_(tables, clock),
@@ -110,6 +113,7 @@ class ApiRoutes {
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;
+  blob_store::BlobClient* blobs_;
   jobs::Limits limits_;
   jobs::ScheduleStore schedules_;
   jobs::Groups groups_;

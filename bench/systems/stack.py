@@ -41,6 +41,14 @@ class Stack(Tidemark):
         self.workers = []
 
 
+class WholeStack(Stack):
+    """With the blob store, which most jobs do not need."""
+
+    def start(self):
+        super().start()
+        self.blob_process, self.blob = self.store("blob_store")
+
+
 class Jobs:
     """One connection to the api."""
 

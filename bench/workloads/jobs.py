@@ -8,7 +8,7 @@ from harness import azure
 from harness.workload import Expectation, Measurement, Subject, Workload
 from harness.wrk import wrk
 from systems.graphile import Graphile
-from systems.stack import Jobs, Stack
+from systems.stack import Jobs, Stack, WholeStack
 
 TABLE = """CREATE TABLE {0} (pk text NOT NULL, rk text NOT NULL, body text NOT NULL, PRIMARY KEY (pk, rk))"""
 
@@ -89,6 +89,27 @@ class Bulk(Workload):
         return Measurement(self.entities / took, abs(self.entities - record["progress"]["done"]), detail=record)
 
 
+class Outside(Workload):
+    name, unit = "job-objects", "entities/s"
+    title = "one archive job of 20,000 entities of 1 KiB in 20 partitions to blobs"
+    subjects = [Subject("a document each", WholeStack, {"place": {}}),
+                Subject("parts", WholeStack, {"place": {"format": "lines"}}),
+                Subject("parts, gzip", WholeStack, {"place": {"format": "lines", "gzip": True}})]
+    expectations = []
+    entities = 20_000
+
+    def prepare(self, system, subject):
+        system.start_workers()
+
+    def measure(self, system, subject, repeat):
+        source, jobs = f"Source{repeat}", Jobs(system)
+        azure.fill_table(system.table, source, self.entities, 1_000)
+        record = jobs.await_succeeded(jobs.submit(kind="archive", source=source, filter="", destination={
+            "container": f"archive{repeat}", **subject.settings["place"]}))
+        took = seconds_of(record["finishedAt"]) - seconds_of(record["startedAt"])
+        return Measurement(self.entities / took, abs(self.entities - record["progress"]["done"]), detail=record)
+
+
 class Mover:
     """Archives everything from Here to There and back, one job after another, from its construction until stop()."""
 
@@ -164,4 +185,4 @@ class Start(Workload):
         return Measurement(statistics.median(waits), 0, waits[len(waits) // 2], waits[len(waits) * 99 // 100])
 
 
-ALL = [Single, Bulk, Foreground, Start]
+ALL = [Single, Bulk, Outside, Foreground, Start]

@@ -29,6 +29,8 @@ std::string encode(const BlobRequest& request) {
   out.varint(request.write.fence.epoch);
   out.string(request.write.fence.count_applied_as);
   out.i64(request.write.source_version);
+  out.boolean(request.write.replaces.has_value());
+  if (request.write.replaces) out.i64(*request.write.replaces);
   out.varint(request.number);
   out.boolean(request.version.has_value());
   if (request.version) out.u64(request.version->ticks);
@@ -47,6 +49,7 @@ Result<BlobRequest> decode_request(std::string_view message) {
   request.write.fence.epoch = in.varint();
   request.write.fence.count_applied_as = in.string();
   request.write.source_version = in.i64();
+  if (in.boolean()) request.write.replaces = in.i64();
   request.number = in.varint();
   if (in.boolean()) request.version = Version{in.u64()};
   request.bytes = in.string();

@@ -3,13 +3,14 @@
 //
 //   method                              request                                                   reply
 //   blob.ensure                         account, container                                        -
-//   blob.put                            ref, content, fence, source version i64, bytes            u8 outcome
+//   blob.put                            ref, content, fence, versions, bytes                         u8 outcome
 //   blob.stage                          ref, fence, varint index, bytes                           -
-//   blob.publish                        ref, content, fence, source version i64, varint count     u8 outcome
-//   blob.erase                          ref, fence, source version i64                            u8 outcome
+//   blob.publish                        ref, content, fence, versions, varint count                  u8 outcome
+//   blob.erase                          ref, fence, versions                                         u8 outcome
 //   blob.read                           ref, varint offset, version?                              (blob, bytes)?
 //   blob.list                           account, container, prefix, from                          names, next
 //   blob.open, blob.close, blob.ledger  account, fence                                            ledger
+//   versions: source version i64, version it replaces (i64)?
 #pragma once
 #include <string>
 #include <string_view>

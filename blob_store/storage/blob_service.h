@@ -59,6 +59,8 @@ struct NewContent {
 struct FencedWrite {
   Fence fence;
   std::int64_t source_version = 0;
+  /// Only in place of the copy of exactly this version: kSuperseded if anything else is there, or nothing.
+  std::optional<std::int64_t> replaces = {};
 };
 enum class WriteOutcome : std::uint8_t {
   kApplied = 1,

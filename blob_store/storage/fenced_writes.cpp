@@ -13,10 +13,15 @@ Result<OperationLedger> load_ledger(const kv::Reader& reader, const std::string&
   return *bytes ? decode_ledger(**bytes) : OperationLedger{};
 }
 
-// How a copy of `source_version` fares against what is there.
-WriteOutcome contest(const std::optional<Blob>& existing, std::int64_t source_version) {
-  if (!existing || existing->effective_version() < source_version) return WriteOutcome::kApplied;
-  return existing->source_version == source_version ? WriteOutcome::kUnchanged : WriteOutcome::kSuperseded;
+// How a copy fares against what is there.
+WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& write) {
+  if (existing && existing->source_version == write.source_version) return WriteOutcome::kUnchanged;
+  if (write.replaces) {
+    const bool there = existing && existing->source_version == write.replaces;
+    return there ? WriteOutcome::kApplied : WriteOutcome::kSuperseded;
+  }
+  const bool newer = !existing || existing->effective_version() < write.source_version;
+  return newer ? WriteOutcome::kApplied : WriteOutcome::kSuperseded;
 }
 
 Blob blob_of(NewContent content, std::int64_t source_version) {
@@ -60,7 +65,7 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
   FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = find_current(txn, ref);
     if (!current) return fail(std::move(current.error()));
-    const auto outcome = contest(current->blob, write.source_version);
+    const auto outcome = contest(current->blob, write);
     if (outcome != WriteOutcome::kApplied) return outcome;
     if (auto written = write_whole(txn, *current, ref.name, payload, blob); !written) {
       return fail(std::move(written.error()));
@@ -102,7 +107,7 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = find_current(txn, ref);
     if (!current) return fail(std::move(current.error()));
-    const auto outcome = contest(current->blob, write.source_version);
+    const auto outcome = contest(current->blob, write);
     auto written = outcome == WriteOutcome::kApplied ? write_blocks(txn, *current, ref.name, choices, blob)
                                                      : drop_staged(txn, current->generation, ref.name);
     if (!written) return fail(std::move(written.error()));

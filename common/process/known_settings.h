@@ -13,6 +13,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "account",
     "accounts",
     "allow_development_key",
+    "archive_directories",
     "block_cache_mib",
     "callback_ca_file",
     "callback_hosts",

@@ -20,7 +20,8 @@ struct EntityBody {
   std::optional<std::string> partition_key, row_key;
   std::vector<Property> properties;
 };
-Result<EntityBody> parse_entity_json(std::string_view json);
+/// `keep`: a member that is otherwise left out (Timestamp) and is wanted among the properties, as text.
+Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep = {});
 
 /// The TableName of a create request. kInvalidInput, kPropertiesNeedValue.
 Result<std::string> parse_table_json(std::string_view json);

@@ -239,8 +239,8 @@ bool is_known_type(std::string_view type) {
   return type.empty() || std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-Result<void> take_member(const RawMember& member, EntityBody& out) {
-  if (member.name == "Timestamp") return {};
+Result<void> take_member(const RawMember& member, EntityBody& out, std::string_view keep) {
+  if (member.name == "Timestamp" && member.name != keep) return {};
   bool partition = member.name == "PartitionKey";
   if (partition || member.name == "RowKey") {
     if (member.kind == RawKind::kNull) return {};
@@ -285,10 +285,10 @@ Result<void> for_each_member(std::string_view json, Take take) {
 
 }  // namespace
 
-Result<EntityBody> parse_entity_json(std::string_view json) {
+Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep) {
   EntityBody out;
   out.properties.reserve(16);
-  auto read = for_each_member(json, [&](const RawMember& member) { return take_member(member, out); });
+  auto read = for_each_member(json, [&](const RawMember& member) { return take_member(member, out, keep); });
   if (!read) return fail(std::move(read.error()));
   return out;
 }

@@ -88,6 +88,21 @@ TEST_F(BlobClientTest, ANewerCopyStays) {
   EXPECT_EQ(run(client_.read_operation("job"))->counter("copied"), 2U);
 }
 
+TEST_F(BlobClientTest, ReplacesExactlyTheVersionItNames) {
+  const auto replace = [&](const std::string& bytes, std::int64_t version, std::int64_t replaces) {
+    auto fenced = write(version);
+    fenced.replaces = replaces;
+    return run(client_.put("box", "a", {}, bytes, fenced)).value();
+  };
+  EXPECT_EQ(replace("into nothing", 2, 1), kSuperseded);
+  EXPECT_EQ(put("one", 1), kApplied);
+  EXPECT_EQ(replace("three", 3, 2), kSuperseded);
+  EXPECT_EQ(replace("two", 2, 1), kApplied);
+  EXPECT_EQ(replace("two again", 2, 1), kUnchanged);
+  EXPECT_EQ(replace("three", 3, 1), kSuperseded);
+  EXPECT_EQ(content("a"), "two");
+}
+
 TEST_F(BlobClientTest, AStaleOrClosedOperationChangesNothing) {
   EXPECT_EQ(put("by the second", 1, 2), kApplied);
   EXPECT_TRUE(run(client_.put("box", "a", {}, "late", write(9, 1))).failed_with(ErrorCode::kFenced));

@@ -5,6 +5,7 @@
 
 #include <boost/asio/use_future.hpp>
 
+#include "blob_store/internal/blob_dispatch.h"
 #include "common/kv/memory_engine.h"
 #include "jobs/poison.h"
 #include "queue_service/internal/queue_dispatch.h"
@@ -36,11 +37,12 @@ class Loopback final : public rpc::Transport {
     const bool lost = method == lose_reply_to;
     auto task = dispatch_(std::move(method), std::move(payload));
     auto reply = co_await std::move(task);
-    if (lost) co_return fail(ErrorCode::kDeadlineExceeded);
+    if (lost || (lose_reply && lose_reply())) co_return fail(ErrorCode::kDeadlineExceeded);
     co_return reply;
   }
   std::function<Task<Result<void>>(std::string)> before;
-  std::string lose_reply_to;  // a method; empty: none
+  std::string lose_reply_to;         // a method; empty: none
+  std::function<bool()> lose_reply;  // likewise after the effect, for any method
 
  private:
   static bool counts(const std::string& method, const std::string& payload) {
@@ -92,9 +94,12 @@ class WorkersFixture : public ::testing::Test {
     return message ? *message : std::nullopt;
   }
 
+  JobServices services() {
+    return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, &blobs_, directories_};
+  }
   RunReport work(queue_service::Message message) {
     LimitGate gate(tables_, *clock_, options_.lease);
-    JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_}, gate);
+    JobRunner runner(options_, services(), gate);
     return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
   }
   RunReport work_next() {
@@ -159,12 +164,17 @@ class WorkersFixture : public ::testing::Test {
   std::unique_ptr<kv::Engine> queue_engine_ = kv::make_memory_engine();
   table_store::TableService table_service_{*table_engine_, *clock_, *random_};
   queue_service::QueueService queue_service_{*queue_engine_, *clock_, *random_};
+  std::unique_ptr<kv::Engine> blob_engine_ = kv::make_memory_engine();
+  blob_store::BlobService blob_service_{*blob_engine_, *clock_, *random_, io_.get_executor()};
+  Loopback blob_link_{blob_store::make_blob_dispatch(blob_service_)};
+  blob_store::BlobClient blobs_{blob_link_, kAccount};
   Loopback table_link_{table_store::make_table_dispatch(table_service_)};
   Loopback queue_link_{queue_service::make_queue_dispatch(queue_service_)};
   table_store::TableClient tables_{table_link_, kAccount};
   queue_service::QueueClient queues_{queue_link_, kAccount};
   jobs::JobStore jobs_{tables_, queues_, *clock_, *random_};
   jobs::PoisonStore poison_{jobs_, queues_};
+  std::vector<FileDirectory> directories_;
   RunnerOptions options_;
   const CallbackServices* callbacks_ = nullptr;
 };

@@ -229,7 +229,7 @@ TEST_F(WorkersKinds, UnarchiveInTheMiddleOfAnArchiveJobLosesNothing) {
     if (done || method != "table.mutate" || !copy || !*copy) co_return Result<void>{};
     done = true;
     LimitGate gate(tables_, *clock_, options_.lease);
-    JobRunner runner(options_, JobServices{tables_, queues_, jobs_, *clock_, *random_}, gate);
+    JobRunner runner(options_, services(), gate);
     auto other = runner.run(std::move(*back), clock_->now(), std::make_shared<const bool>(false));
     auto report = co_await std::move(other);
     EXPECT_EQ(report.end, RunEnd::kSucceeded);
@@ -472,7 +472,7 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
   put("p", "0", 0);
   auto plan_of = [&](const char* text) {
-    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text)));
+    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), &blobs_));
     EXPECT_TRUE(plan.has_value()) << plan.error().message;
     return plan ? *plan : jobs::JobPlan{};
   };

@@ -11,6 +11,7 @@ MoveSpec move_of(Spec spec, bool back) {
   static_cast<jobs::Selection&>(move) = static_cast<jobs::Selection&>(spec);
   move.source = std::move(spec.source);
   move.destination = std::move(spec.destination);
+  move.archive = std::move(spec.archive);
   move.back = back;
   return move;
 }
@@ -18,7 +19,7 @@ MoveSpec move_of(Spec spec, bool back) {
 template <class Spec>
 std::optional<table_store::Move> single_move_of(const jobs::JobWork& work, bool back) {
   const auto* spec = std::get_if<Spec>(&work);
-  if (spec == nullptr || !spec->entity) return std::nullopt;
+  if (spec == nullptr || !spec->entity || spec->archive) return std::nullopt;
   table_store::Move move;
   move.source = spec->source;
   move.destination = spec->destination;

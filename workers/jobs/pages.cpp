@@ -86,8 +86,7 @@ Task<Result<void>> Pages::check_affected(std::uint64_t done) {
     if (!page) co_return fail(std::move(page.error()));
     count_->found += page->count;
     if (count_->found > limit) {
-      co_return fail(ErrorCode::kMaxAffectedExceeded, "More entities are selected than maxAffected allows, which is " +
-                                                          std::to_string(limit) + ". Nothing was changed.");
+      co_return fail(too_many_selected(limit));
     }
     continuation = std::move(page->continuation);
     if (!continuation.empty()) context_.save({{kCounting, {{"continuation", continuation}, {"found", count_->found}}}});
@@ -107,6 +106,11 @@ Task<Result<void>> Pages::report(JobProgress progress, bool force) {
   co_return Result<void>{};
 }
 
+Error too_many_selected(std::uint64_t limit) {
+  return make_error(ErrorCode::kMaxAffectedExceeded, "More entities are selected than maxAffected allows, which is " +
+                                                         std::to_string(limit) + ". Nothing was changed.");
+}
+
 std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vector<Entity>& entities) {
   std::vector<std::pair<std::size_t, std::size_t>> groups;
   std::size_t begin = 0;
@@ -124,22 +128,6 @@ std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vec
   }
   if (begin < entities.size()) groups.emplace_back(begin, entities.size());
   return groups;
-}
-
-json keys_json(const std::vector<Entity>& entities) {
-  json keys = json::array();
-  for (const auto& entity : entities) keys.push_back(json::array({entity.partition_key, entity.row_key}));
-  return keys;
-}
-
-std::vector<std::pair<std::string, std::string>> keys_from_json(const json& list) {
-  std::vector<std::pair<std::string, std::string>> keys;
-  if (!list.is_array()) return keys;
-  for (const auto& key : list) {
-    if (!key.is_array() || key.size() != 2 || !key[0].is_string() || !key[1].is_string()) continue;
-    keys.emplace_back(key[0].get<std::string>(), key[1].get<std::string>());
-  }
-  return keys;
 }
 
 Task<Result<void>> require_table(JobContext& context, std::string table, std::string role) {

@@ -55,11 +55,9 @@ class Pages {
   std::uint32_t page_size_ = kPageEntities;
 };
 
+Error too_many_selected(std::uint64_t limit);
 /// [begin, end) of consecutive entities of one partition that fit into one transaction each.
 std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vector<table_store::Entity>& entities);
-/// [[pk,rk],...] and back.
-nlohmann::json keys_json(const std::vector<table_store::Entity>& entities);
-std::vector<std::pair<std::string, std::string>> keys_from_json(const nlohmann::json& list);
 /// kTableNotFound.
 Task<Result<void>> require_table(JobContext& context, std::string table, std::string role);
 /// Creates it if it is missing.

@@ -5,6 +5,7 @@
 #include "workers/jobs/copy.h"
 #include "workers/jobs/delete.h"
 #include "workers/jobs/index_rebuild.h"
+#include "workers/jobs/offload.h"
 #include "workers/jobs/redrive.h"
 #include "workers/jobs/undo.h"
 
@@ -20,6 +21,8 @@ struct Start {
   Running operator()(jobs::CopySpec spec) const { return run_copy(context, std::move(spec)); }
   Running operator()(jobs::DeleteSpec spec) const { return run_delete(context, std::move(spec)); }
   Running operator()(jobs::UndoSpec spec) const { return run_undo(context, std::move(spec)); }
+  Running operator()(jobs::OffloadSpec spec) const { return run_offload(context, std::move(spec)); }
+  Running operator()(jobs::InlineSpec spec) const { return run_inline(context, std::move(spec)); }
   Running operator()(jobs::CallbackSpec spec) const { return run_callback(context, std::move(spec)); }
   Running operator()(jobs::RedriveSpec spec) const { return run_redrive(context, std::move(spec)); }
 };

@@ -21,6 +21,7 @@ Task<Result<JobOutcome>> run_undo(JobContext& context, jobs::UndoSpec spec) {
   MoveSpec move;
   move.source = std::move(plan->source);
   move.destination = std::move(plan->destination);
+  move.archive = std::move(plan->archive);
   move.operation = std::move(plan->operation);
   move.back = plan->step == jobs::UndoStep::kRestore;
   auto task = run_move(context, std::move(move));

@@ -1,5 +1,7 @@
 #include "workers/runtime/housekeeping.h"
 
+#include "workers/archive/file_objects.h"
+
 namespace tidemark::workers {
 
 std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, table_store::TableClient& tables,
@@ -14,6 +16,7 @@ Housekeeping::Housekeeping(HousekeepingOptions options, table_store::TableClient
                            std::shared_ptr<WorkerLoop> loop)
     : options_(std::move(options)),
       list_(tables),
+      tables_(tables),
       collector_(tables, queues, clock, options_.retention),
       scheduler_({options_.self.name, options_.schedule_hold}, jobs, tables, clock),
       clock_(clock),
@@ -59,9 +62,19 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
     auto waiting = self->wake_.wait(self->clock_, pause);
     co_await std::move(waiting);
     if (self->stopping_) break;
-    auto task = self->collector_.collect();
-    auto collected = co_await std::move(task);
-    static_cast<void>(collected.has_value());
+    auto task = self->collect_once();
+    co_await std::move(task);
+  }
+}
+
+Task<void> Housekeeping::collect_once() {
+  auto task = collector_.collect();
+  auto collected = co_await std::move(task);
+  static_cast<void>(collected.has_value());
+  for (const auto& directory : options_.directories) {
+    auto files_task = collect_files(tables_, directory);
+    auto files = co_await std::move(files_task);
+    static_cast<void>(files.has_value());
   }
 }
 

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "blob_store/internal/blob_client.h"
 #include "jobs/job_store.h"
+#include "workers/archive/file_tree.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
@@ -51,6 +53,8 @@ struct JobServices {
   Clock& clock;
   Random& random;
   const CallbackServices* callbacks = nullptr;  // null: this worker sends none
+  blob_store::BlobClient* blobs = nullptr;      // absent: jobs that need it fail
+  std::vector<FileDirectory> directories = {};  // that jobs may name
 };
 
 /// Of one delivery.
@@ -75,6 +79,8 @@ class JobContext {
         clock(services.clock),
         random(services.random),
         callbacks(services.callbacks),
+        blobs(services.blobs),
+        directories(std::move(services.directories)),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
@@ -120,6 +126,8 @@ class JobContext {
   Clock& clock;
   Random& random;
   const CallbackServices* callbacks;
+  blob_store::BlobClient* blobs;
+  std::vector<FileDirectory> directories;
 
  private:
   /// Until then, or until check() says something.

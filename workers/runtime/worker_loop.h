@@ -22,6 +22,12 @@ struct WorkerOptions {
   const CallbackServices* callbacks = nullptr;  // outlives the loop; null: callbacks are refused
 };
 
+/// What not every job needs.
+struct OtherStores {
+  blob_store::BlobClient* blobs = nullptr;
+  std::vector<FileDirectory> directories = {};
+};
+
 /// Called on the loop's strand after each delivery.
 using RunObserver = std::function<void(const RunReport& report, Duration took)>;
 
@@ -29,7 +35,8 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
  public:
   static std::shared_ptr<WorkerLoop> create(WorkerOptions options, table_store::TableClient& tables,
                                             queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
-                                            Random& random, const Executor& executor, RunObserver observer);
+                                            Random& random, const Executor& executor, RunObserver observer,
+                                            OtherStores others = {});
 
   /// Starts polling. Once.
   void start();
@@ -42,7 +49,8 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
 
  private:
   WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-             jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer);
+             jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer,
+             OtherStores others);
   /// Takes from the queues that may have messages while there is room.
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.

@@ -1,0 +1,85 @@
+#include "jobs/archive/plan_objects.h"
+
+#include "jobs/archive/archive_text.h"
+#include "jobs/archive/object_names.h"
+#include "jobs/plan.h"
+#include "table_store/internal/entity_text.h"
+#include "table_store/model/filter.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+
+// Each is a request: a plan answers within seconds.
+constexpr std::uint64_t kMostReads = 2000;
+
+/// The entities of an object; none if it is not of a job's making.
+std::vector<Entity> entities_of(const StoredObject& object, ArchiveFormat format) {
+  if (!object.version) return {};
+  if (format == ArchiveFormat::kLines) {
+    auto entities = entities_of_part(object.bytes);
+    return entities ? std::move(*entities) : std::vector<Entity>();
+  }
+  std::vector<Entity> one;
+  auto entity = table_store::parse_entity_text(object.bytes);
+  if (entity) one.push_back(std::move(*entity));
+  return one;
+}
+
+bool is_selected(const ObjectsWanted& wanted, const table_store::Filter& filter, const Entity& entity) {
+  if (!wanted.operation.empty() && entity.operation != wanted.operation) return false;
+  if (!wanted.entity) return filter.matches(entity);
+  return entity.partition_key == wanted.entity->partition_key && entity.row_key == wanted.entity->row_key;
+}
+
+/// All names that may hold what is wanted begin with this.
+std::string root_of(const ObjectsWanted& wanted) {
+  if (!wanted.entity) return archive_root(wanted.archive);
+  const auto& key = *wanted.entity;
+  if (wanted.archive.format == ArchiveFormat::kEntity) {
+    return document_name(wanted.archive, key.partition_key, key.row_key);
+  }
+  if (wanted.archive.per == PartUnit::kPartition) {
+    return archive_root(wanted.archive) + key_segment(key.partition_key) + "/";
+  }
+  return archive_root(wanted.archive);
+}
+
+}  // namespace
+
+Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted wanted, std::uint64_t most_keys,
+                                             std::size_t most_samples) {
+  auto filter = table_store::Filter::parse(wanted.filter);
+  if (!filter) co_return fail(std::move(filter.error()));
+  const bool lines = wanted.archive.format == ArchiveFormat::kLines;
+  ObjectsFound found;
+  std::uint64_t reads = 0;
+  std::string from;
+  do {
+    auto list_task = objects.list(root_of(wanted), std::move(from));
+    auto names = co_await std::move(list_task);
+    if (!names) co_return fail(std::move(names.error()));
+    for (auto& name : names->names) {
+      if (lines ? !is_part_name(name) : !is_document_name(name)) continue;
+      if (found.keys >= most_keys || ++reads > kMostReads) {
+        found.complete = false;
+        co_return found;
+      }
+      auto read_task = objects.read(std::move(name));
+      auto object = co_await std::move(read_task);
+      if (!object) co_return fail(std::move(object.error()));
+      if (!object->has_value()) continue;
+      for (auto& entity : entities_of(**object, wanted.archive.format)) {
+        if (!is_selected(wanted, *filter, entity)) continue;
+        ++found.keys;
+        found.bytes += entity_bytes(entity);
+        if (found.samples.size() < most_samples) found.samples.push_back(std::move(entity));
+      }
+    }
+    from = std::move(names->next);
+  } while (!from.empty());
+  co_return found;
+}
+
+}  // namespace tidemark::jobs

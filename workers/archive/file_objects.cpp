@@ -1,0 +1,339 @@
+#include "workers/archive/file_objects.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "common/base/encoding.h"
+#include "jobs/job_record.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+using jobs::WriteOutcome;
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+
+constexpr int kRaces = 20;
+constexpr std::size_t kMaxFileBytes = 256UL << 20;
+constexpr std::size_t kMostCollected = 1'000'000;
+constexpr std::size_t kHashLength = 16;
+
+std::string row_key_of(std::string name) {
+  std::replace(name.begin(), name.end(), '/', ' ');
+  return name;
+}
+std::string name_of_row(std::string row_key) {
+  std::replace(row_key.begin(), row_key.end(), ' ', '/');
+  return row_key;
+}
+
+std::string writer_text(const Fence& fence) { return fence.operation_id + "-" + std::to_string(fence.epoch); }
+
+std::string file_of(const jobs::ObjectWrite& write, const Fence& fence) {
+  const auto slash = write.name.rfind('/') + 1;  // 0 without one
+  const auto dot = std::min(write.name.find('.', slash), write.name.size());
+  return write.name.substr(0, dot) + "@" + std::to_string(write.version) + "-" + writer_text(fence) +
+         write.name.substr(dot);
+}
+
+/// Who wrote a file, from its name.
+struct Writer {
+  std::string job;
+  std::uint64_t epoch = 0;
+};
+
+std::optional<Writer> writer_from(std::string_view text) {
+  const auto dash = text.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  Writer writer;
+  writer.job = std::string(text.substr(0, dash));
+  const auto digits = text.substr(dash + 1);
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), writer.epoch);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !jobs::is_job_id(writer.job)) {
+    return std::nullopt;
+  }
+  return writer;
+}
+
+std::optional<Writer> writer_of(const FileTree::Found& found) {
+  const std::string_view path = found.path;
+  if (found.temporary) {
+    const auto hash = path.rfind('-');
+    return hash == std::string_view::npos ? std::nullopt : writer_from(path.substr(0, hash));
+  }
+  const auto slash = path.rfind('/') + 1;
+  const auto at = path.find('@', slash);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto dot = std::min(path.find('.', at), path.size());
+  const auto version_end = path.find('-', at);
+  if (version_end == std::string_view::npos || version_end > dot) return std::nullopt;
+  return writer_from(path.substr(version_end + 1, dot - version_end - 1));
+}
+
+using FilesByPath = std::map<std::string, FileTree::Found>;
+
+/// Those whose writers can write no row any more.
+Task<Result<FilesByPath>> files_of_the_gone(table_store::TableClient& tables, std::vector<FileTree::Found> files) {
+  FilesByPath out;
+  std::map<std::pair<std::string, std::uint64_t>, bool> known;
+  for (auto& found : files) {
+    const auto writer = writer_of(found);
+    if (!writer) continue;
+    auto over = known.find({writer->job, writer->epoch});
+    if (over == known.end()) {
+      auto task = tables.read_operation(writer->job);
+      auto ledger = co_await std::move(task);
+      if (!ledger) co_return fail(std::move(ledger.error()));
+      // A ledger is made before the first file and forgotten long after the job has ended.
+      const bool gone = ledger->closed || ledger->epoch > writer->epoch || ledger->epoch == 0;
+      over = known.emplace(std::pair(writer->job, writer->epoch), gone).first;
+    }
+    auto path = found.path;
+    if (over->second) out.emplace(std::move(path), std::move(found));
+  }
+  co_return out;
+}
+
+/// Takes those out that a row of the catalog names.
+Task<Result<void>> spare_named(table_store::TableClient& tables, std::string directory, FilesByPath& files) {
+  std::string continuation;
+  do {
+    table_store::QueryRequest request;
+    request.table = std::string(kFileTable);
+    request.filter = "PartitionKey eq '" + directory + "'";
+    request.continuation = std::move(continuation);
+    auto task = tables.query(std::move(request));
+    auto page = co_await std::move(task);
+    if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
+    if (!page) co_return fail(std::move(page.error()));
+    for (const auto& entity : page->entities) {
+      const auto* file = entity.find("File");
+      const auto* path = file == nullptr ? nullptr : std::get_if<std::string>(file);
+      if (path != nullptr) files.erase(*path);
+    }
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty());
+  co_return Result<void>{};
+}
+
+/// Runs a blocking call on the executor that is for them.
+template <class T>
+Task<T> on(Executor executor, std::function<T()> call) {
+  auto body = [](std::function<T()> inner) -> Task<T> { co_return inner(); };
+  auto task = body(std::move(call));
+  auto running = asio::co_spawn(executor, std::move(task), asio::use_awaitable);
+  auto done = co_await std::move(running);
+  co_return done;
+}
+
+}  // namespace
+
+Task<Result<void>> FileObjects::prepare() {
+  auto task = tables_.create_table(std::string(kFileTable));
+  auto created = co_await std::move(task);
+  if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<bool>> FileObjects::open(Fence fence) {
+  // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
+  // would take it for one that is gone.
+  auto task = tables_.open_operation(std::move(fence.operation_id), fence.epoch);
+  auto opened = co_await std::move(task);
+  if (!opened) co_return fail(std::move(opened.error()));
+  co_return false;
+}
+
+Task<Result<std::optional<FileObjects::Row>>> FileObjects::find(std::string name) {
+  auto task = tables_.get(std::string(kFileTable), directory_.name, row_key_of(std::move(name)));
+  auto entity = co_await std::move(task);
+  if (entity.failed_with(ErrorCode::kTableNotFound)) co_return std::optional<Row>();
+  if (!entity) co_return fail(std::move(entity.error()));
+  if (!entity->has_value()) co_return std::optional<Row>();
+  const auto* file = (*entity)->find("File");
+  const auto* version = (*entity)->find("Version");
+  if (file == nullptr || version == nullptr || !std::holds_alternative<std::string>(*file) ||
+      !std::holds_alternative<std::int64_t>(*version)) {
+    co_return fail(ErrorCode::kCorruption, "A row of " + std::string(kFileTable) + " is broken.");
+  }
+  co_return std::optional<Row>({(*entity)->version, std::get<std::string>(*file), std::get<std::int64_t>(*version)});
+}
+
+Task<Result<WriteOutcome>> FileObjects::put(jobs::ObjectWrite write, Fence fence) {
+  const auto file = file_of(write, fence);
+  const auto temporary = writer_text(fence) + "-" + hex_encode(sha256(file)).substr(0, kHashLength);
+  const auto size = write.bytes.size();
+  std::function<Result<void>()> writing = [tree = directory_.tree, file, temporary, bytes = std::move(write.bytes)] {
+    return tree->write(file, temporary, bytes);
+  };
+  write.bytes.clear();
+  auto write_task = on<Result<void>>(directory_.blocking, std::move(writing));
+  auto written = co_await std::move(write_task);
+  if (!written) co_return fail(std::move(written.error()));
+  fail_points::kFileRenamed.reach();
+  for (int race = 0; race < kRaces; ++race) {
+    auto find_task = find(write.name);
+    auto old = co_await std::move(find_task);
+    if (!old) co_return fail(std::move(old.error()));
+    auto superseded_file = *old ? (*old)->file : std::string();
+    auto commit_task = commit(write, file, size, *old, fence);
+    auto outcome = co_await std::move(commit_task);
+    if (!outcome) co_return fail(std::move(outcome.error()));
+    if (!*outcome) continue;
+    const auto useless = **outcome == WriteOutcome::kApplied ? superseded_file : file;
+    const bool named = **outcome != WriteOutcome::kApplied && superseded_file == file;
+    if (!useless.empty() && !named) {
+      auto remove_task = remove_file(useless);
+      co_await std::move(remove_task);
+    }
+    co_return **outcome;
+  }
+  co_return fail(ErrorCode::kConditionNotMet, "The file '" + write.name + "' kept changing.");
+}
+
+Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(jobs::ObjectWrite write, std::string file,
+                                                              std::size_t size, std::optional<Row> old, Fence fence) {
+  if (old && old->version == write.version) co_return WriteOutcome::kUnchanged;
+  const bool may = write.replaces ? old && old->version == *write.replaces : !old || old->version < write.version;
+  if (!may) co_return WriteOutcome::kSuperseded;
+  Mutation mutation;
+  mutation.kind = old ? MutationKind::kReplace : MutationKind::kInsert;
+  mutation.row_key = row_key_of(std::move(write.name));
+  if (old) mutation.if_version = old->row_version;
+  mutation.lenient = true;
+  mutation.properties = {{"File", std::move(file)},
+                         {"Version", write.version},
+                         {"Size", static_cast<std::int64_t>(size)},
+                         {"Type", std::move(write.type)}};
+  std::vector<Mutation> mutations{std::move(mutation)};
+  fail_points::kFileRow.before.reach();
+  auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
+  auto outcomes = co_await std::move(task);
+  fail_points::kFileRow.after.reach();
+  if (outcomes.failed_with(ErrorCode::kTableNotFound)) {
+    auto prepare_task = prepare();
+    auto prepared = co_await std::move(prepare_task);
+    if (!prepared) co_return fail(std::move(prepared.error()));
+    co_return std::optional<WriteOutcome>();
+  }
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<WriteOutcome>();
+  co_return WriteOutcome::kApplied;
+}
+
+Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t version, Fence fence) {
+  for (int race = 0; race < kRaces; ++race) {
+    auto find_task = find(name);
+    auto row = co_await std::move(find_task);
+    if (!row) co_return fail(std::move(row.error()));
+    if (!*row) co_return WriteOutcome::kMissing;
+    if ((*row)->version > version) co_return WriteOutcome::kSuperseded;
+    Mutation mutation;
+    mutation.kind = MutationKind::kErase;
+    mutation.row_key = row_key_of(name);
+    mutation.if_version = (*row)->row_version;
+    mutation.lenient = true;
+    std::vector<Mutation> mutations{std::move(mutation)};
+    auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence);
+    auto outcomes = co_await std::move(task);
+    if (!outcomes) co_return fail(std::move(outcomes.error()));
+    if (outcomes->front().kind != OutcomeKind::kApplied) continue;
+    fail_points::kFileUnrowed.reach();
+    auto remove_task = remove_file((*row)->file);
+    co_await std::move(remove_task);
+    co_return WriteOutcome::kApplied;
+  }
+  co_return fail(ErrorCode::kConditionNotMet, "The file '" + name + "' kept changing.");
+}
+
+Task<void> FileObjects::remove_file(std::string file) {
+  std::function<Result<void>()> removing = [tree = directory_.tree, file = std::move(file)] {
+    return tree->remove(file);
+  };
+  auto task = on<Result<void>>(directory_.blocking, std::move(removing));
+  auto removed = co_await std::move(task);
+  static_cast<void>(removed.has_value());
+}
+
+Task<Result<std::optional<jobs::StoredObject>>> FileObjects::read(std::string name) {
+  std::string before;
+  for (int race = 0; race < kRaces; ++race) {
+    auto find_task = find(name);
+    auto row = co_await std::move(find_task);
+    if (!row) co_return fail(std::move(row.error()));
+    if (!*row) co_return std::optional<jobs::StoredObject>();
+    // The file of a row that was replaced is gone; that of a row that stands must be there.
+    if ((*row)->file == before) break;
+    before = (*row)->file;
+    std::function<Result<std::optional<std::string>>()> reading = [tree = directory_.tree, file = before] {
+      return tree->read(file, kMaxFileBytes);
+    };
+    auto read_task = on<Result<std::optional<std::string>>>(directory_.blocking, std::move(reading));
+    auto bytes = co_await std::move(read_task);
+    if (!bytes) co_return fail(std::move(bytes.error()));
+    if (!*bytes) continue;
+    jobs::StoredObject object{std::move(**bytes), (*row)->version, std::to_string((*row)->row_version)};
+    co_return std::optional<jobs::StoredObject>(std::move(object));
+  }
+  co_return fail(ErrorCode::kCorruption, "The archived file '" + before + "' is missing.");
+}
+
+Task<Result<jobs::ObjectNames>> FileObjects::list(std::string prefix, std::string from) {
+  // Names hold nothing between ' ' and '!' and no quote, so this is the range of the names below a prefix "a/b/".
+  auto first = row_key_of(std::max(prefix, from));
+  auto end = row_key_of(prefix);
+  if (!end.empty()) ++end.back();
+  const auto filter = "PartitionKey eq '" + directory_.name + "' and RowKey ge '" + first + "'" +
+                      (end.empty() ? "" : " and RowKey lt '" + end + "'");
+  jobs::ObjectNames out;
+  std::string continuation;
+  do {
+    table_store::QueryRequest request;
+    request.table = std::string(kFileTable);
+    request.filter = filter;
+    request.continuation = std::move(continuation);
+    auto task = tables_.query(std::move(request));
+    auto page = co_await std::move(task);
+    if (page.failed_with(ErrorCode::kTableNotFound)) co_return out;
+    if (!page) co_return fail(std::move(page.error()));
+    for (auto& entity : page->entities) out.names.push_back(name_of_row(std::move(entity.row_key)));
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty() && out.names.size() < 2);
+  if (!continuation.empty()) {
+    out.next = std::move(out.names.back());
+    out.names.pop_back();
+  }
+  co_return out;
+}
+
+Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, FileDirectory directory) {
+  using Listing = Result<std::vector<FileTree::Found>>;
+  std::function<Listing()> walking = [tree = directory.tree] { return tree->walk(kMostCollected); };
+  auto walk_task = on<Listing>(directory.blocking, std::move(walking));
+  auto files = co_await std::move(walk_task);
+  if (!files) co_return fail(std::move(files.error()));
+  // The ledgers first: once one says that a writer is over, no row of its can come any more.
+  auto over_task = files_of_the_gone(tables, std::move(*files));
+  auto orphans = co_await std::move(over_task);
+  if (!orphans) co_return fail(std::move(orphans.error()));
+  auto named_task = spare_named(tables, directory.name, *orphans);
+  auto spared = co_await std::move(named_task);
+  if (!spared) co_return fail(std::move(spared.error()));
+  std::uint64_t removed = 0;
+  for (const auto& [path, found] : *orphans) {
+    std::function<Result<void>()> removing = [tree = directory.tree, found = found] {
+      return found.temporary ? tree->remove_temporary(found.path) : tree->remove(found.path);
+    };
+    auto remove_task = on<Result<void>>(directory.blocking, std::move(removing));
+    auto gone = co_await std::move(remove_task);
+    if (!gone) co_return fail(std::move(gone.error()));
+    ++removed;
+  }
+  co_return removed;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,56 @@
+// Files below one directory that the operator allows. Every step of a path is opened relative to the one before it and
+// never through a symbolic link, and no segment is ".", ".." or begins with a dot: whatever stands in the directory, a
+// name leads nowhere else. A file appears whole and durable: temporary name, fsync, rename, fsync of the directories.
+// Blocking; thread safe. kStorageFailure for what the system refuses, kInvalidInput for a path that is none.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/async.h"
+#include "common/base/error.h"
+
+namespace tidemark::workers {
+
+class FileTree {
+ public:
+  /// The directory must exist. kConfigInvalid.
+  static Result<std::shared_ptr<FileTree>> open(const std::string& path);
+  ~FileTree();
+  FileTree(const FileTree&) = delete;
+  FileTree& operator=(const FileTree&) = delete;
+
+  /// `temporary`: a name for the time until the file is whole; only one writer at a time may use it.
+  Result<void> write(const std::string& path, const std::string& temporary, const std::string& bytes) const;
+  /// Nothing if there is no such file.
+  Result<std::optional<std::string>> read(const std::string& path, std::size_t limit) const;
+  /// Succeeds if there is no such file. Directories that become empty stay.
+  Result<void> remove(const std::string& path) const;
+
+  struct Found {
+    std::string path;
+    bool temporary = false;
+  };
+  /// Up to `most` files in some order, temporary ones too.
+  Result<std::vector<Found>> walk(std::size_t most) const;
+  Result<void> remove_temporary(const std::string& temporary) const;
+
+ private:
+  explicit FileTree(int root) : root_(root) {}
+  int root_;
+};
+
+/// One directory that jobs may name, and where its blocking calls run.
+struct FileDirectory {
+  std::string name;
+  std::shared_ptr<const FileTree> tree;
+  Executor blocking;
+};
+/// Opens those of a setting: "name=path,name=path". kConfigInvalid.
+Result<std::vector<FileDirectory>> open_directories(const std::string& setting, const Executor& blocking);
+
+/// Segments of letters, digits and "-_%~@." that do not begin with a dot, joined by '/'.
+bool is_tree_path(const std::string& path);
+
+}  // namespace tidemark::workers

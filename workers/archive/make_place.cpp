@@ -1,0 +1,62 @@
+#include "workers/archive/make_place.h"
+
+#include "jobs/archive/blob_objects.h"
+#include "workers/archive/document_place.h"
+#include "workers/archive/file_objects.h"
+#include "workers/archive/part_place.h"
+#include "workers/archive/table_place.h"
+
+namespace tidemark::workers {
+namespace {
+
+Result<std::unique_ptr<jobs::ObjectStore>> make_store(JobContext& context, const jobs::ObjectArchive& archive) {
+  if (!archive.directory.empty()) {
+    for (const auto& directory : context.directories) {
+      if (directory.name == archive.directory) return std::make_unique<FileObjects>(context.tables, directory);
+    }
+    return fail(ErrorCode::kJobInvalid,
+                "This worker's archive_directories have no directory '" + archive.directory + "'.");
+  }
+  if (context.blobs == nullptr) return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
+  return std::make_unique<jobs::BlobObjects>(*context.blobs, archive.container);
+}
+
+Result<std::unique_ptr<Side>> make_object_place(JobContext& context, const jobs::ObjectArchive& archive,
+                                                PlaceSelection selection) {
+  auto filter = table_store::Filter::parse(selection.filter);
+  if (!filter) return fail(std::move(filter.error()));
+  auto store = make_store(context, archive);
+  if (!store) return fail(std::move(store.error()));
+  if (archive.format == jobs::ArchiveFormat::kLines) {
+    return std::make_unique<PartPlace>(context, std::move(*store), archive, std::move(selection), std::move(*filter));
+  }
+  return std::make_unique<DocumentPlace>(context, std::move(*store), archive, std::move(selection), std::move(*filter));
+}
+
+}  // namespace
+
+Result<Sides> make_sides(JobContext& context, const MoveSpec& spec) {
+  const PlaceSelection selection{spec.filter.value_or(""), spec.operation};
+  const bool from_objects = spec.archive && spec.back;
+  Sides sides;
+  if (from_objects) {
+    auto place = make_object_place(context, *spec.archive, selection);
+    if (!place) return fail(std::move(place.error()));
+    sides.from = std::move(*place);
+  } else {
+    TableSide side{spec.source, spec.back};
+    sides.from = std::make_unique<TablePlace>(context, std::move(side), selection);
+  }
+  if (spec.archive && !spec.back) {
+    auto place = make_object_place(context, *spec.archive, {});
+    if (!place) return fail(std::move(place.error()));
+    sides.to = std::move(*place);
+  } else {
+    // Objects are not counted in the transaction that erases them, so the restored entities are.
+    TableSide side{spec.destination, spec.back, from_objects, spec.entity.has_value()};
+    sides.to = std::make_unique<TablePlace>(context, std::move(side), PlaceSelection{});
+  }
+  return sides;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,63 @@
+#include "workers/archive/place.h"
+
+namespace tidemark::workers {
+
+Task<Result<void>> Side::begin(std::string, std::uint64_t) {
+  const auto limit = context_.limits().max_affected;
+  // A job that has begun is guarded step by step.
+  if (!limit || context_.checkpoint().is_object()) co_return Result<void>{};
+  std::uint64_t found = 0;
+  std::string continuation;
+  do {
+    auto going = context_.check();
+    if (!going) co_return going;
+    auto task = read(std::move(continuation));
+    auto page = co_await std::move(task);
+    if (!page) co_return fail(std::move(page.error()));
+    found += page->entities.size();
+    if (found > *limit) co_return fail(too_many_selected(*limit));
+    continuation = std::move(page->continuation);
+  } while (!continuation.empty());
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Side::report(JobProgress progress, bool force) {
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  co_return Result<void>{};
+}
+
+nlohmann::json keys_note(const std::vector<Unit>& units) {
+  auto keys = nlohmann::json::array();
+  for (const auto& unit : units) {
+    for (const auto& entity : unit.entities) {
+      keys.push_back(nlohmann::json::array({entity.partition_key, entity.row_key}));
+    }
+  }
+  return keys;
+}
+
+std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note) {
+  std::vector<jobs::EntityKey> keys;
+  if (!note.is_array()) return keys;
+  for (const auto& key : note) {
+    if (!key.is_array() || key.size() != 2 || !key[0].is_string() || !key[1].is_string()) continue;
+    keys.push_back({key[0].get<std::string>(), key[1].get<std::string>()});
+  }
+  return keys;
+}
+
+std::vector<Unit> partition_units(std::vector<Entity> entities) {
+  std::vector<Unit> out;
+  for (const auto& [begin, end] : partition_groups(entities)) {
+    const auto first = entities.begin();
+    Unit unit;
+    unit.entities.assign(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
+                         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
+    out.push_back(std::move(unit));
+  }
+  return out;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,143 @@
+#include "workers/archive/table_place.h"
+
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::MutationOutcome;
+using table_store::OutcomeKind;
+
+namespace {
+
+Mutation copy_of(const Entity& entity, bool back) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = entity.row_key;
+  mutation.properties = entity.properties;
+  mutation.source_version = back ? entity.source_version.value_or(entity.version) : entity.version;
+  return mutation;
+}
+
+Mutation removal_of(const Entity& entity) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kErase;
+  mutation.row_key = entity.row_key;
+  mutation.if_version = entity.version;
+  mutation.lenient = true;
+  return mutation;
+}
+
+}  // namespace
+
+Task<Result<PlacePage>> TablePlace::read(std::string continuation) {
+  auto task = pages_.read(std::move(continuation));
+  auto page = co_await std::move(task);
+  if (!page) co_return fail(std::move(page.error()));
+  PlacePage out;
+  out.entities = std::move(page->entities);
+  out.continuation = std::move(page->continuation);
+  co_return out;
+}
+
+Task<Result<std::optional<Entity>>> TablePlace::get(jobs::EntityKey key) {
+  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
+  auto entity = co_await std::move(task);
+  // Another operation has moved it here since: it is not what was selected any more.
+  const bool other =
+      entity && entity->has_value() && !selection_.operation.empty() && (*entity)->operation != selection_.operation;
+  if (other) co_return std::optional<Entity>();
+  co_return entity;
+}
+
+Task<Result<RemoveOutcome>> TablePlace::remove(std::vector<Entity> entities) {
+  auto partition_key = entities.front().partition_key;
+  std::vector<Mutation> removals;
+  for (const auto& entity : entities) removals.push_back(removal_of(entity));
+  auto fence = context_.fence(side_.counts_puts ? std::string() : std::string(kDone));
+  fail_points::kMoveErase.before.reach();
+  auto task = context_.tables.mutate(side_.table, std::move(partition_key), std::move(removals), std::move(fence));
+  auto erased = co_await std::move(task);
+  fail_points::kMoveErase.after.reach();
+  if (!erased) co_return fail(std::move(erased.error()));
+  if (erased->size() != entities.size()) co_return fail(ErrorCode::kInternalError);
+  RemoveOutcome out;
+  for (const auto& outcome : *erased) {
+    const bool applied = outcome.kind == OutcomeKind::kApplied;
+    if (applied && !side_.counts_puts) ++out.counted;
+    const auto otherwise = outcome.kind == OutcomeKind::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
+    out.ends.push_back(applied ? RemoveEnd::kRemoved : otherwise);
+  }
+  co_return out;
+}
+
+Task<Result<Unfinished>> TablePlace::unfinished(nlohmann::json note) {
+  Unfinished out;
+  for (auto& key : keys_of_note(note)) {
+    auto going = context_.check();
+    if (!going) co_return fail(std::move(going.error()));
+    auto task = context_.tables.get(side_.table, key.partition_key, key.row_key);
+    auto copy = co_await std::move(task);
+    if (!copy) co_return fail(std::move(copy.error()));
+    // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
+    if (!copy->has_value() || !(*copy)->source_version) continue;
+    out.keys.push_back(std::move(key));
+  }
+  co_return out;
+}
+
+Task<Result<PutOutcome>> TablePlace::put(Unit unit) {
+  const auto partition_key = unit.entities.front().partition_key;
+  std::vector<Mutation> copies;
+  for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, side_.back));
+  auto copy_task = put_copies(partition_key, std::move(copies));
+  auto copied = co_await std::move(copy_task);
+  if (!copied) co_return fail(std::move(copied.error()));
+  if (copied->size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
+  PutOutcome out;
+  for (std::size_t i = 0; i < copied->size(); ++i) {
+    const auto kind = (*copied)[i].kind;
+    if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
+      if (side_.counts_puts && kind == OutcomeKind::kApplied) ++out.counted;
+      out.ends.push_back(PutEnd::kThere);
+      continue;
+    }
+    jobs::EntityKey key{partition_key, unit.entities[i].row_key};
+    auto why_task = why_superseded(std::move(key), (*copied)[i]);
+    auto why = co_await std::move(why_task);
+    if (!why) co_return fail(std::move(why.error()));
+    out.ends.push_back(*why);
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<MutationOutcome>>> TablePlace::put_copies(std::string partition_key,
+                                                                  std::vector<Mutation> copies) {
+  // The tables of a bulk job were checked at its start; one entity's job asks only when it must.
+  std::vector<Mutation> again;
+  if (side_.make_when_missing) again = copies;
+  auto fence = context_.fence(side_.counts_puts ? std::string(kDone) : std::string());
+  fail_points::kMoveCopy.before.reach();
+  auto copy_task = context_.tables.mutate(side_.table, partition_key, std::move(copies), fence);
+  auto copied = co_await std::move(copy_task);
+  fail_points::kMoveCopy.after.reach();
+  if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
+  auto create_task = prepare();
+  auto created = co_await std::move(create_task);
+  if (!created) co_return fail(std::move(created.error()));
+  auto again_task = context_.tables.mutate(side_.table, std::move(partition_key), std::move(again), std::move(fence));
+  auto done = co_await std::move(again_task);
+  co_return done;
+}
+
+Task<Result<PutEnd>> TablePlace::why_superseded(jobs::EntityKey key, MutationOutcome outcome) {
+  if (side_.back) co_return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
+  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
+  auto there = co_await std::move(task);
+  if (!there) co_return fail(std::move(there.error()));
+  const bool original = there->has_value() && !(*there)->source_version;
+  co_return original ? PutEnd::kInTheWay : PutEnd::kReadAgain;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,514 @@
+#include "workers/jobs/offload.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+#include "jobs/archive/blob_link.h"
+#include "jobs/archive/blob_objects.h"
+#include "jobs/archive/object_names.h"
+#include "workers/jobs/pages.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
+#include "workers/runtime/skip_log.h"
+
+namespace tidemark::workers {
+namespace {
+
+using jobs::BlobLink;
+using jobs::kLinkSuffix;
+using nlohmann::json;
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::OutcomeKind;
+using table_store::Property;
+
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kMissing = "not found";
+constexpr std::string_view kNothing = "no property to move";
+constexpr std::string_view kTooLarge = "the entity would be too large";
+constexpr std::string_view kBlobGone = "the blob is missing or not what the link says";
+constexpr std::size_t kChunkEntities = 50;
+constexpr std::size_t kNoteBytes = 60'000;
+constexpr std::size_t kMaxPropertyName = 255;
+constexpr int kPasses = 10;
+constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written once
+
+std::unexpected<Error> kept_changing() {
+  return fail(ErrorCode::kUpdateConditionNotSatisfied,
+              "Some entities kept changing while their properties were moved.");
+}
+
+bool wanted(const std::vector<std::string>& names, std::string_view name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What is to be done with one entity.
+struct Change {
+  std::vector<std::size_t> places;  // of the properties
+  std::vector<BlobLink> links;      // of the same properties; for offload without the ETag yet
+};
+
+/// Which way values go. Pure decisions; the walk is the same.
+class Direction {
+ public:
+  virtual ~Direction() = default;
+  [[nodiscard]] virtual Change change_of(const Entity& entity) const = 0;
+  [[nodiscard]] virtual bool outward() const = 0;
+};
+
+class Outward final : public Direction {
+ public:
+  Outward(const jobs::OffloadSpec& spec, std::string job) : spec_(spec), job_(std::move(job)) {
+    root_.container = spec.container;
+    root_.prefix = spec.prefix;
+    root_.table = spec.source;
+  }
+  [[nodiscard]] bool outward() const override { return true; }
+  [[nodiscard]] Change change_of(const Entity& entity) const override {
+    Change change;
+    for (std::size_t i = 0; i < entity.properties.size(); ++i) {
+      const auto& property = entity.properties[i];
+      const auto bytes = jobs::blob_bytes(property.value);
+      const auto link_name = property.name + std::string(kLinkSuffix);
+      const bool fits = bytes && bytes->size() >= spec_.min_bytes && wanted(spec_.properties, property.name) &&
+                        !property.name.ends_with(kLinkSuffix) && link_name.size() <= kMaxPropertyName &&
+                        entity.find(link_name) == nullptr;
+      if (!fits) continue;
+      BlobLink link;
+      link.container = spec_.container;
+      link.name = jobs::archive_root(root_) + jobs::key_segment(entity.partition_key) + "/" +
+                  jobs::key_segment(entity.row_key) + "/" + jobs::key_segment(property.name) + "-" +
+                  std::to_string(entity.version) + "-" + job_;
+      link.size = bytes->size();
+      link.binary = std::holds_alternative<table_store::Binary>(property.value);
+      link.sha256 = hex_encode(sha256(*bytes));
+      change.places.push_back(i);
+      change.links.push_back(std::move(link));
+    }
+    return change;
+  }
+
+ private:
+  const jobs::OffloadSpec& spec_;
+  std::string job_;
+  jobs::ObjectArchive root_;
+};
+
+class Inward final : public Direction {
+ public:
+  explicit Inward(const jobs::InlineSpec& spec) : spec_(spec) {}
+  [[nodiscard]] bool outward() const override { return false; }
+  [[nodiscard]] Change change_of(const Entity& entity) const override {
+    Change change;
+    for (std::size_t i = 0; i < entity.properties.size(); ++i) {
+      const auto& property = entity.properties[i];
+      const auto* text = std::get_if<std::string>(&property.value);
+      if (text == nullptr || !property.name.ends_with(kLinkSuffix)) continue;
+      const auto name = property.name.substr(0, property.name.size() - kLinkSuffix.size());
+      auto link = jobs::parse_link(*text);
+      if (!link || name.empty() || !wanted(spec_.properties, name) || entity.find(name) != nullptr) continue;
+      change.places.push_back(i);
+      change.links.push_back(std::move(*link));
+    }
+    return change;
+  }
+
+ private:
+  const jobs::InlineSpec& spec_;
+};
+
+struct Walk : jobs::Selection {
+  std::string source;
+  bool erase_blobs = true;  // inward
+};
+
+/// One run of either job. Lives in its frame.
+class Swapper {
+ public:
+  Swapper(JobContext& context, Walk walk, const Direction& direction)
+      : context_(context),
+        walk_(std::move(walk)),
+        direction_(direction),
+        pages_(context, {walk_.source, walk_.filter.value_or(""), ""}) {}
+  Task<Result<JobOutcome>> run();
+
+ private:
+  Task<Result<void>> work();
+  Task<Result<void>> swap_one();
+  Task<Result<void>> swap_all();
+  Task<Result<void>> swap_page(std::vector<Entity> entities);
+  Task<Result<void>> swap_chunk(std::vector<Entity> chunk);
+  Task<Result<void>> swap(Entity entity);
+  /// Uploads, or reads: false if the value cannot be had, which is noted.
+  Task<Result<bool>> carry(const Entity& entity, Change& change, std::vector<Property>& properties);
+  Task<Result<void>> upload(const Property& property, BlobLink& link);
+  Task<Result<std::optional<std::string>>> download(BlobLink link);
+  Task<Result<void>> erase(std::string container, std::string name);
+  Task<Result<void>> note(json loose);
+  Task<Result<void>> tie_loose_ends();
+  Task<Result<void>> report(bool force);
+  /// Opens the blobs' ledger as well. True: it is closed.
+  Task<Result<bool>> open_blobs();
+  Task<Result<void>> close_blobs();
+  [[nodiscard]] jobs::BlobObjects objects(std::string container) const {
+    return {*context_.blobs, std::move(container)};
+  }
+
+  JobContext& context_;
+  Walk walk_;
+  const Direction& direction_;
+  Pages pages_;
+  std::string continuation_;
+  std::uint64_t done_ = 0;
+  std::uint64_t under_way_ = 0;
+  SkipLog skips_;
+  SkipLog page_skips_;
+  bool page_clean_ = true;  // nothing changed under the page at hand
+};
+
+Task<Result<JobOutcome>> Swapper::run() {
+  if (context_.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
+  auto open_task = context_.open();
+  auto ledger = co_await std::move(open_task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
+  done_ = ledger->counter(kDone);
+  if (!ledger->closed) {
+    auto work_task = work();
+    auto worked = co_await std::move(work_task);
+    if (!worked) co_return fail(std::move(worked.error()));
+    auto close_task = context_.close();
+    ledger = co_await std::move(close_task);
+    if (!ledger) co_return fail(std::move(ledger.error()));
+  }
+  JobOutcome outcome;
+  outcome.done = ledger->counter(kDone);
+  co_return outcome;
+}
+
+Task<Result<void>> Swapper::work() {
+  auto open_task = open_blobs();
+  auto over = co_await std::move(open_task);
+  if (!over) co_return fail(std::move(over.error()));
+  if (*over) co_return Result<void>{};
+  if (context_.checkpoint().is_object()) {
+    continuation_ = context_.checkpoint().value("continuation", std::string());
+    skips_ = SkipLog::from_json(context_.checkpoint().value("skips", json::array()));
+  }
+  auto require_task = require_table(context_, walk_.source, "source");
+  auto required = co_await std::move(require_task);
+  if (!required) co_return required;
+  auto tie_task = tie_loose_ends();
+  auto tied = co_await std::move(tie_task);
+  if (!tied) co_return tied;
+  auto swap_task = walk_.entity ? swap_one() : swap_all();
+  auto swapped = co_await std::move(swap_task);
+  if (!swapped) co_return swapped;
+  auto report_task = report(true);
+  auto reported = co_await std::move(report_task);
+  if (!reported) co_return reported;
+  auto close_task = close_blobs();
+  auto closed = co_await std::move(close_task);
+  co_return closed;
+}
+
+Task<Result<bool>> Swapper::open_blobs() {
+  auto store = objects({});
+  auto task = store.open(context_.fence({}));
+  auto over = co_await std::move(task);
+  co_return over;
+}
+
+Task<Result<void>> Swapper::close_blobs() {
+  auto going = context_.check();
+  if (!going) co_return going;
+  auto store = objects({});
+  auto task = store.close(context_.fence({}));
+  auto closed = co_await std::move(task);
+  co_return closed;
+}
+
+Task<Result<void>> Swapper::swap_one() {
+  // Done by an earlier delivery: what is there by now has been written since.
+  if (done_ > 0) co_return Result<void>{};
+  const auto& key = *walk_.entity;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    auto get_task = context_.tables.get(walk_.source, key.partition_key, key.row_key);
+    auto entity = co_await std::move(get_task);
+    if (!entity) co_return fail(std::move(entity.error()));
+    const bool nothing = entity->has_value() && direction_.change_of(**entity).places.empty();
+    if (nothing || !entity->has_value()) {
+      if (done_ == 0) skips_.add(nothing ? kNothing : kMissing, key.partition_key, key.row_key);
+      co_return Result<void>{};
+    }
+    std::vector<Entity> one;
+    one.push_back(std::move(**entity));
+    page_skips_.clear();
+    auto task = swap_page(std::move(one));
+    auto swapped = co_await std::move(task);
+    if (!swapped) co_return swapped;
+    if (!page_clean_) continue;
+    skips_.add(page_skips_);
+    co_return Result<void>{};
+  }
+  co_return kept_changing();
+}
+
+Task<Result<void>> Swapper::swap_all() {
+  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
+  auto begun = co_await std::move(begin_task);
+  if (!begun) co_return begun;
+  int passes = 0;
+  while (true) {
+    auto going = context_.check();
+    if (!going) co_return going;
+    page_skips_.clear();
+    auto page_task = pages_.read(continuation_);
+    auto page = co_await std::move(page_task);
+    if (!page) co_return fail(std::move(page.error()));
+    auto swap_task = swap_page(std::move(page->entities));
+    auto swapped = co_await std::move(swap_task);
+    if (!swapped) co_return swapped;
+    if (!page_clean_) {
+      // The cursor never passes unfinished work: what changed is read again, if it still matches.
+      if (++passes >= kPasses) co_return kept_changing();
+      continue;
+    }
+    passes = 0;
+    skips_.add(page_skips_);
+    continuation_ = std::move(page->continuation);
+    if (continuation_.empty()) co_return Result<void>{};
+    context_.save({{"continuation", continuation_}, {"loose", json::array()}, {"skips", skips_.to_json()}});
+  }
+}
+
+Task<Result<void>> Swapper::swap_page(std::vector<Entity> entities) {
+  page_clean_ = true;
+  std::vector<Entity> chunk;
+  json loose = json::array();
+  std::size_t noted = 0;
+  for (std::size_t i = 0; i <= entities.size(); ++i) {
+    const bool last = i == entities.size();
+    if (!chunk.empty() && (last || chunk.size() == kChunkEntities || noted > kNoteBytes)) {
+      auto note_task = note(std::move(loose));
+      auto saved = co_await std::move(note_task);
+      if (!saved) co_return saved;
+      auto swap_task = swap_chunk(std::move(chunk));
+      auto swapped = co_await std::move(swap_task);
+      if (!swapped) co_return swapped;
+      chunk.clear();
+      loose = json::array();
+      noted = 0;
+    }
+    if (last) break;
+    auto& entity = entities[i];
+    const auto change = direction_.change_of(entity);
+    if (change.places.empty()) continue;
+    for (const auto& link : change.links) {
+      loose.push_back(json::array({entity.partition_key, entity.row_key, link.container, link.name}));
+      noted += entity.partition_key.size() + entity.row_key.size() + link.container.size() + link.name.size();
+    }
+    chunk.push_back(std::move(entity));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Swapper::note(json loose) {
+  fail_points::kOffloadNote.before.reach();
+  auto task =
+      context_.save_now({{"continuation", continuation_}, {"loose", std::move(loose)}, {"skips", skips_.to_json()}});
+  auto saved = co_await std::move(task);
+  fail_points::kOffloadNote.after.reach();
+  co_return saved;
+}
+
+Task<Result<void>> Swapper::swap_chunk(std::vector<Entity> chunk) {
+  Step step = [&](std::size_t i) { return swap(std::move(chunk[i])); };
+  auto swapping = side_by_side(context_.clock, chunk.size(), std::move(step));
+  auto swapped = co_await std::move(swapping);
+  if (!swapped) co_return swapped;
+  auto report_task = report(false);
+  auto reported = co_await std::move(report_task);
+  co_return reported;
+}
+
+Task<Result<void>> Swapper::swap(Entity entity) {
+  std::vector<Place> places{{walk_.source, entity.partition_key}};
+  auto admit_task = context_.admit(done_ + under_way_, 1, std::move(places));
+  ++under_way_;
+  auto permit = co_await std::move(admit_task);
+  if (!permit) co_return fail(std::move(permit.error()));
+  auto going = context_.check();
+  if (!going) co_return going;
+  auto change = direction_.change_of(entity);
+  auto properties = entity.properties;
+  auto carry_task = carry(entity, change, properties);
+  auto carried = co_await std::move(carry_task);
+  --under_way_;
+  if (!carried) co_return fail(std::move(carried.error()));
+  if (!*carried) co_return Result<void>{};
+  going = context_.check();
+  if (!going) co_return going;
+  Mutation mutation;
+  mutation.kind = MutationKind::kReplace;
+  mutation.row_key = entity.row_key;
+  mutation.if_version = entity.version;
+  mutation.lenient = true;
+  mutation.properties = std::move(properties);
+  std::vector<Mutation> mutations{std::move(mutation)};
+  fail_points::kOffloadLink.before.reach();
+  auto task = context_.tables.mutate(walk_.source, entity.partition_key, std::move(mutations),
+                                     context_.fence(std::string(kDone)));
+  auto outcomes = co_await std::move(task);
+  fail_points::kOffloadLink.after.reach();
+  if (outcomes.failed_with(ErrorCode::kEntityTooLarge) || outcomes.failed_with(ErrorCode::kPropertyValueTooLarge) ||
+      outcomes.failed_with(ErrorCode::kTooManyProperties)) {
+    page_skips_.add(kTooLarge, entity.partition_key, entity.row_key);
+    co_return Result<void>{};
+  }
+  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  const auto end = outcomes->front().kind;
+  if (end == OutcomeKind::kApplied) ++done_;
+  if (end == OutcomeKind::kConflict) page_clean_ = false;
+  // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
+  const bool linked = end == OutcomeKind::kApplied && (direction_.outward() || !walk_.erase_blobs);
+  if (linked || (!direction_.outward() && end != OutcomeKind::kApplied)) co_return Result<void>{};
+  for (auto& link : change.links) {
+    auto erase_task = erase(std::move(link.container), std::move(link.name));
+    auto erased = co_await std::move(erase_task);
+    if (!erased) co_return erased;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<bool>> Swapper::carry(const Entity& entity, Change& change, std::vector<Property>& properties) {
+  for (std::size_t i = 0; i < change.places.size(); ++i) {
+    auto& property = properties[change.places[i]];
+    auto& link = change.links[i];
+    if (direction_.outward()) {
+      auto upload_task = upload(property, link);
+      auto uploaded = co_await std::move(upload_task);
+      if (!uploaded) co_return fail(std::move(uploaded.error()));
+      property.name += kLinkSuffix;
+      property.value = jobs::link_text(link);
+      continue;
+    }
+    auto download_task = download(link);
+    auto bytes = co_await std::move(download_task);
+    if (!bytes) co_return fail(std::move(bytes.error()));
+    if (!*bytes) {
+      page_skips_.add(kBlobGone, entity.partition_key, entity.row_key);
+      co_return false;
+    }
+    property.name.resize(property.name.size() - kLinkSuffix.size());
+    property.value = jobs::value_of(link, std::move(**bytes));
+  }
+  co_return true;
+}
+
+Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
+  auto store = objects(link.container);
+  jobs::ObjectWrite write;
+  write.name = link.name;
+  write.bytes = std::string(*jobs::blob_bytes(property.value));
+  write.type = link.binary ? "application/octet-stream" : "text/plain; charset=utf-8";
+  write.version = kOnlyVersion;
+  fail_points::kOffloadUpload.before.reach();
+  auto put_task = store.put(std::move(write), context_.fence({}));
+  auto put = co_await std::move(put_task);
+  fail_points::kOffloadUpload.after.reach();
+  if (!put) co_return fail(std::move(put.error()));
+  auto read_task = context_.blobs->read(link.container, link.name, link.size, {});
+  auto piece = co_await std::move(read_task);
+  if (!piece) co_return fail(std::move(piece.error()));
+  // Only somebody who writes over the jobs' own blobs can have changed it.
+  if (!*piece || (*piece)->blob.size != link.size || (*piece)->blob.source_version != kOnlyVersion) {
+    co_return fail(ErrorCode::kConditionNotMet, "The blob '" + link.name + "' was changed while it was written.");
+  }
+  link.etag = (*piece)->blob.version.etag();
+  co_return Result<void>{};
+}
+
+Task<Result<std::optional<std::string>>> Swapper::download(BlobLink link) {
+  auto store = objects(std::move(link.container));
+  auto task = store.read(std::move(link.name));
+  auto object = co_await std::move(task);
+  if (!object) co_return fail(std::move(object.error()));
+  const bool good = object->has_value() && (*object)->bytes.size() == link.size &&
+                    hex_encode(sha256((*object)->bytes)) == link.sha256;
+  if (!good) co_return std::optional<std::string>();
+  co_return std::move((*object)->bytes);
+}
+
+Task<Result<void>> Swapper::erase(std::string container, std::string name) {
+  auto store = objects(std::move(container));
+  fail_points::kOffloadErase.before.reach();
+  auto task = store.erase(std::move(name), kOnlyVersion, context_.fence({}));
+  auto erased = co_await std::move(task);
+  fail_points::kOffloadErase.after.reach();
+  if (!erased) co_return fail(std::move(erased.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Swapper::tie_loose_ends() {
+  const auto& saved = context_.checkpoint();
+  if (!saved.is_object() || (!direction_.outward() && !walk_.erase_blobs)) co_return Result<void>{};
+  const auto loose = saved.value("loose", json::array());
+  if (!loose.is_array()) co_return Result<void>{};
+  for (const auto& end : loose) {
+    const bool four = end.is_array() && end.size() == 4 &&
+                      std::all_of(end.begin(), end.end(), [](const json& item) { return item.is_string(); });
+    if (!four) continue;
+    auto going = context_.check();
+    if (!going) co_return going;
+    auto container = end[2].get<std::string>();
+    auto name = end[3].get<std::string>();
+    auto get_task = context_.tables.get(walk_.source, end[0].get<std::string>(), end[1].get<std::string>());
+    auto entity = co_await std::move(get_task);
+    if (!entity) co_return fail(std::move(entity.error()));
+    if (entity->has_value() && jobs::links_to(**entity, container, name)) continue;
+    auto erase_task = erase(std::move(container), std::move(name));
+    auto erased = co_await std::move(erase_task);
+    if (!erased) co_return erased;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Swapper::report(bool force) {
+  JobProgress progress;
+  progress.done = done_;
+  progress.skipped = skips_.count();
+  progress.skips = skips_.text();
+  progress.phase = direction_.outward() ? "offloading" : "inlining";
+  auto task = context_.report(std::move(progress), force);
+  auto reported = co_await std::move(task);
+  if (!reported) co_return fail(std::move(reported.error()));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<JobOutcome>> run_offload(JobContext& context, jobs::OffloadSpec spec) {
+  const Outward direction(spec, context.job_id());
+  Walk walk;
+  static_cast<jobs::Selection&>(walk) = spec;
+  walk.source = spec.source;
+  Swapper swapper(context, std::move(walk), direction);
+  auto task = swapper.run();
+  auto outcome = co_await std::move(task);
+  co_return outcome;
+}
+
+Task<Result<JobOutcome>> run_inline(JobContext& context, jobs::InlineSpec spec) {
+  const Inward direction(spec);
+  Walk walk;
+  static_cast<jobs::Selection&>(walk) = spec;
+  walk.source = spec.source;
+  walk.erase_blobs = !spec.keep_blobs;
+  Swapper swapper(context, std::move(walk), direction);
+  auto task = swapper.run();
+  auto outcome = co_await std::move(task);
+  co_return outcome;
+}
+
+}  // namespace tidemark::workers
