@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 struct SubmitArguments {
-  std::string file;
+  std::string file, group;
   JobArguments job;
   bool wait = false, dry_run = false, batch = false;
 };
@@ -25,39 +25,52 @@ Result<std::string> specification(const SubmitArguments& a) {
   return job_of(a.job).dump();
 }
 
-/// The jobs of a file: {"jobs":[...]}, a JSON array, or one job a line.
-Result<std::vector<json>> jobs_of(const std::string& text) {
+/// Many jobs, and what is said of all of them: group and onEnd.
+struct JobFile {
   std::vector<json> jobs;
+  json common = json::object();
+};
+
+/// {"jobs":[...],"group"?,"onEnd"?}, a JSON array, or one job a line.
+Result<JobFile> jobs_of(const std::string& text) {
+  JobFile file;
   auto whole = json::parse(text, nullptr, false);
-  if (whole.is_object() && whole.size() == 1 && whole.contains("jobs")) whole = json(whole["jobs"]);
+  if (whole.is_object() && whole.contains("jobs")) {
+    file.common = whole;
+    file.common.erase("jobs");
+    whole = json(whole["jobs"]);
+  }
   if (whole.is_array()) {
-    for (auto& job : whole) jobs.push_back(std::move(job));
-    return jobs;
+    for (auto& job : whole) file.jobs.push_back(std::move(job));
+    return file;
   }
   std::istringstream lines(text);
   std::string line;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    jobs.push_back(json::parse(line, nullptr, false));
-    if (jobs.back().is_discarded()) {
+    file.jobs.push_back(json::parse(line, nullptr, false));
+    if (file.jobs.back().is_discarded()) {
       return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
     }
   }
-  return jobs;
+  return file;
 }
 
-/// As many as the api takes at once, again and again.
-int submit_batch(const GlobalOptions& options, ApiClient& api, const std::string& text) {
-  constexpr std::size_t kAtOnce = 1000;
-  auto jobs = jobs_of(text);
-  if (!jobs) return report(options, jobs.error());
+/// As many as the api takes at once, again and again; a group in one request.
+int submit_batch(const GlobalOptions& options, ApiClient& api, const std::string& text, const std::string& group) {
+  auto file = jobs_of(text);
+  if (!file) return report(options, file.error());
+  if (!group.empty()) file->common["group"] = group;
+  const auto& jobs = file->jobs;
+  const std::size_t at_once = file->common.empty() ? 1000 : std::max<std::size_t>(1, jobs.size());
   auto results = json::array();
   int code = kOk;
-  for (std::size_t begin = 0; begin < jobs->size(); begin += kAtOnce) {
-    const auto end = std::min(jobs->size(), begin + kAtOnce);
-    const json part(std::vector<json>(jobs->begin() + static_cast<std::ptrdiff_t>(begin),
-                                      jobs->begin() + static_cast<std::ptrdiff_t>(end)));
-    auto answer = api.call("POST", "/v1/jobs/batch", json{{"jobs", part}}.dump());
+  for (std::size_t begin = 0; begin < jobs.size(); begin += at_once) {
+    const auto end = std::min(jobs.size(), begin + at_once);
+    auto body = file->common;
+    body["jobs"] = std::vector<json>(jobs.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     jobs.begin() + static_cast<std::ptrdiff_t>(end));
+    auto answer = api.call("POST", "/v1/jobs/batch", body.dump());
     if (!answer) return report(options, answer.error());
     for (auto& result : (*answer)["results"]) {
       if (!result.contains("job")) code = kFailed;
@@ -79,7 +92,7 @@ int submit(const GlobalOptions& options, const SubmitArguments& arguments) {
   if (!api) return report(options, api.error());
   auto spec = specification(arguments);
   if (!spec) return report(options, spec.error());
-  if (arguments.batch) return submit_batch(options, *api, *spec);
+  if (arguments.batch) return submit_batch(options, *api, *spec, arguments.group);
   auto job = api->call("POST", arguments.dry_run ? "/v1/jobs?dryRun=true" : "/v1/jobs", *spec);
   if (!job) return report(options, job.error());
   if (arguments.dry_run) return print_plan(options, *job);
@@ -138,6 +151,7 @@ void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
   submitting->add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
   submitting->add_flag("--batch", arguments->batch,
                        "the file holds many jobs: a JSON array, {\"jobs\":[...]}, or one a line");
+  submitting->add_option("--group", arguments->group, "with --batch: count them together under this name");
   add_job_options(*submitting, arguments->job);
   submitting->add_flag("--dry-run", arguments->dry_run, "print what the job would do, and do nothing");
   submitting->add_flag("--wait", arguments->wait, "wait for the end, with a progress bar");

@@ -305,11 +305,13 @@ class RocksEngine final : public Engine {
       };
       wake_runner_.wait(lock,
                         [&] { return can_run() || (writing_ == nullptr && (!filling->members.empty() || stopping_)); });
-      if (writing_ == nullptr && ahead != nullptr) std::exchange(ahead, nullptr)->clear();
+      // What was written since goes once the lock is free again: its rows are thousands of small allocations.
+      Group* const written = writing_ == nullptr ? std::exchange(ahead, nullptr) : nullptr;
       if (can_run()) {
         if (taken.empty()) taken.swap(queue_);
         const bool failed = failure_.has_value();
         lock.unlock();
+        if (written != nullptr) written->clear();
         for (; !taken.empty() && !filling->full(); taken.pop_front()) {
           filling->outcomes.push_back(failed ? Result<void>() : run(*filling, ahead, taken.front().body));
           filling->members.push_back(std::move(taken.front()));
@@ -317,7 +319,9 @@ class RocksEngine final : public Engine {
       } else if (!filling->members.empty()) {
         writing_ = ahead = filling;
         filling = filling == &groups[0] ? &groups[1] : &groups[0];
+        lock.unlock();
         wake_writer_.notify_one();
+        if (written != nullptr) written->clear();
       } else {
         runner_ended_ = true;
         wake_writer_.notify_one();

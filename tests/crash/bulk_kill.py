@@ -135,7 +135,8 @@ class Run:
     def work(self):
         """The job from submission to end, under kills. The job as the api tells it."""
         spec = {"kind": "archive", "source": SOURCE, "destination": DESTINATION, "filter": "",
-                "maxAffected": self.options.entities}
+                # In a row without a page: on a busy machine many a worker dies before its first.
+                "maxAffected": self.options.entities, "maxAttempts": 100}
         if self.options.per_second:
             spec["maxPerSecond"] = self.options.per_second
         for _ in range(self.options.workers):

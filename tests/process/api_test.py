@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 from datetime import datetime, timedelta, timezone
+from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -167,7 +168,7 @@ class ApiTest(unittest.TestCase):
             self.tables.put_many("Slow", ENTITIES)
             job = self.finish({"kind": "delete", "source": "Slow", "filter": ""})
             self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["total"]), ("succeeded", 30, 30), job)
-            times = [datetime.fromisoformat(job[name][:26]) for name in ("startedAt", "finishedAt")]
+            times = [datetime.fromisoformat(job[name].rstrip("Z")[:26]) for name in ("startedAt", "finishedAt")]
             return (times[1] - times[0]).total_seconds()
         wait_until(lambda: seconds() >= 1, "the limit to be heeded", 60)
         for target in ("table", "Slow"), ("partition", "Slow", "p/1"), ("kind", "copy"):
@@ -210,7 +211,7 @@ class ApiTest(unittest.TestCase):
 
         names, continuation = [], ""
         while True:
-            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={continuation}")
+            page = self.api.call("GET", f"/v1/queues?limit=1&continuation={quote(continuation)}")
             names += [queue["name"] for queue in page["queues"]]
             continuation = page.get("continuation")
             if not continuation:
@@ -338,7 +339,7 @@ class ApiTest(unittest.TestCase):
         print_of = groups[0]["fingerprint"]
         found = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&limit=2")
         self.assertEqual(len(found["poison"]), 2)
-        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={found['continuation']}")
+        rest = self.api.call("GET", f"/v1/poison?fingerprint={print_of}&continuation={quote(found['continuation'])}")
         self.assertEqual(len(rest["poison"]), 1)
         self.assertEqual(self.api.call("GET", "/v1/poison?kind=unknown")["poison"][0]["id"], broken)
 

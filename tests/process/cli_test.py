@@ -101,6 +101,15 @@ class EveryOperationTest(unittest.TestCase):
             self.assertNotIn("Usage", shown.stdout.splitlines()[0], f"{path}: no description")
             self.assertNotRegex(shown.stdout, r"(?m)^  \S+( TEXT| INT| UINT)?( REQUIRED)?$", path)
 
+    def test_the_page_about_the_command_line_has_every_command(self):
+        with open(os.path.join(SOURCE, "docs/cli.md")) as file:
+            rows = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in file if line.startswith("| `")]
+        written = set()
+        for words in rows:
+            family = words[0].split()[0]
+            written |= {(family, word.split()[-1]) for word in words} if words[0].islower() else {(family,)}
+        self.assertEqual({tuple(path) for path in commands()}, written)
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
@@ -200,6 +209,21 @@ class StackTest(unittest.TestCase):
         table = self.rows(self.command("job", "list", "--limit", "0", "--kind", "delete").stdout)
         self.assertEqual(table[0][:3], ["job", "kind", "state"])
         self.assertLessEqual(set(ids), {row[0] for row in table})
+
+    def test_jobs_are_submitted_as_a_group(self):
+        self.fill("Grouped", 3)
+        jobs = [{"kind": "delete", "source": "Grouped", "partitionKey": "p", "rowKey": f"{i:04}"} for i in range(3)]
+        first = self.command("job", "submit", "--batch", "--group", "g1", "--file", "-", stdin=json.dumps(jobs)).stdout
+        again = self.command("job", "submit", "--batch", "--file", "-",
+                             stdin=json.dumps({"group": "g1", "jobs": jobs})).stdout
+        self.assertEqual((first, len(first.split())), (again, 3))
+        wait_until(lambda: self.tables.scan("Grouped") == {}, "all of them")
+
+        def counted():
+            titles, row = self.rows(self.command("group", "show", "g1").stdout)
+            return dict(zip(titles, row)) if "ended" in titles and len(row) == len(titles) else None
+        shown = wait_until(counted, "the group's end")
+        self.assertEqual((shown["group"], shown["jobs"], shown["succeeded"]), ("g1", "3", "3"))
 
     def test_schedules_and_explain(self):
         self.fill("Daily", 3)

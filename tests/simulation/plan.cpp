@@ -39,7 +39,7 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
     spec["source"] = "Missing";
     spec["filter"] = "";
   }
-  // Some go the other way, and some make copies of what the others move about.
+  // Some go the other way, some make copies of what the others move about, and some delete it.
   const auto direction = dice.below(100);
   if (direction < 15 && spec["source"] == "Source") {
     spec["kind"] = "unarchive";
@@ -47,6 +47,9 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
   } else if (direction < 25) {
     spec["kind"] = "copy";
     spec["destination"] = "Copies";
+  } else if (direction < 35) {
+    spec["kind"] = "delete";
+    spec.erase("destination");
   }
   spec["maxAttempts"] = 1 + dice.below(20);
   spec["idempotencyKey"] = "k" + std::to_string(dice.next());
@@ -110,6 +113,7 @@ Plan make_plan(Dice& dice) {
   if (!dice.chance(2500)) plan.crash_gap = dice.between(100ms, 4s);
   if (!dice.chance(4000)) plan.freeze_gap = dice.between(500ms, 5s);
   if (dice.chance(5000)) plan.skew = dice.between(0ms, 5s);
+  if (dice.chance(5000)) plan.jump_gap = dice.between(300ms, 5s);
   return plan;
 }
 
@@ -131,7 +135,8 @@ std::string describe(const Plan& plan) {
               {"usualMs", ms(plan.link.usual)},
               {"crashGapMs", ms(plan.crash_gap)},
               {"freezeGapMs", ms(plan.freeze_gap)},
-              {"skewMs", ms(plan.skew)}};
+              {"skewMs", ms(plan.skew)},
+              {"jumpGapMs", ms(plan.jump_gap)}};
   for (const auto& job : plan.jobs) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(

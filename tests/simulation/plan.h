@@ -31,6 +31,7 @@ struct Plan {
   Duration crash_gap{};   // zero: no crashes
   Duration freeze_gap{};  // zero: no frozen workers
   Duration skew{};
+  Duration jump_gap{};  // zero: no clock is set
 };
 
 Plan make_plan(Dice& dice);

@@ -20,6 +20,8 @@ class Life::LifeClock final : public Clock {
 
   Time now() const override { return scheduler_.now() + skew_ + ahead_; }
 
+  void jump(Duration by) { skew_ += by; }
+
   std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
     const auto id = next_++;
     auto timer = std::make_shared<LifeTimer>(*this, id, std::move(executor), std::move(fn));
@@ -90,6 +92,8 @@ Life::Life(Scheduler& scheduler, int host, std::uint64_t number, Duration skew)
 Life::~Life() { kill(); }
 
 Clock& Life::clock() { return *clock_; }
+
+void Life::jump_clock(Duration by) { clock_->jump(by); }
 
 void Life::kill() {
   if (dead_) return;

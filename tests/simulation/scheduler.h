@@ -65,6 +65,8 @@ class Life {
   [[nodiscard]] bool dead() const { return dead_; }
   Executor executor() { return io_.get_executor(); }
   Clock& clock();
+  /// Somebody sets the host's clock, forward or back. What waits for a duration is not concerned.
+  void jump_clock(Duration by);
   bool run_one() { return io_.poll_one() > 0; }
   /// Ends everything of this life without any further effect outside of it, and frees it.
   void kill();

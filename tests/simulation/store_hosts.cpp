@@ -51,6 +51,34 @@ void WatchedEngine::expect(Cause cause, std::size_t transactions) {
   expected_ = transactions;
 }
 
+WatchedEngine::WatchedEngine(EngineParts parts, CommitWatcher watcher)
+    : durable_(kv::make_memory_engine(std::move(parts.disk))),
+      scheduler_(parts.scheduler),
+      life_(parts.life),
+      durability_(parts.durability),
+      watcher_(std::move(watcher)) {
+  const auto found = durable_->snapshot();
+  kv::TransactionBody copy = [&](kv::Transaction& txn) -> Result<void> {
+    for (auto cursor = found->scan({}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
+      txn.put(cursor->key(), cursor->value());
+    }
+    return {};
+  };
+  ahead_->submit(std::move(copy), [](const Result<void>&) {});
+}
+
+Result<void> WatchedEngine::erase_range(const kv::KeyRange& range) {
+  if (auto erased = ahead_->erase_range(range); !erased) return erased;
+  return durable_->erase_range(range);
+}
+
+void WatchedEngine::later(Duration most, void (WatchedEngine::*step)()) {
+  scheduler_.after(scheduler_.dice().between(0ms, most),
+                   [this, step, scheduler = &scheduler_, host = life_.host(), number = life_.number()] {
+                     if (scheduler->find_life(host, number) != nullptr) (this->*step)();
+                   });
+}
+
 void WatchedEngine::submit(kv::TransactionBody body, kv::Completion done) {
   if (life_.dead()) {
     done(fail(ErrorCode::kStorageFailure));
@@ -58,50 +86,77 @@ void WatchedEngine::submit(kv::TransactionBody body, kv::Completion done) {
   }
   waiting_.push_back({std::move(body), std::move(done), expected_ > 0 ? cause_ : Cause{}});
   if (expected_ > 0) --expected_;
-  if (waiting_.size() > 1) return;
-  scheduler_.after(scheduler_.dice().between(0ms, 2ms),
-                   [this, scheduler = &scheduler_, host = life_.host(), number = life_.number()] {
-                     if (scheduler->find_life(host, number) != nullptr) commit_next();
-                   });
+  if (waiting_.size() == 1) later(1ms, &WatchedEngine::execute_waiting);
 }
 
-void WatchedEngine::commit_next() {
-  // A group: everything that waits now is made durable together.
-  auto group = std::exchange(waiting_, {});
-  for (auto& transaction : group) {
-    std::vector<RowChange> changes;
+void WatchedEngine::execute_waiting() {
+  Group group;
+  for (auto& transaction : std::exchange(waiting_, {})) {
+    Executed executed;
     kv::TransactionBody watched = [&](kv::Transaction& txn) -> Result<void> {
-      changes.clear();
-      WatchedTransaction watching(txn, changes);
+      executed.changes.clear();
+      WatchedTransaction watching(txn, executed.changes);
       return transaction.body(watching);
     };
-    Result<void> outcome;
-    inner_->submit(std::move(watched), [&outcome](Result<void> result) { outcome = std::move(result); });
-    if (outcome && !changes.empty()) watcher_(changes, transaction.cause);
-    transaction.done(std::move(outcome));
+    ahead_->submit(std::move(watched), [&executed](Result<void> result) { executed.outcome = std::move(result); });
+    executed.done = std::move(transaction.done);
+    executed.cause = std::move(transaction.cause);
+    if (durability_ == Durability::kAcknowledgedBefore) std::exchange(executed.done, nullptr)(executed.outcome);
+    group.push_back(std::move(executed));
   }
+  unsynced_.push_back(std::move(group));
+  later(durability_ == Durability::kSynced ? 1ms : 300ms, &WatchedEngine::sync_next);
+}
+
+void WatchedEngine::sync_next() {
+  auto group = std::move(unsynced_.front());
+  unsynced_.pop_front();
+  for (auto& executed : group) {
+    if (executed.outcome && !executed.changes.empty()) {
+      write(executed.changes);
+      watcher_(executed.changes, executed.cause);
+    }
+    if (executed.done) executed.done(std::move(executed.outcome));
+  }
+}
+
+void WatchedEngine::write(const std::vector<RowChange>& changes) {
+  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+    for (const auto& change : changes) {
+      if (change.value) {
+        txn.put(change.key, *change.value);
+      } else {
+        txn.erase(change.key);
+      }
+    }
+    return {};
+  };
+  durable_->submit(std::move(body), [](const Result<void>&) {});
 }
 
 void WatchedEngine::abandon() {
   for (auto& transaction : std::exchange(waiting_, {})) transaction.done(fail(ErrorCode::kStorageFailure));
+  for (auto& group : std::exchange(unsynced_, {})) {
+    for (auto& executed : group) {
+      if (executed.done) executed.done(fail(ErrorCode::kStorageFailure));
+    }
+  }
 }
 
-TableHost::TableHost(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, std::uint64_t seed,
-                     CommitWatcher watcher)
-    : engine_(std::move(disk), scheduler, life, std::move(watcher)),
+TableHost::TableHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher)
+    : engine_(parts, std::move(watcher)),
       random_(make_seeded_random(seed)),
-      service_(engine_, life.clock(), *random_),
+      service_(engine_, parts.life.clock(), *random_),
       dispatch_(table_store::make_table_dispatch(service_)) {}
 
 Task<Result<std::string>> TableHost::answer(Request request) {
   return answer_with(engine_, dispatch_, std::move(request));
 }
 
-QueueHost::QueueHost(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, std::uint64_t seed,
-                     CommitWatcher watcher)
-    : engine_(std::move(disk), scheduler, life, std::move(watcher)),
+QueueHost::QueueHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher)
+    : engine_(parts, std::move(watcher)),
       random_(make_seeded_random(seed)),
-      service_(engine_, life.clock(), *random_),
+      service_(engine_, parts.life.clock(), *random_),
       dispatch_(queue_service::make_queue_dispatch(service_)) {}
 
 Task<Result<std::string>> QueueHost::answer(Request request) {

@@ -24,18 +24,29 @@ struct Cause {
 
 using CommitWatcher = std::function<void(const std::vector<RowChange>& changes, const Cause& cause)>;
 
-/// The memory engine behind a writer that takes its time: transactions are committed one after the other, each a
-/// little after it was submitted, so that a crash can come before or after the commit.
+enum class Durability : std::uint8_t {
+  kSynced = 1,              // acknowledged once it is on the disk
+  kAcknowledgedBefore = 2,  // a broken engine: a crash loses what was acknowledged
+};
+
+struct EngineParts {
+  std::shared_ptr<kv::MemoryDisk> disk;
+  Scheduler& scheduler;
+  Life& life;
+  Durability durability;
+};
+
+/// What the real engine does, with time between its steps, so that a crash can come in any of them: transactions wait;
+/// a group of them is carried out one after another, and those that follow see what it did; some time later the group
+/// is on the disk, readers see it, and it is acknowledged. What was not on the disk is lost with the life.
 class WatchedEngine final : public kv::Engine {
  public:
-  WatchedEngine(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, CommitWatcher watcher)
-      : inner_(kv::make_memory_engine(std::move(disk))),
-        scheduler_(scheduler),
-        life_(life),
-        watcher_(std::move(watcher)) {}
-  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return inner_->snapshot(); }
+  WatchedEngine(EngineParts parts, CommitWatcher watcher);
+  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override {
+    return durability_ == Durability::kSynced ? durable_->snapshot() : ahead_->snapshot();
+  }
   void submit(kv::TransactionBody body, kv::Completion done) override;
-  Result<void> erase_range(const kv::KeyRange& range) override { return inner_->erase_range(range); }
+  Result<void> erase_range(const kv::KeyRange& range) override;
   [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
 
   /// The call that is being started makes so many transactions before it first waits.
@@ -48,20 +59,33 @@ class WatchedEngine final : public kv::Engine {
     kv::Completion done;
     Cause cause;
   };
-  void commit_next();
-  std::unique_ptr<kv::Engine> inner_;
+  struct Executed {
+    std::vector<RowChange> changes;
+    kv::Completion done;
+    Cause cause;
+    Result<void> outcome;
+  };
+  using Group = std::vector<Executed>;
+  void later(Duration most, void (WatchedEngine::*step)());
+  void execute_waiting();
+  void sync_next();
+  void write(const std::vector<RowChange>& changes);
+
+  std::unique_ptr<kv::Engine> durable_;
+  std::unique_ptr<kv::Engine> ahead_ = kv::make_memory_engine();  // with what is not on the disk yet
   Scheduler& scheduler_;
   Life& life_;
+  Durability durability_;
   CommitWatcher watcher_;
   std::deque<Waiting> waiting_;
+  std::deque<Group> unsynced_;
   Cause cause_;  // of the next `expected_` transactions
   std::size_t expected_ = 0;
 };
 
 class TableHost final : public Callee {
  public:
-  TableHost(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, std::uint64_t seed,
-            CommitWatcher watcher);
+  TableHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher);
   Task<Result<std::string>> answer(Request request) override;
   void unwind() override { engine_.abandon(); }
 
@@ -74,8 +98,7 @@ class TableHost final : public Callee {
 
 class QueueHost final : public Callee {
  public:
-  QueueHost(std::shared_ptr<kv::MemoryDisk> disk, Scheduler& scheduler, Life& life, std::uint64_t seed,
-            CommitWatcher watcher);
+  QueueHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher);
   Task<Result<std::string>> answer(Request request) override;
   void unwind() override {
     engine_.abandon();

@@ -1,7 +1,10 @@
 #include "tests/simulation/table_oracle.h"
 
+#include <nlohmann/json.hpp>
+
 #include "common/kv/key_codec.h"
 #include "table_store/internal/table_messages.h"
+#include "table_store/model/filter.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
 
@@ -107,6 +110,7 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
     state.version = now->version;
     state.restored_from = now->source_version;
     state.bytes = content_of(*now);
+    state.entity = *now;
     state.history[now->version] = state.bytes;
     state.birth_of[now->version] = state.births;
     return;
@@ -115,14 +119,29 @@ void TableOracle::source_changed(const Key& key, const std::optional<Entity>& no
   if (!context.by_user) {
     ++context.moved;
     ++moves_;
-    const auto copy = copies_.find(key);
-    if (copy == copies_.end()) {
-      violated("A1: " + shown(key) + " removed from the source without a copy");
-    } else if (copy->second.source_version < *state.version) {
-      violated("A3: a version of " + shown(key) + " newer than the archived one was removed");
-    }
+    check_removed(key, state, context);
   }
   state.version.reset();
+}
+
+void TableOracle::check_removed(const Key& key, const SourceState& state, const Context& context) {
+  const auto job = context.fence ? jobs_.find(context.fence->operation_id) : jobs_.end();
+  if (job != jobs_.end() && job->second.kind == "delete") {
+    const auto spec = nlohmann::json::parse(job->second.spec);
+    const auto filter = table_store::Filter::parse(spec.value("filter", std::string()));
+    const bool named =
+        spec.value("partitionKey", key.first) == key.first && spec.value("rowKey", key.second) == key.second;
+    if (!filter || !filter->matches(state.entity) || !named) {
+      violated("D1: " + shown(key) + " was deleted and had not been selected as it was");
+    }
+    return;
+  }
+  const auto copy = copies_.find(key);
+  if (copy == copies_.end()) {
+    violated("A1: " + shown(key) + " removed from the source without a copy");
+  } else if (copy->second.source_version < *state.version) {
+    violated("A3: a version of " + shown(key) + " newer than the archived one was removed");
+  }
 }
 
 void TableOracle::check_restored(const Key& key, const Entity& now) {
@@ -200,6 +219,9 @@ void TableOracle::record_changed(const Key& key, const std::optional<Entity>& no
     }
     if (record->epoch < before->second.epoch)
       violated("the record of job " + record->id + " went back to an old epoch");
+    if (!jobs::is_terminal(record->state) && record->done < before->second.done)
+      violated("B1: job " + record->id + " did " + std::to_string(before->second.done) + " and tells of " +
+               std::to_string(record->done));
     if (record->message_id != before->second.message_id) violated("job " + record->id + " changed its message");
   }
   jobs_[record->id] = std::move(*record);

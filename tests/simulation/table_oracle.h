@@ -3,8 +3,10 @@
 //   A2  an archived copy is the source at the version it names, and that version never goes down
 //   A3  a worker removes only the version that is archived, never a newer one
 //   C1, C2  the same of denormalised copies: a version that was, never going down
+//   D1  a delete job removes only what its filter selects
 //   A4  no effect of an operation lands once it is closed, nor of a delivery that was overtaken
-// and of the jobs' records: a state that ended stays, epochs only rise, counters are what was moved. One thread.
+// and of the jobs' records: a state that ended stays, epochs and progress only rise, counters are what was moved.
+// One thread.
 #pragma once
 #include <map>
 #include <optional>
@@ -28,6 +30,7 @@ class TableOracle {
   struct SourceState {
     std::optional<table_store::Version> version;
     std::string bytes;
+    table_store::Entity entity;
     std::map<table_store::Version, std::string> history;
     std::optional<table_store::Version> restored_from;  // the archived version that it is
     std::uint64_t births = 0;                           // how often it began to exist
@@ -64,6 +67,7 @@ class TableOracle {
   void entity_changed(const RowChange& change, Context& context);
   void source_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
+  void check_removed(const Key& key, const SourceState& state, const Context& context);
   void check_restored(const Key& key, const table_store::Entity& now);
   void denormalised_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void record_changed(const Key& key, const std::optional<table_store::Entity>& now);

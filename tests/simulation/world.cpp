@@ -19,7 +19,8 @@ constexpr Duration kTimeToStayQuiet = 40s;
 
 class World {
  public:
-  World(std::uint64_t seed, bool print) : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())) {
+  World(std::uint64_t seed, Durability durability, bool print)
+      : trace_(print), scheduler_(seed, trace_), plan_(make_plan(scheduler_.dice())), durability_(durability) {
     if (print) std::printf("plan %s\n", describe(plan_).c_str());
     scheduler_.on_crash = [this](int host) { crashed(host); };
     stores_.table = scheduler_.add_host("table");
@@ -38,6 +39,7 @@ class World {
   void crashed(int host);
   void plan_crash();
   void plan_freeze();
+  void plan_jump();
   void calm_down();
   [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
   /// Nothing is left to be done.
@@ -50,6 +52,7 @@ class World {
   Trace trace_;
   Scheduler scheduler_;
   Plan plan_;
+  Durability durability_;
   Network network_{scheduler_, plan_.link};
   Stores stores_;
   int people_ = 0;
@@ -68,11 +71,11 @@ void World::start(int host) {
   auto& life = scheduler_.start_life(host, skew);
   if (host == stores_.table) {
     life.program = std::make_unique<TableHost>(
-        table_disk_, scheduler_, life, seed,
+        EngineParts{table_disk_, scheduler_, life, durability_}, seed,
         [this](const std::vector<RowChange>& changes, const Cause& cause) { tables_.committed(changes, cause); });
   } else if (host == stores_.queue) {
     life.program = std::make_unique<QueueHost>(
-        queue_disk_, scheduler_, life, seed,
+        EngineParts{queue_disk_, scheduler_, life, durability_}, seed,
         [this](const std::vector<RowChange>& changes, const Cause& cause) { queues_.committed(changes, cause); });
   } else if (host == people_) {
     auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, seed);
@@ -132,6 +135,24 @@ void World::plan_freeze() {
       });
     }
     plan_freeze();
+  });
+}
+
+void World::plan_jump() {
+  if (plan_.jump_gap == Duration::zero()) return;
+  scheduler_.after(scheduler_.dice().between(10ms, plan_.jump_gap), [this] {
+    if (calm_) return;
+    auto& dice = scheduler_.dice();
+    const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
+    // Mostly about a lease; now and then beyond everything that anybody waits for.
+    const auto far = dice.chance(500) ? Duration(10min) : dice.chance(3000) ? Duration(1min) : plan_.lease * 2;
+    const auto by = dice.between(-std::min<Duration>(far, 1min), far);
+    if (scheduler_.host(victim).life) {
+      trace_.note(scheduler_.now(), "clock", scheduler_.host(victim).name,
+                  [&] { return scheduler_.host(victim).name + " by " + std::to_string(by / 1ms) + " ms"; });
+      scheduler_.host(victim).life->jump_clock(by);
+    }
+    plan_jump();
   });
 }
 
@@ -227,6 +248,7 @@ RunOutcome World::run() {
   calm_ = false;
   plan_crash();
   plan_freeze();
+  plan_jump();
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
   const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
   const bool came_to_rest =
@@ -259,7 +281,7 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
-  World world(seed, print);
+  World world(seed, without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced, print);
   return world.run();
 }
 

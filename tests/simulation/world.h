@@ -13,6 +13,7 @@ struct Without {
   bool fence = false;
   bool put_if_newer = false;
   bool lease_epoch = false;
+  bool sync = false;  // the engines acknowledge what a crash still loses
 };
 
 struct RunOutcome {

@@ -1,7 +1,8 @@
 tidemark_test(table_model_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_model_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_query_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_records_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_plan_test.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/table_scan_turns_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_scan_turns_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_random_filter.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/table_reference.cpp
   LINK tidemark_table_store)
 tidemark_test(table_service_test LABEL unit
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/table_directory_test.cpp

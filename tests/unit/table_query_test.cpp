@@ -1,101 +1,46 @@
-// Random filters over random rows: the parser and evaluator against a naive evaluator built beside the text, and the
-// planner and scan against looking at every row.
-#include <map>
-
-#include "common/kv/key_codec.h"
+// The parser, the evaluator, the planner and the scan over random rows and filters: against predicates built beside the
+// filter's text, and against looking at every row.
 #include "table_fixture.h"
+#include "table_random_filter.h"
 #include "table_store/model/query_plan.h"
 
 namespace tidemark::table_store {
 namespace {
 
-using Predicate = std::function<bool(const Entity&)>;
-struct Generated {
-  std::string text;
-  Predicate naive;
-};
+using reference::random_filter;
+using reference::random_partition;
+using reference::random_property;
+using reference::random_row;
+using reference::units_of;
 
-const char* const kKeys[] = {"", "a", "a'b", "ab", "b", "\xEE\x80\x80", "\xF0\x9F\x98\x80", "z"};
-// The same keys in the order of UTF-16 code units: surrogates (D83D) sort before U+E000.
-int ordinal(std::string_view key) {
-  static const std::map<std::string_view, int> kOrder{
-      {"", 0}, {"a", 1}, {"a'b", 2}, {"ab", 3}, {"b", 4}, {"z", 5}, {"\xF0\x9F\x98\x80", 6}, {"\xEE\x80\x80", 7}};
-  return kOrder.at(key);
-}
+std::string shown(const reference::Row& row) { return row.partition_key + "|" + row.row_key; }
 
-bool apply_op(int op, int a, int b) {
-  switch (op) {
-    case 0:
-      return a == b;
-    case 1:
-      return a != b;
-    case 2:
-      return a > b;
-    case 3:
-      return a >= b;
-    case 4:
-      return a < b;
-    default:
-      return a <= b;
-  }
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
-}
-
-Generated generate(Random& random, int depth) {
-  static const char* const kOps[] = {"eq", "ne", "gt", "ge", "lt", "le"};
-  const auto kind = random.below(depth > 0 ? 10 : 4);
-  const auto op = static_cast<int>(random.below(6));
-  if (kind < 3) {
-    const bool pk = random.below(2) == 0;
-    const std::string key = kKeys[random.below(8)];
-    return {(pk ? "PartitionKey " : "RowKey ") + std::string(kOps[op]) + " " + in_quotes(key),
-            [pk, op, key](const Entity& e) {
-              return apply_op(op, ordinal(pk ? e.partition_key : e.row_key), ordinal(key));
-            }};
-  }
-  if (kind == 3) {
-    const auto literal = static_cast<int>(random.below(4));
-    return {"n " + std::string(kOps[op]) + " " + std::to_string(literal), [op, literal](const Entity& e) {
-              const auto* n = e.find("n");
-              return n != nullptr && apply_op(op, std::get<std::int32_t>(*n), literal);
-            }};
-  }
-  auto a = generate(random, depth - 1);
-  if (kind == 4) return {"not (" + a.text + ")", [f = a.naive](const Entity& e) { return !f(e); }};
-  auto b = generate(random, depth - 1);
-  if (kind < 8) {
-    return {"(" + a.text + ") and (" + b.text + ")",
-            [f = a.naive, g = b.naive](const Entity& e) { return f(e) && g(e); }};
-  }
-  return {"(" + a.text + ") or (" + b.text + ")", [f = a.naive, g = b.naive](const Entity& e) { return f(e) || g(e); }};
+Entity entity_of(const reference::Row& row) {
+  Entity entity;
+  entity.partition_key = row.partition_key;
+  entity.row_key = row.row_key;
+  entity.properties = row.properties;
+  return entity;
 }
 
 struct TableQueryTest : TableFixture {
-  std::vector<Entity> rows;  // in key order
+  reference::Rows rows;
 
   void SetUp() override {
     create("people");
-    for (const auto* pk : kKeys) {
-      for (const auto* rk : kKeys) {
-        Entity row;
-        row.partition_key = pk;
-        row.row_key = rk;
-        if (random->below(3) != 0) row.properties.push_back({"n", Value(static_cast<std::int32_t>(random->below(4)))});
-        if (random->below(4) == 0) continue;
-        auto insert = change(MutationKind::kInsert, rk, row.properties);
-        ASSERT_TRUE(mutate(std::vector<Mutation>{insert}, std::nullopt, pk).has_value());
-        rows.push_back(row);
+    for (int i = 0; i < 80; ++i) {
+      reference::Row row;
+      row.partition_key = random_partition(*random);
+      row.row_key = random_row(*random);
+      for (auto n = random->below(4); n > 0; --n) {
+        auto property = random_property(*random);
+        if (row.find(property.name) == nullptr) row.properties.push_back(std::move(property));
       }
+      const reference::Key key{units_of(row.partition_key), units_of(row.row_key)};
+      if (!rows.emplace(key, row).second) continue;
+      const auto insert = change(MutationKind::kInsert, row.row_key, row.properties);
+      ASSERT_TRUE(mutate(std::vector<Mutation>{insert}, std::nullopt, row.partition_key).has_value());
     }
-    std::sort(rows.begin(), rows.end(), [](const Entity& a, const Entity& b) {
-      return std::pair(ordinal(a.partition_key), ordinal(a.row_key)) <
-             std::pair(ordinal(b.partition_key), ordinal(b.row_key));
-    });
   }
 
   std::vector<std::string> run_query(const Filter& filter, std::uint32_t top, KeyBounds bounds = {}) {
@@ -127,13 +72,13 @@ struct TableQueryTest : TableFixture {
 
 TEST_F(TableQueryTest, RandomFiltersMatchTheNaiveScan) {
   for (int i = 0; i < 3000; ++i) {
-    const auto generated = generate(*random, static_cast<int>(random->below(5)));
+    const auto generated = random_filter(*random, static_cast<int>(random->below(5)));
     auto filter = Filter::parse(generated.text);
     ASSERT_TRUE(filter.has_value()) << generated.text << filter.error().message;
     std::vector<std::string> expected;
-    for (const auto& row : rows) {
-      ASSERT_EQ(filter->matches(row), generated.naive(row)) << generated.text;
-      if (generated.naive(row)) expected.push_back(row.partition_key + "|" + row.row_key);
+    for (const auto& [key, row] : rows) {
+      ASSERT_EQ(filter->matches(entity_of(row)), generated.matches(row)) << generated.text << " on " << shown(row);
+      if (generated.matches(row)) expected.push_back(shown(row));
     }
     ASSERT_EQ(run_query(*filter, 1 + static_cast<std::uint32_t>(random->below(9))), expected) << generated.text;
     const auto ranges = plan_query(*filter).ranges;
@@ -147,18 +92,27 @@ TEST_F(TableQueryTest, RandomFiltersMatchTheNaiveScan) {
 TEST_F(TableQueryTest, BoundsClipEveryQuery) {
   for (int i = 0; i < 500; ++i) {
     KeyBounds bounds;
-    if (random->below(2) == 0) bounds.start_pk = kKeys[random->below(8)];
-    if (bounds.start_pk && random->below(2) == 0) bounds.start_rk = kKeys[random->below(8)];
-    if (random->below(2) == 0) bounds.end_pk = kKeys[random->below(8)];
-    if (bounds.end_pk && random->below(2) == 0) bounds.end_rk = kKeys[random->below(8)];
+    if (random->below(2) == 0) bounds.start_pk = random_partition(*random);
+    if (bounds.start_pk && random->below(2) == 0) bounds.start_rk = random_row(*random);
+    if (random->below(2) == 0) bounds.end_pk = random_partition(*random);
+    if (bounds.end_pk && random->below(2) == 0) bounds.end_rk = random_row(*random);
+    const auto is_after = [&](const reference::Row& row) {
+      if (!bounds.start_pk) return true;
+      const auto partition = units_of(row.partition_key);
+      const auto start = units_of(*bounds.start_pk);
+      if (partition != start || !bounds.start_rk) return partition >= start;
+      return units_of(row.row_key) >= units_of(*bounds.start_rk);
+    };
+    const auto is_before = [&](const reference::Row& row) {
+      if (!bounds.end_pk) return true;
+      const auto partition = units_of(row.partition_key);
+      const auto end = units_of(*bounds.end_pk);
+      if (partition != end || !bounds.end_rk) return partition <= end;
+      return units_of(row.row_key) <= units_of(*bounds.end_rk);
+    };
     std::vector<std::string> expected;
-    for (const auto& row : rows) {
-      const std::pair at(ordinal(row.partition_key), ordinal(row.row_key));
-      const bool after = !bounds.start_pk ||
-                         at >= std::pair(ordinal(*bounds.start_pk), bounds.start_rk ? ordinal(*bounds.start_rk) : -1);
-      const bool before =
-          !bounds.end_pk || at <= std::pair(ordinal(*bounds.end_pk), bounds.end_rk ? ordinal(*bounds.end_rk) : 99);
-      if (after && before) expected.push_back(row.partition_key + "|" + row.row_key);
+    for (const auto& [key, row] : rows) {
+      if (is_after(row) && is_before(row)) expected.push_back(shown(row));
     }
     ASSERT_EQ(run_query(Filter(), 5, bounds), expected);
   }

@@ -1,5 +1,5 @@
 // Random filters, each as text and as a predicate built beside it: the rules of $filter said a second time. For
-// table_property_test.cpp.
+// table_property_test.cpp and table_query_test.cpp.
 #pragma once
 #include <functional>
 #include <string>

@@ -102,6 +102,7 @@ TEST_F(WorkersProgress, CountingGoesOnWhereTheLastWorkerDied) {
       co_return Result<void>{};
     };
     EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+    table_link_.before = nullptr;
     return counted;
   };
   submit(R"({"kind":"copy","source":"Source","destination":"Copies","filter":"","maxAffected":2500,)"
