@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "common/base/encoding.h"
+#include "common/base/xml_text.h"
 
 namespace tidemark::protocol {
 namespace {
@@ -111,8 +112,14 @@ class Reader {
   std::optional<std::string_view> required(const char* name) {
     if (error_) return std::nullopt;
     const auto child = node_.child(name);
-    if (child) return trim(child.text().get());
-    reject(missing(name));
+    if (!child) {
+      reject(missing(name));
+      return std::nullopt;
+    }
+    const auto value = trim(child.text().get());
+    // A carriage return, written as a reference, would be kept as one and read as a line feed.
+    if (is_xml_text(value) && value.find('\r') == std::string_view::npos) return value;
+    reject(invalid_value(name, value));
     return std::nullopt;
   }
   Reader& reject(Error error) {

@@ -122,6 +122,18 @@ TEST(ServiceProperties, NamesTheElementThatIsWrong) {
   EXPECT_EQ(failure(wrap("<HourMetrics><Version>9.9</Version></HourMetrics>")), ErrorCode::kInvalidXmlNodeValue);
 }
 
+TEST(ServiceProperties, RefusesTextThatWouldNotReadBackAsItIs) {
+  for (const auto* character : {"&#13;", "&#1;", "\x01", "\xFF"}) {
+    const auto rule = std::string(
+                          "<Cors><CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods>"
+                          "<AllowedHeaders>a") +
+                      character +
+                      "b</AllowedHeaders><ExposedHeaders></ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds>"
+                      "</CorsRule></Cors>";
+    EXPECT_EQ(failure(wrap(rule)), ErrorCode::kInvalidXmlNodeValue) << character;
+  }
+}
+
 TEST(ServiceProperties, FiveCorsRules) {
   std::string five;
   for (int i = 0; i < 5; ++i) five += rule("http://a");
