@@ -26,8 +26,9 @@ UNANSWERED = (OSError, http.client.HTTPException)
 
 
 def version_of(etag):
-    """The time in it, which sorts as text."""
-    return unquote(re.fullmatch(r"W/\"datetime'(.*)'\"", etag).group(1))
+    """The time in it, with all seven digits that trailing zeros are left out of, so that it sorts as text."""
+    second, fraction = re.fullmatch(r"W/\"datetime'([^.]*)(?:\.(\d+))?Z'\"", unquote(etag)).groups()
+    return f"{second}.{(fraction or '').ljust(7, '0')}"
 
 
 class Writer:

@@ -1,5 +1,7 @@
 // Archives outside of tables, end to end: the stores' services on memory engines, reached over loopbacks that lose
 // requests and answers. What is in the archive is read back with the blob client.
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 
@@ -407,6 +409,20 @@ TEST_F(WorkersObjects, FilesOfTheLivingAndOfStrangersAreNotCollected) {
   EXPECT_EQ(tree.read("a/readme.txt", 100)->value_or(""), "a stranger's");
   ASSERT_TRUE(run(tables_.close_operation(job, 2)).has_value());
   EXPECT_EQ(run(collect_files(tables_, directories_.front())).value(), 1U);
+}
+
+TEST(FileTree, MakesDirectoriesAgainThatSomebodyRemoved) {
+  const auto root = std::filesystem::temp_directory_path() / ("file_tree_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(root);
+  const auto tree = FileTree::open(root.string());
+  ASSERT_TRUE(tree.has_value());
+  for (const auto* text : {"one", "two"}) {
+    ASSERT_TRUE((*tree)->write("a/b/c.json", "temporary", text).has_value()) << text;
+    EXPECT_EQ((*tree)->read("a/b/c.json", 100)->value_or(""), text);
+    std::filesystem::remove_all(root / "a");
+    EXPECT_FALSE((*tree)->read("a/b/c.json", 100)->has_value());
+  }
+  std::filesystem::remove_all(root);
 }
 
 TEST(FileTree, PathsLeadNowhereElse) {

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <mutex>
+#include <set>
 
 #include "jobs/archive/object_archive.h"
 
@@ -40,6 +43,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return number_; }
+  void release() { number_ = -1; }
   explicit operator bool() const { return number_ >= 0; }
 
  private:
@@ -60,8 +64,10 @@ struct Location {
   std::string name;
 };
 
-/// Creates what is missing on the way, each made durable, if `make`. No descriptor: a directory is missing.
-Result<Location> descend(int root, const std::string& path, bool make) {
+/// No descriptor: a directory is missing. `make` is called for each step before it is taken, to create what is not
+/// there.
+using MakeStep = std::function<Result<void>(int parent, const std::string& name, std::string_view path)>;
+Result<Location> descend(int root, const std::string& path, const MakeStep& make) {
   if (!is_tree_path(path)) return fail(ErrorCode::kInvalidInput, "'" + path + "' is no path of an archive.");
   Location place{Descriptor(::openat(root, ".", kDirectory)), {}};
   if (!place.directory) return failed("opening a directory", path);
@@ -70,14 +76,11 @@ Result<Location> descend(int root, const std::string& path, bool make) {
     const auto end = path.find('/', begin);
     place.name = path.substr(begin, end == std::string::npos ? end : end - begin);
     if (end == std::string::npos) return place;
-    Descriptor next(::openat(place.directory.get(), place.name.c_str(), kDirectory));
-    if (!next && errno == ENOENT && make) {
-      if (::mkdirat(place.directory.get(), place.name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-        return failed("making a directory", path);
-      }
-      if (::fsync(place.directory.get()) != 0) return failed("syncing a directory", path);
-      next = Descriptor(::openat(place.directory.get(), place.name.c_str(), kDirectory));
+    if (make) {
+      auto made = make(place.directory.get(), place.name, std::string_view(path).substr(0, end));
+      if (!made) return fail(std::move(made.error()));
     }
+    Descriptor next(::openat(place.directory.get(), place.name.c_str(), kDirectory));
     if (!next && errno == ENOENT) return Location{Descriptor(), {}};
     if (!next) return failed("opening a directory", path);
     place.directory = std::move(next);
@@ -106,8 +109,10 @@ Result<void> write_all(int file, std::string_view bytes, const std::string& path
 
 Result<void> walk_directory(Descriptor directory, const std::string& prefix, std::size_t most, int depth,
                             std::vector<FileTree::Found>& out) {
-  DIR* listing = ::fdopendir(::dup(directory.get()));
+  Descriptor own(::openat(directory.get(), ".", kDirectory));
+  DIR* listing = own ? ::fdopendir(own.get()) : nullptr;
   if (listing == nullptr) return failed("listing a directory", prefix);
+  own.release();  // closedir() closes it
   std::vector<std::string> below;
   while (const auto* entry = ::readdir(listing)) {
     const std::string name = entry->d_name;
@@ -169,15 +174,53 @@ Result<std::shared_ptr<FileTree>> FileTree::open(const std::string& path) {
   return std::shared_ptr<FileTree>(new FileTree(root));
 }
 
+/// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so being
+/// there is not enough.
+class FileTree::KnownDirectories {
+ public:
+  Result<void> make(int parent, const std::string& name, std::string_view path) {
+    if (knows(path)) return {};
+    if (::mkdirat(parent, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+      return failed("making a directory", std::string(path));
+    }
+    if (::fsync(parent) != 0) return failed("syncing a directory", std::string(path));
+    std::lock_guard lock(mutex_);
+    if (paths_.size() >= kMostKnown) paths_.clear();
+    paths_.emplace(path);
+    return {};
+  }
+  void forget() {
+    std::lock_guard lock(mutex_);
+    paths_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kMostKnown = 10'000;
+  bool knows(std::string_view path) {
+    std::lock_guard lock(mutex_);
+    return paths_.contains(path);
+  }
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> paths_;
+};
+
+FileTree::FileTree(int root) : root_(root), durable_(std::make_unique<KnownDirectories>()) {}
 FileTree::~FileTree() { ::close(root_); }
 
 Result<void> FileTree::write(const std::string& path, const std::string& temporary, const std::string& bytes) const {
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput, "'" + temporary + "' is no file name.");
   auto staging = temporaries(root_);
   if (!staging) return fail(std::move(staging.error()));
-  auto place = descend(root_, path, true);
+  const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
+    return durable_->make(parent, name, way);
+  };
+  auto place = descend(root_, path, make);
+  if (place && !place->directory) {
+    durable_->forget();  // somebody removed what we made
+    place = descend(root_, path, make);
+  }
   if (!place) return fail(std::move(place.error()));
-  if (!place->directory) return failed("making a directory", path);
+  if (!place->directory) return failed("opening a directory", path);
   {
     Descriptor file(
         ::openat(staging->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
@@ -193,7 +236,7 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
 }
 
 Result<std::optional<std::string>> FileTree::read(const std::string& path, std::size_t limit) const {
-  auto place = descend(root_, path, false);
+  auto place = descend(root_, path, nullptr);
   if (!place) return fail(std::move(place.error()));
   if (!place->directory) return std::optional<std::string>();
   Descriptor file(::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -218,7 +261,7 @@ Result<std::optional<std::string>> FileTree::read(const std::string& path, std::
 }
 
 Result<void> FileTree::remove(const std::string& path) const {
-  auto place = descend(root_, path, false);
+  auto place = descend(root_, path, nullptr);
   if (!place) return fail(std::move(place.error()));
   if (!place->directory) return {};
   if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0 && errno != ENOENT) {

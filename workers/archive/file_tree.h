@@ -37,8 +37,10 @@ class FileTree {
   Result<void> remove_temporary(const std::string& temporary) const;
 
  private:
-  explicit FileTree(int root) : root_(root) {}
+  class KnownDirectories;
+  explicit FileTree(int root);
   int root_;
+  std::unique_ptr<KnownDirectories> durable_;
 };
 
 /// One directory that jobs may name, and where its blocking calls run.
