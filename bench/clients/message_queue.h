@@ -4,12 +4,15 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
 namespace tidemark::bench {
 
 [[noreturn]] void fail(const std::string& what);
+/// 400 letters and digits: random, so that no storage compresses them away, and unique, so that LREM finds one.
+std::string message_text(std::mt19937_64& random);
 
 struct Target {
   std::string port;

@@ -6,6 +6,8 @@
 //   arrival  one connection waits for messages, another puts one every 10 ms; the time from just before the put until
 //            the waiting one has it
 //   poll     each connection takes from a queue in which nothing is visible
+//   rest-put, rest-cycle  puts alone and cycles on anything that speaks the protocol: see rest_load.h; the times are
+//            of the requests
 // For AMOUNT messages:
 //   fill     puts them
 //   delay    puts them, invisible for six days (Tidemark alone)
@@ -22,18 +24,30 @@
 #include <vector>
 
 #include "bench/clients/message_queue.h"
+#include "bench/clients/rest_load.h"
 
 namespace tidemark::bench {
+
+constexpr std::size_t kMessageBytes = 400;
 
 void fail(const std::string& what) {
   std::fprintf(stderr, "queue_load: %s\n", what.c_str());
   std::_Exit(1);
 }
 
+std::string message_text(std::mt19937_64& random) {
+  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz__";
+  std::string text(kMessageBytes, ' ');
+  for (std::size_t i = 0; i < text.size();) {
+    auto bits = random();
+    for (int n = 0; n < 10 && i < text.size(); ++n, bits >>= 6) text[i++] = kLetters[bits & 63];
+  }
+  return text;
+}
+
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-constexpr std::size_t kMessageBytes = 400;
 constexpr int kWaitSeconds = 20;
 constexpr auto kArrivalInterval = std::chrono::milliseconds(10);
 
@@ -59,17 +73,6 @@ std::unique_ptr<MessageQueue> connect(const Plan& plan, int client) {
   if (plan.system == "rabbitmq") return connect_rabbitmq(plan.target);
   if (plan.system == "redis") return connect_redis(plan.target, client);
   fail("there is no system " + plan.system);
-}
-
-/// Letters and digits: random, so that no storage compresses it away, and unique, so that LREM finds one.
-std::string message_text(std::mt19937_64& random) {
-  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz__";
-  std::string text(kMessageBytes, ' ');
-  for (std::size_t i = 0; i < text.size();) {
-    auto bits = random();
-    for (int n = 0; n < 10 && i < text.size(); ++n, bits >>= 6) text[i++] = kLetters[bits & 63];
-  }
-  return text;
 }
 
 /// What all clients together have left to do: a time or a number of messages.
@@ -142,7 +145,8 @@ void run_arrivals(const Plan& plan, SteadyClock::time_point end, Tally& tally) {
   receiver.join();
 }
 
-void print(std::vector<Tally> tallies, double seconds) {
+/// Units are the times that were taken, unless they were counted otherwise.
+void print(std::vector<Tally> tallies, double seconds, std::optional<std::uint64_t> units = std::nullopt) {
   std::vector<double> all;
   std::uint64_t empty = 0;
   for (auto& tally : tallies) {
@@ -152,13 +156,25 @@ void print(std::vector<Tally> tallies, double seconds) {
   if (all.empty()) fail("nothing was measured");
   std::sort(all.begin(), all.end());
   std::printf(
-      "RESULT {\"units\": %zu, \"seconds\": %.6f, \"p50_ms\": %.4f, \"p99_ms\": %.4f, \"max_ms\": %.4f, \"empty\": "
+      "RESULT {\"units\": %llu, \"seconds\": %.6f, \"p50_ms\": %.4f, \"p99_ms\": %.4f, \"max_ms\": %.4f, \"empty\": "
       "%llu}\n",
-      all.size(), seconds, all[all.size() / 2], all[all.size() * 99 / 100], all.back(),
-      static_cast<unsigned long long>(empty));
+      static_cast<unsigned long long>(units.value_or(all.size())), seconds, all[all.size() / 2],
+      all[all.size() * 99 / 100], all.back(), static_cast<unsigned long long>(empty));
+}
+
+void run_rest(const Plan& plan) {
+  const auto begin = SteadyClock::now();
+  auto result = run_rest_load({.target = plan.target,
+                               .whole_cycles = plan.mode == "rest-cycle",
+                               .bare = plan.system == "bare",
+                               .connections = plan.connections,
+                               .seconds = static_cast<int>(plan.amount)});
+  const auto seconds = ms_since(begin) / 1000;
+  print({Tally{std::move(result.taken_ms), result.empty}}, seconds, result.units);
 }
 
 void run(const Plan& plan) {
+  if (plan.mode.starts_with("rest-")) return run_rest(plan);
   const auto begin = SteadyClock::now();
   const bool timed = is_timed(plan.mode);
   const auto end = timed ? begin + std::chrono::seconds(plan.amount) : SteadyClock::time_point::max();

@@ -52,7 +52,7 @@ def await_true(condition, what, limit_s=START_LIMIT_S):
 
 
 class System:
-    """`name` is what the report calls it, `version` what it is, `mode` what the Lua scripts expect of its answers."""
+    """`name` is what the report calls it, `version` what it is, `mode` whether it is a store."""
     name = version = ""
     mode = "store"
     stop_signal = signal.SIGTERM

@@ -12,7 +12,7 @@ THREADS = 2
 
 def wrk(system, port, script, path, repeat, options, **settings):
     """The rate of the script's units; the command in the result has the signature taken out."""
-    settings = {"mode": system.mode, "seed": repeat, "path": path, "port": port, "version": VERSION, "sas": SAS, **settings}
+    settings = {"seed": repeat, "path": path, "port": port, "version": VERSION, "sas": SAS, **settings}
     line = ["wrk", "-t", str(THREADS), "-c", str(options.connections), "-d", f"{options.seconds}s", "--timeout", "30s",
             "-s", f"{script}.lua", f"http://127.0.0.1:{port}", "--"]
     done = subprocess.run(line + [f"{name}={value}" for name, value in settings.items()], cwd=SCRIPTS,

@@ -2,7 +2,6 @@
 from harness import azure
 from harness.queue_load import queue_load
 from harness.workload import Expectation, Subject, Workload
-from harness.wrk import wrk
 from systems.azurite import Azurite
 from systems.bare import Bare
 from systems.rabbitmq import RabbitMq
@@ -19,7 +18,7 @@ class Put(Workload):
     def measure(self, system, subject, repeat):
         queue = f"put-{repeat}"  # each repeat begins with an empty one
         azure.create_queue(system.queue, queue)
-        return wrk(system, system.queue, "put", f"/{azure.ACCOUNT}/{queue}", repeat, self.options)
+        return queue_load(system, queue, "rest-put", self.options.connections, self.options.seconds)
 
 
 class Cycle(Workload):
@@ -32,7 +31,7 @@ class Cycle(Workload):
         queue = f"cycle-{repeat}"
         if system.mode == "store":
             azure.create_queue(system.queue, queue)
-        return wrk(system, system.queue, "cycle", f"/{azure.ACCOUNT}/{queue}", repeat, self.options)
+        return queue_load(system, queue, "rest-cycle", self.options.connections, self.options.seconds)
 
 
 class Peers(Workload):

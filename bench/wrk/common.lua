@@ -9,7 +9,7 @@ end
 
 settings = {}
 -- Globals, because done() reads them from each thread.
-unexpected, empty_gets = 0, 0
+unexpected = 0
 
 function init(args)
   for _, word in ipairs(args) do
@@ -76,7 +76,7 @@ function done(summary, latency)
   local short = summary.bytes < summary.requests * least_answer and 1 or 0
   io.write(string.format(
     '\nRESULT {"units": %d, "requests": %d, "seconds": %.6f, "p50_ms": %.3f, "p99_ms": %.3f, "max_ms": %.3f, ' ..
-    '"empty_gets": %d, "unexpected": %d, "errors": {"status": %d, "connect": %d, "read": %d, "write": %d, "timeout": %d}}\n',
+    '"unexpected": %d, "errors": {"status": %d, "connect": %d, "read": %d, "write": %d, "timeout": %d}}\n',
     units(summary), summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    latency.max / 1e3, sum("empty_gets"), sum("unexpected") + short, e.status, e.connect, e.read, e.write, e.timeout))
+    latency.max / 1e3, sum("unexpected") + short, e.status, e.connect, e.read, e.write, e.timeout))
 end

@@ -1,5 +1,6 @@
 #include "common/kv/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -12,21 +13,51 @@ namespace tidemark::kv {
 
 Result<std::optional<std::string>> Engine::get(std::string_view key) const { return snapshot()->get(key); }
 
+namespace {
+
+const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
+
+/// Where the caller resumes; it must not run out of work while the engine has the transaction.
+template <class Handler>
+Executor executor_of(const Handler& handler) {
+  return asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
+}
+
+}  // namespace
+
+void Completion::operator()(Result<void> outcome) {
+  if (!executor_) return call_(std::move(outcome));
+  auto executor = std::move(executor_);
+  asio::post(executor, [call = std::move(call_), outcome = std::move(outcome)]() mutable { call(std::move(outcome)); });
+}
+
+void Completion::deliver(std::vector<Due> group) {
+  for (auto first = group.begin();;) {
+    first = std::find_if(first, group.end(), [](const Due& due) { return due.completion && due.completion.executor_; });
+    if (first == group.end()) break;
+    const auto executor = first->completion.executor_;
+    std::vector<Due> together;
+    for (auto due = first; due != group.end(); ++due) {
+      if (due->completion && due->completion.executor_ == executor) together.push_back(std::exchange(*due, {}));
+    }
+    asio::post(executor, [together = std::move(together)]() mutable {
+      for (auto& due : together) due.completion.call_(std::move(due.outcome));
+    });
+    kFirstTold.reach();
+  }
+  for (auto& due : group) {
+    if (due.completion) due.completion(std::move(due.outcome));
+  }
+}
+
 Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) {
   if (step != nullptr) step->before.reach();
   auto initiate = [this](auto handler, TransactionBody transaction) {
-    // The caller's context must not run out of work while the writer has the transaction.
-    auto executor = asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
-    // std::function must copy: the handler lives in a shared cell.
-    auto cell = std::make_shared<decltype(handler)>(std::move(handler));
-    Completion done = [cell, executor](Result<void> outcome) {
-      asio::post(executor, [cell, outcome = std::move(outcome)]() mutable {
-        // Moved out, so that whichever thread lets go of the cell last destroys an empty handler.
-        auto resume = std::move(*cell);
-        resume(std::move(outcome));
-      });
+    auto executor = executor_of(handler);
+    auto resume = [handler = std::move(handler)](Result<void> outcome) mutable {
+      std::move(handler)(std::move(outcome));
     };
-    submit(std::move(transaction), std::move(done));
+    submit(std::move(transaction), Completion(std::move(executor), std::move(resume)));
   };
   auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(Result<void>)>(
       initiate, asio::use_awaitable, std::move(body));
@@ -41,24 +72,21 @@ Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody
   if (step != nullptr) step->before.reach();
   auto initiate = [this](auto handler, std::vector<TransactionBody> transactions) {
     struct Shared {
+      decltype(handler) resume;
       std::vector<Result<void>> outcomes;
       std::atomic<std::size_t> left;
     };
-    auto executor = asio::prefer(asio::get_associated_executor(handler), asio::execution::outstanding_work.tracked);
-    auto cell = std::make_shared<decltype(handler)>(std::move(handler));
-    auto shared = std::make_shared<Shared>();
-    shared->outcomes.resize(transactions.size());
-    shared->left = transactions.size();
-    for (std::size_t i = 0; i < transactions.size(); ++i) {
-      Completion done = [cell, executor, shared, i](Result<void> outcome) {
+    const auto count = transactions.size();
+    const auto executor = executor_of(handler);
+    auto shared = std::make_shared<Shared>(std::move(handler), std::vector<Result<void>>(count), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto note = [shared, i](Result<void> outcome) {
         shared->outcomes[i] = std::move(outcome);
         if (--shared->left > 0) return;
-        asio::post(executor, [cell, shared] {
-          auto resume = std::move(*cell);
-          resume(std::move(shared->outcomes));
-        });
+        auto resume = std::move(shared->resume);
+        resume(std::move(shared->outcomes));
       };
-      submit(std::move(transactions[i]), std::move(done));
+      submit(std::move(transactions[i]), Completion(executor, std::move(note)));
     }
   };
   auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(std::vector<Result<void>>)>(

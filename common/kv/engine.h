@@ -5,6 +5,7 @@
 // time each. A TransactionBody runs on the engine's writer, one body at a time: it must not block, must not touch
 // anything but its Transaction and what it captured, and may be run again, so it resets what it captured first.
 #pragma once
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -59,7 +60,34 @@ class Transaction : public Reader {
 
 /// An error returned by the body abandons its writes and becomes the outcome.
 using TransactionBody = std::function<Result<void>(Transaction&)>;
-using Completion = std::function<void(Result<void>)>;
+
+/// What happens once the outcome of a transaction is durable: a call on an executor, or, without one, on the engine's
+/// thread.
+class Completion {
+ public:
+  using Call = std::move_only_function<void(Result<void>)>;
+  struct Due;
+
+  Completion() = default;
+  template <class F>
+    requires std::constructible_from<Call, F> && (!std::same_as<std::remove_cvref_t<F>, Completion>)
+  Completion(F&& call) : call_(std::forward<F>(call)) {}
+  Completion(Executor executor, Call call) : executor_(std::move(executor)), call_(std::move(call)) {}
+
+  void operator()(Result<void> outcome);
+  explicit operator bool() const { return static_cast<bool>(call_); }
+  /// In order for each executor, which is woken once; those without one are called last.
+  static void deliver(std::vector<Due> group);
+
+ private:
+  Executor executor_;
+  Call call_;
+};
+
+struct Completion::Due {
+  Completion completion;
+  Result<void> outcome;
+};
 
 class Engine {
  public:
@@ -71,9 +99,9 @@ class Engine {
   /// The latest committed value of one key: what snapshot()->get(key) gives, for less.
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const;
 
-  /// Runs the body atomically and serializably; `done` is called once, on the engine's thread, when the outcome is
-  /// durable. Fails with kServerBusy when too many transactions wait, with kStorageFailure once the disk failed
-  /// (then every later transaction fails too: reopen the database).
+  /// Runs the body atomically and serializably; `done` is called once, when the outcome is durable. Fails with
+  /// kServerBusy when too many transactions wait, with kStorageFailure once the disk failed (then every later
+  /// transaction fails too: reopen the database).
   virtual void submit(TransactionBody body, Completion done) = 0;
 
   /// Deletes a range of keys, durably but not atomically with anything else: for keys nothing refers to any more.

@@ -1,6 +1,7 @@
 #include "common/kv/rocksdb_engine.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -23,15 +24,14 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
-// While a group is being written, so many that wait are worth waking the runner: a wakeup costs as much as a body.
+// While a group is being written, so many that wait are worth waking the helper: a wakeup costs as much as a body.
 constexpr std::size_t kWorthWaking = 8;
 constexpr std::size_t kMaxMemoBytes = 256;  // of a row
 constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
-const FailStep kWriteStep("kv.write");               // a group, with its fsync
-const FailPoint kFirstTold("kv.complete", "first");  // of a group whose other members have not heard yet
+const FailStep kWriteStep("kv.write");  // a group, with its fsync
 const FailStep kEraseRangeStep("kv.erase_range");
 
 /// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
@@ -148,7 +148,7 @@ class RocksSnapshot final : public Reader {
 };
 
 /// Small rows that bodies of a group found in the database: most of them begin with the same few, which name the queue
-/// or the table. Nobody but the runner writes, and what it writes hides them.
+/// or the table. Nobody but bodies write, and what they write hides them.
 using Memo = std::map<std::string, std::string, std::less<>>;
 
 /// One body's view: its group's writes, over those of the group that is being written, over the database. Whether the
@@ -205,8 +205,8 @@ class RocksEngine final : public Engine {
   RocksEngine(Database db, const RocksDbOptions& options)
       : db_(std::move(db)), max_queued_(options.max_queued_transactions) {
     write_options_.sync = options.durability == Durability::kFsync;
-    runner_ = std::thread([this] { run_bodies(); });
     writer_ = std::thread([this] { write_groups(); });
+    helper_ = std::thread([this] { help(); });
   }
   RocksEngine(const RocksEngine&) = delete;
   RocksEngine& operator=(const RocksEngine&) = delete;
@@ -215,9 +215,9 @@ class RocksEngine final : public Engine {
       std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    wake_runner_.notify_one();
-    runner_.join();
+    wake_writer_.notify_one();
     writer_.join();
+    helper_.join();
   }
 
   std::shared_ptr<const Reader> snapshot() const override { return std::make_shared<RocksSnapshot>(db_); }
@@ -231,13 +231,17 @@ class RocksEngine final : public Engine {
       std::unique_lock lock(mutex_);
       if (queue_.size() < max_queued_) {
         queue_.push_back({std::move(body), std::move(done)});
-        const bool wake = writing_ == nullptr || queue_.size() == kWorthWaking;
+        const bool writing = writing_, worth = queue_.size() == kWorthWaking;
         lock.unlock();
-        if (wake) wake_runner_.notify_one();
+        if (!writing) {
+          wake_writer_.notify_one();
+        } else if (worth) {
+          wake_helper_.notify_one();
+        }
         return;
       }
     }
-    done(fail(ErrorCode::kServerBusy));  // on the caller's thread: the writer's is what is overloaded
+    done(fail(ErrorCode::kServerBusy));
   }
 
   Result<void> erase_range(const KeyRange& range) override {
@@ -290,64 +294,63 @@ class RocksEngine final : public Engine {
     }
   };
 
-  // The runner. One body at a time, in order: that is what makes the transactions serializable. While a group is being
-  // written it fills the next one, whose bodies see both; so the disk and the bodies do not wait for each other.
-  void run_bodies() {
-    std::array<Group, 2> groups;
-    Group* filling = &groups[0];
-    Group* ahead = nullptr;  // what `filling` was built on: being written, or written since
-    std::deque<Waiting> taken;
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      auto can_run = [&] {
-        const bool worth = !queue_.empty() && (writing_ == nullptr || queue_.size() >= kWorthWaking);
-        return !filling->full() && (!taken.empty() || worth);
-      };
-      wake_runner_.wait(lock,
-                        [&] { return can_run() || (writing_ == nullptr && (!filling->members.empty() || stopping_)); });
-      // What was written since goes once the lock is free again: its rows are thousands of small allocations.
-      Group* const written = writing_ == nullptr ? std::exchange(ahead, nullptr) : nullptr;
-      if (can_run()) {
-        if (taken.empty()) taken.swap(queue_);
-        const bool failed = failure_.has_value();
-        lock.unlock();
-        if (written != nullptr) written->clear();
-        for (; !taken.empty() && !filling->full(); taken.pop_front()) {
-          filling->outcomes.push_back(failed ? Result<void>() : run(*filling, ahead, taken.front().body));
-          filling->members.push_back(std::move(taken.front()));
-        }
-      } else if (!filling->members.empty()) {
-        writing_ = ahead = filling;
-        filling = filling == &groups[0] ? &groups[1] : &groups[0];
-        lock.unlock();
-        wake_writer_.notify_one();
-        if (written != nullptr) written->clear();
-      } else {
-        runner_ended_ = true;
-        wake_writer_.notify_one();
-        return;
-      }
-    }
-  }
-
-  // The writer: one group at a time into the log, then its members are told.
+  // The writer runs what waits, writes it to the log as one group, and tells its members. While it waits for the disk
+  // the helper runs what comes meanwhile into the next group, whose bodies see both; so the disk and the bodies do not
+  // wait for each other. One body at a time, in order: that is what makes the transactions serializable.
   void write_groups() {
+    std::unique_lock lock(mutex_);
     for (;;) {
-      std::unique_lock lock(mutex_);
-      wake_writer_.wait(lock, [this] { return writing_ != nullptr || runner_ended_; });
-      if (writing_ == nullptr) return;
+      auto waits = [this] { return !taken_.empty() || !queue_.empty() || !filling_->members.empty(); };
+      wake_writer_.wait(lock, [&] { return !running_ && (stopping_ || waits()); });
+      if (!waits()) break;
+      run_bodies(lock, [this] { return !filling_->full(); });
+      auto* const group = std::exchange(filling_, filling_ == &groups_[0] ? &groups_[1] : &groups_[0]);
+      ahead_ = group;
+      writing_ = true;
       lock.unlock();
-      const auto failure = write(writing_->writes);
-      auto members = std::exchange(writing_->members, {});
-      auto outcomes = std::exchange(writing_->outcomes, {});
-      lock.lock();
-      writing_ = nullptr;
-      lock.unlock();
-      wake_runner_.notify_one();
+      const auto failure = write(group->writes);
+      auto members = std::exchange(group->members, {});
+      auto outcomes = std::exchange(group->outcomes, {});
       // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
       if (failure) outcomes.assign(members.size(), fail(*failure));
       tell(std::move(members), std::move(outcomes));
+      lock.lock();
+      writing_ = false;
     }
+    ended_ = true;
+    wake_helper_.notify_one();
+  }
+
+  void help() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      auto can_help = [this] { return writing_ && !filling_->full(); };
+      wake_helper_.wait(lock, [&] { return ended_ || (!running_ && can_help() && queue_.size() >= kWorthWaking); });
+      if (ended_) return;
+      run_bodies(lock, can_help);
+      if (!writing_) wake_writer_.notify_one();
+    }
+  }
+
+  /// Runs what waits, as long as `go_on` says so. `running_` makes the caller the owner of all that bodies touch.
+  template <class GoOn>
+  void run_bodies(std::unique_lock<std::mutex>& lock, GoOn go_on) {
+    running_ = true;
+    // What has been written goes once the lock is free: its rows are thousands of small allocations.
+    Group* written = writing_ ? nullptr : std::exchange(ahead_, nullptr);
+    while (go_on() && !(taken_.empty() && queue_.empty())) {
+      if (taken_.empty()) taken_.swap(queue_);
+      const bool failed = failure_.has_value();
+      lock.unlock();
+      if (written != nullptr) std::exchange(written, nullptr)->clear();
+      for (; !taken_.empty() && go_on(); taken_.pop_front()) {
+        filling_->outcomes.push_back(failed ? Result<void>() : run(*filling_, taken_.front().body));
+        filling_->members.push_back(std::move(taken_.front()));
+      }
+      lock.lock();
+    }
+    if (written != nullptr) written->clear();
+    running_ = false;
   }
 
   std::optional<Error> write(const WriteOverlay& writes) {
@@ -367,16 +370,17 @@ class RocksEngine final : public Engine {
   }
 
   static void tell(std::vector<Waiting> members, std::vector<Result<void>> outcomes) {
+    std::vector<Completion::Due> group;
+    group.reserve(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
-      auto item = std::move(members[i]);
-      item.body = nullptr;  // let go of what it captured before its owner hears of the end
-      item.done(std::move(outcomes[i]));
-      kFirstTold.reach();
+      members[i].body = nullptr;  // let go of what it captured before its owner hears of the end
+      group.push_back({std::move(members[i].done), std::move(outcomes[i])});
     }
+    Completion::deliver(std::move(group));
   }
 
-  Result<void> run(Group& group, Group* ahead, const TransactionBody& body) {
-    RocksTransaction txn(db_, group.writes, ahead == nullptr ? nullptr : &ahead->writes, group.memo);
+  Result<void> run(Group& group, const TransactionBody& body) {
+    RocksTransaction txn(db_, group.writes, ahead_ == nullptr ? nullptr : &ahead_->writes, group.memo);
     Result<void> outcome;
     try {
       outcome = body(txn);
@@ -406,15 +410,20 @@ class RocksEngine final : public Engine {
   rocksdb::WriteOptions write_options_;
   const std::size_t max_queued_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_runner_;
   std::condition_variable wake_writer_;
+  std::condition_variable wake_helper_;
   std::deque<Waiting> queue_;
   std::optional<Error> failure_;
-  Group* writing_ = nullptr;  // the writer's until it is null again, but for reading its rows
   bool stopping_ = false;
-  bool runner_ended_ = false;
-  std::thread runner_;
+  bool ended_ = false;
+  bool running_ = false;               // whoever set it owns what follows
+  std::atomic<bool> writing_ = false;  // changes under the mutex
+  std::array<Group, 2> groups_;
+  Group* filling_ = &groups_[0];
+  Group* ahead_ = nullptr;  // what `filling_` is built on: being written, or written since
+  std::deque<Waiting> taken_;
   std::thread writer_;
+  std::thread helper_;
 };
 
 }  // namespace

@@ -1,0 +1,37 @@
+// The Azure Queue REST protocol as far as the benchmark speaks it: requests as text, and what it needs of the answers,
+// read by what the protocol promises of them: a status, a length or chunks, and the elements of a message.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/clients/message_queue.h"
+
+namespace tidemark::bench {
+
+/// The requests of one connection. A request is valid until the next is made.
+class QueueRequests {
+ public:
+  explicit QueueRequests(const Target& target);
+  const std::string& put(std::string_view text);
+  const std::string& take(int wait_s);
+  const std::string& remove(std::string_view id, std::string_view receipt);
+
+ private:
+  std::string path_, sas_, delay_, request_;
+};
+
+struct Answer {
+  int status = 0;
+  std::string_view body;
+  std::size_t bytes = 0;  // with its head
+};
+
+/// The answer at the beginning of what was received, if it is whole.
+std::optional<Answer> whole_answer(std::string_view received);
+/// The text of the first element of the name; empty if there is none.
+std::string_view element(std::string_view xml, std::string_view name);
+/// Connected to loopback, without delay.
+int connect_to(const std::string& port);
+
+}  // namespace tidemark::bench
