@@ -104,7 +104,7 @@ class BlobStore : public service::Store {
                                        policy_, find_policy);
     if (!identity) return fail(std::move(identity.error()));
     if (resource->secondary && request.method != "GET" && request.method != "HEAD") {
-      return fail(ErrorCode::kUnsupportedHttpVerb);
+      return fail(ErrorCode::kInsufficientAccountPermissions);
     }
     auto query = http::parse_query(request.query);
     const auto slash = resource->rest.find('/');
