@@ -158,7 +158,7 @@ Result<void> Rebuild::take(const Entity& entity) {
   } else if (spec_.property == "RowKey") {
     text = entity.row_key;
   } else if (const auto* value = entity.find(spec_.property)) {
-    text = value_text(*value);
+    text = jobs::value_text(*value);
   } else {
     ++without_value_;
     return {};

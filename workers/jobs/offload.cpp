@@ -152,7 +152,7 @@ class Swapper {
   Task<Result<bool>> open_blobs();
   Task<Result<void>> close_blobs();
   [[nodiscard]] jobs::BlobObjects objects(std::string container) const {
-    return {*context_.blobs, std::move(container)};
+    return {*context_.objects.blobs, std::move(container)};
   }
 
   JobContext& context_;
@@ -168,7 +168,7 @@ class Swapper {
 };
 
 Task<Result<JobOutcome>> Swapper::run() {
-  if (context_.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
+  if (context_.objects.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
   auto open_task = context_.open();
   auto ledger = co_await std::move(open_task);
   if (!ledger) co_return fail(std::move(ledger.error()));
@@ -418,7 +418,7 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   auto put = co_await std::move(put_task);
   fail_points::kOffloadUpload.after.reach();
   if (!put) co_return fail(std::move(put.error()));
-  auto read_task = context_.blobs->read(link.container, link.name, link.size, {});
+  auto read_task = context_.objects.blobs->read(link.container, link.name, link.size, {});
   auto piece = co_await std::move(read_task);
   if (!piece) co_return fail(std::move(piece.error()));
   // Only somebody who writes over the jobs' own blobs can have changed it.
