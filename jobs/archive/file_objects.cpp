@@ -7,13 +7,13 @@
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
 #include "jobs/job_record.h"
+#include "jobs/rows.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using table_store::Entity;
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::OutcomeKind;
 
 const FailPoint kFileRenamed("file.rename", "after");
@@ -114,9 +114,7 @@ Task<Result<void>> spare_named(table_store::TableClient& tables, std::string dir
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
     if (!page) co_return fail(std::move(page.error()));
     for (const auto& entity : page->entities) {
-      const auto* file = entity.find("File");
-      const auto* path = file == nullptr ? nullptr : std::get_if<std::string>(file);
-      if (path != nullptr) files.erase(*path);
+      if (const auto* path = property<std::string>(entity, "File")) files.erase(*path);
     }
     continuation = std::move(page->continuation);
   } while (!continuation.empty());
@@ -157,13 +155,12 @@ Task<Result<std::optional<FileObjects::Row>>> FileObjects::find(std::string name
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return std::optional<Row>();
   if (!entity) co_return fail(std::move(entity.error()));
   if (!entity->has_value()) co_return std::optional<Row>();
-  const auto* file = (*entity)->find("File");
-  const auto* version = (*entity)->find("Version");
-  if (file == nullptr || version == nullptr || !std::holds_alternative<std::string>(*file) ||
-      !std::holds_alternative<std::int64_t>(*version)) {
+  const auto* file = property<std::string>(**entity, "File");
+  const auto* version = property<std::int64_t>(**entity, "Version");
+  if (file == nullptr || version == nullptr) {
     co_return fail(ErrorCode::kCorruption, "A row of " + std::string(kFileTable) + " is broken.");
   }
-  Row row{(*entity)->version, std::get<std::string>(*file), std::get<std::int64_t>(*version), {}};
+  Row row{(*entity)->version, *file, *version, {}};
   if (auto writer = writer_of({row.file, false})) row.job = std::move(writer->job);
   co_return std::optional<Row>(std::move(row));
 }
@@ -205,16 +202,12 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
   if (old && old->version == write.version) co_return WriteOutcome::kUnchanged;
   const bool may = write.replaces ? old && old->version == *write.replaces : !old || old->version < write.version;
   if (!may) co_return WriteOutcome::kSuperseded;
-  Mutation mutation;
-  mutation.kind = old ? MutationKind::kReplace : MutationKind::kInsert;
-  mutation.row_key = row_key_of(std::move(write.name));
-  if (old) mutation.if_version = old->row_version;
-  mutation.lenient = true;
-  mutation.properties = {{"File", std::move(file)},
-                         {"Version", write.version},
-                         {"Size", static_cast<std::int64_t>(size)},
-                         {"Type", std::move(write.type)}};
-  std::vector<Mutation> mutations{std::move(mutation)};
+  const auto seen = old ? std::optional(old->row_version) : std::nullopt;
+  std::vector<table_store::Property> properties{{"File", std::move(file)},
+                                                {"Version", write.version},
+                                                {"Size", static_cast<std::int64_t>(size)},
+                                                {"Type", std::move(write.type)}};
+  std::vector<Mutation> mutations{write_of(row_key_of(std::move(write.name)), seen, std::move(properties))};
   kFileRow.before.reach();
   auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
   auto outcomes = co_await std::move(task);
@@ -237,12 +230,7 @@ Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t ver
     if (!row) co_return fail(std::move(row.error()));
     if (!*row) co_return WriteOutcome::kMissing;
     if ((*row)->version > version) co_return WriteOutcome::kSuperseded;
-    Mutation mutation;
-    mutation.kind = MutationKind::kErase;
-    mutation.row_key = row_key_of(name);
-    mutation.if_version = (*row)->row_version;
-    mutation.lenient = true;
-    std::vector<Mutation> mutations{std::move(mutation)};
+    std::vector<Mutation> mutations{erasure_of(row_key_of(name), (*row)->row_version)};
     auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence);
     auto outcomes = co_await std::move(task);
     if (!outcomes) co_return fail(std::move(outcomes.error()));
