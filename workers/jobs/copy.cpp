@@ -6,6 +6,7 @@
 #include "jobs/key_template.h"
 #include "jobs/plan.h"
 #include "workers/jobs/pages.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
@@ -252,10 +253,7 @@ Task<Result<void>> Copier::report(bool force) {
 }  // namespace
 
 Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec) {
-  Copier copier(context, std::move(spec));
-  auto task = copier.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  return run_as<Copier>(context, std::move(spec));
 }
 
 }  // namespace tidemark::workers
