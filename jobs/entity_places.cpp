@@ -41,7 +41,7 @@ void EntityPlaces::connect(Reach reach) {
 }
 
 Task<Result<void>> EntityPlaces::search(std::string table, EntityKey key) {
-  add({std::move(table)}, key);
+  add({std::move(table)}, key, false);
   for (std::size_t next = 0; next < places_.size();) {
     for (; next < places_.size(); ++next) {
       auto task = look(next);
@@ -55,7 +55,7 @@ Task<Result<void>> EntityPlaces::search(std::string table, EntityKey key) {
   co_return Result<void>{};
 }
 
-void EntityPlaces::add(const Location& location, const EntityKey& key) {
+void EntityPlaces::add(const Location& location, const EntityKey& key, bool copy) {
   const bool known = std::any_of(places_.begin(), places_.end(), [&](const EntityPlace& place) {
     return is_same(place.location, location) && place.key == key;
   });
@@ -67,36 +67,38 @@ void EntityPlaces::add(const Location& location, const EntityKey& key) {
   auto& place = places_.emplace_back();
   place.location = location;
   place.key = key;
-  found_.emplace_back();
+  found_.push_back({copy, {}});
 }
 
 void EntityPlaces::follow_moves(std::size_t from) {
   for (const auto& reach : reaches_) {
     if (!reach.keeps_key) continue;
     const auto key = places_[from].key;
-    if (is_same(reach.from, places_[from].location)) add(reach.to, key);
-    if (is_same(reach.to, places_[from].location)) add(reach.from, key);
+    const auto copy = found_[from].copy;
+    if (is_same(reach.from, places_[from].location)) add(reach.to, key, copy);
+    if (is_same(reach.to, places_[from].location)) add(reach.from, key, copy);
   }
 }
 
 void EntityPlaces::follow_copies(std::size_t from) {
+  if (found_[from].copy) return;
   for (const auto& reach : reaches_) {
     if (!reach.templates || !is_same(reach.from, places_[from].location)) continue;
-    const auto* entity = newest(from);
+    const auto* entity = original_at(from);
     // Within one table, copies are not copied again.
     if (entity == nullptr || (entity->source_version && is_same(reach.from, reach.to))) continue;
-    if (const auto key = apply_key_templates(*reach.templates, *entity)) add(reach.to, *key);
+    if (const auto key = apply_key_templates(*reach.templates, *entity)) add(reach.to, *key, true);
   }
 }
 
-const EntityPlaces::Entity* EntityPlaces::newest(std::size_t place) const {
-  if (found_[place]) return &*found_[place];
-  const Entity* out = nullptr;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!found_[i] || places_[i].key != places_[place].key) continue;
-    if (out == nullptr || origin_of(*out) < origin_of(*found_[i])) out = &*found_[i];
+const EntityPlaces::Entity* EntityPlaces::original_at(std::size_t place) const {
+  if (found_[place].entity) return &*found_[place].entity;
+  const Entity* newest = nullptr;
+  for (const auto& [copy, entity] : found_) {
+    if (copy || !entity) continue;
+    if (newest == nullptr || origin_of(*newest) < origin_of(*entity)) newest = &*entity;
   }
-  return out;
+  return newest;
 }
 
 Task<Result<void>> EntityPlaces::look(std::size_t place) {
@@ -122,7 +124,7 @@ Task<Result<void>> EntityPlaces::look_into_table(std::size_t place) {
   places_[place].version = (*entity)->version;
   places_[place].source_version = (*entity)->source_version;
   places_[place].job = (*entity)->operation;
-  found_[place] = std::move(**entity);
+  found_[place].entity = std::move(**entity);
   co_return Result<void>{};
 }
 
@@ -152,12 +154,12 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   for (auto& [entity, object] : found->samples) {
     if (there.objects.empty() || there.objects.back() != object) there.objects.push_back(std::move(object));
     // What is archived carries the version of its original, and is none of its own.
-    const bool newer = !found_[place] || found_[place]->version < entity.version;
+    const bool newer = !found_[place].entity || found_[place].entity->version < entity.version;
     if (!newer) continue;
     there.present = true;
     there.source_version = entity.version;
     there.job = entity.operation;
-    found_[place] = std::move(entity);
+    found_[place].entity = std::move(entity);
   }
   co_return Result<void>{};
 }
@@ -195,20 +197,21 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   known.row_key = key.row_key;
   known.version = (*row)->version;
   known.operation = (*row)->job;
-  found_[place] = std::move(known);
+  found_[place].entity = std::move(known);
   co_return Result<void>{};
 }
 
 bool EntityPlaces::present_at(const Location& location) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (found_[i] && is_same(places_[i].location, location)) return true;
+    if (found_[i].entity && is_same(places_[i].location, location)) return true;
   }
   return false;
 }
 
 bool EntityPlaces::selected_by(const Reach& reach) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (found_[i] && is_same(places_[i].location, reach.from) && reach.covers(*found_[i])) return true;
+    const auto& entity = found_[i].entity;
+    if (entity && is_same(places_[i].location, reach.from) && reach.covers(*entity)) return true;
   }
   return false;
 }
@@ -221,7 +224,8 @@ bool EntityPlaces::named_by(const Reach& reach) const {
 
 bool EntityPlaces::written_by(const std::string& operation, const Location& there) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (found_[i] && is_same(places_[i].location, there) && found_[i]->operation == operation) return true;
+    const auto& entity = found_[i].entity;
+    if (entity && is_same(places_[i].location, there) && entity->operation == operation) return true;
   }
   return false;
 }

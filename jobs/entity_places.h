@@ -29,13 +29,13 @@ class EntityPlaces {
 
  private:
   using Entity = table_store::Entity;
-  void add(const Location& location, const EntityKey& key);
+  void add(const Location& location, const EntityKey& key, bool copy);
   /// From the place on to those that have the entity under the same key.
   void follow_moves(std::size_t from);
-  /// And to its copies.
+  /// From a place of the original to its copies.
   void follow_copies(std::size_t from);
-  /// What is there; where nothing is, its newest version elsewhere.
-  [[nodiscard]] const Entity* newest(std::size_t place) const;
+  /// What is there; where nothing is, the original's newest version elsewhere.
+  [[nodiscard]] const Entity* original_at(std::size_t place) const;
   Task<Result<void>> look(std::size_t place);
   Task<Result<void>> look_into_table(std::size_t place);
   Task<Result<void>> look_into_archive(std::size_t place);
@@ -47,7 +47,11 @@ class EntityPlaces {
   std::vector<Reach> reaches_;
   std::set<std::string> known_reaches_;
   std::vector<EntityPlace> places_;
-  std::vector<std::optional<Entity>> found_;  // at the places
+  struct Found {
+    bool copy = false;  // this place and those that it leads to are about a copy of the entity
+    std::optional<Entity> entity;
+  };
+  std::vector<Found> found_;  // at the places
   bool complete_ = true;
 };
 
