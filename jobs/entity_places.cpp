@@ -12,6 +12,7 @@ namespace tidemark::jobs {
 namespace {
 
 constexpr std::size_t kMostPlaces = 32;
+constexpr std::size_t kMostBlobs = 16;  // of one entity
 // Of one archive. Parts of up to about 16 MiB each: an answer comes within seconds.
 constexpr LookBounds kArchiveBounds{.keys = 1000, .samples = 1000, .reads = 64, .bytes = 16UL << 20};
 
@@ -125,7 +126,32 @@ Task<Result<void>> EntityPlaces::look_into_table(std::size_t place) {
   places_[place].source_version = (*entity)->source_version;
   places_[place].job = (*entity)->operation;
   found_[place].entity = std::move(**entity);
+  auto blobs_task = look_at_blobs(place);
+  co_await std::move(blobs_task);
   co_return Result<void>{};
+}
+
+Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
+  auto& there = places_[place];
+  for (const auto& property : found_[place].entity->properties) {
+    const auto* text = std::get_if<std::string>(&property.value);
+    auto link = text != nullptr && property.name.ends_with(kLinkSuffix) ? parse_link(*text) : std::nullopt;
+    if (!link) continue;
+    if (there.blobs.size() == kMostBlobs || access_.blobs == nullptr) {
+      complete_ = false;
+      co_return;
+    }
+    // From its end on: nothing of its bytes.
+    auto task = access_.blobs->read(link->container, link->name, link->size, {});
+    auto blob = co_await std::move(task);
+    if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
+      complete_ = false;
+      there.problem = std::move(blob.error().message);
+      co_return;
+    }
+    const bool present = blob && *blob && (*blob)->blob.version.etag() == link->etag;
+    there.blobs.push_back({property.name.substr(0, property.name.size() - kLinkSuffix.size()), *link, present});
+  }
 }
 
 Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {

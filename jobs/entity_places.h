@@ -38,6 +38,7 @@ class EntityPlaces {
   [[nodiscard]] const Entity* original_at(std::size_t place) const;
   Task<Result<void>> look(std::size_t place);
   Task<Result<void>> look_into_table(std::size_t place);
+  Task<void> look_at_blobs(std::size_t place);
   Task<Result<void>> look_into_archive(std::size_t place);
   Task<Result<void>> look_into_catalog(std::size_t place);
 

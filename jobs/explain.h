@@ -8,12 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "jobs/archive/blob_link.h"
 #include "jobs/archive/object_access.h"
 #include "jobs/job_store.h"
 #include "jobs/reach.h"
 #include "jobs/schedule_store.h"
 
 namespace tidemark::jobs {
+
+/// A property of the entity whose value an offload job moved to a blob.
+struct LinkedBlob {
+  std::string property;
+  BlobLink link;
+  bool present = false;  // as the link says
+};
 
 /// Where the key is, or could be: what jobs or schedules move or copy it to or from.
 struct EntityPlace {
@@ -24,10 +32,11 @@ struct EntityPlace {
   std::optional<table_store::Version> source_version;  // a copy: the version of its original
   std::string job;                                     // a copy: the job that wrote it, until somebody else does
   std::optional<JobRecord> record;                     // of that job, while it is kept
+  std::vector<LinkedBlob> blobs;                       // in a table
   // Of archives outside of tables:
   std::vector<std::string> objects;    // documents or parts that hold the key
   std::vector<std::string> may_be_in;  // parts that were not looked into; the first ones
-  std::string problem;                 // why this place could not be looked at
+  std::string problem;                 // why something here could not be looked at
 };
 
 enum class Relation : std::uint8_t {

@@ -18,9 +18,13 @@ std::string where(const json& found) {
   return std::string(store) + " " + cell(archive, store) + "/" + cell(archive, "prefix");
 }
 
-/// Which documents and parts of archives it is about.
+/// Which blobs, documents and parts of archives it is about.
 void print_objects(const json& places) {
   for (const auto& place : places) {
+    for (const auto& blob : place.value("blobs", json::array())) {
+      std::cout << cell(blob, "property") << " of it is in container " << cell(blob, "container") << ": "
+                << cell(blob, "name") << (blob.value("present", false) ? "" : ", which is not there") << "\n";
+    }
     for (const auto& name : place.value("objects", json::array())) {
       std::cout << "in " << where(place) << ": " << name.get<std::string>() << "\n";
     }

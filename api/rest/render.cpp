@@ -171,11 +171,18 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
     out["jobState"] = jobs::state_name(place.record->state);
     if (place.record->finished_at) out["jobFinishedAt"] = to_iso8601(*place.record->finished_at);
   }
+  for (const auto& blob : place.blobs) {
+    out["blobs"].push_back({{"property", blob.property},
+                            {"container", blob.link.container},
+                            {"name", blob.link.name},
+                            {"bytes", blob.link.size},
+                            {"present", blob.present}});
+  }
+  if (!place.problem.empty()) out["problem"] = place.problem;
   if (!place.location.archive) return out;
   out["archive"] = jobs::to_json(*place.location.archive);
   out["objects"] = place.objects;
   out["mayBeIn"] = place.may_be_in;
-  if (!place.problem.empty()) out["problem"] = place.problem;
   return out;
 }
 

@@ -155,6 +155,9 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(self.blobs.objects("photos")[link["name"]].decode(), large["Text"])
         properties = self.blobs.service.get_blob_client("photos", link["name"]).get_blob_properties()
         self.assertEqual((properties.etag.strip('"'), properties.size), (link["etag"], link["size"]))
+        told = self.api.call("GET", "/v1/explain?table=Photos&partitionKey=p&rowKey=r")
+        self.assertEqual(told["places"][0]["blobs"], [{"property": "Text", "container": "photos", "name": link["name"],
+                                                       "bytes": link["size"], "present": True}])
         job = self.tidemark("job", "submit", "inline", "--source", "Photos", "--filter", "", "--wait")
         self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 1), job)
         self.assertEqual(self.tables.scan("Photos"), before)

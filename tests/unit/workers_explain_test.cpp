@@ -210,6 +210,25 @@ TEST_F(WorkersExplain, AContainerThatCannotBeReadIsNotTheEndOfTheStory) {
   EXPECT_FALSE(told.complete);
 }
 
+TEST_F(WorkersExplain, KnowsTheBlobsOfLargeProperties) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = "a";
+  mutation.properties = {{"Picture", table_store::Binary{std::string(5000, 'x')}}, {"Text", std::string(400, 'y')}};
+  ASSERT_TRUE(run(tables_.mutate("Source", "p", {mutation}, std::nullopt)).has_value());
+  finish(R"({"kind":"offload","source":"Source","filter":"","container":"values","minBytes":100})");
+  auto told = tell("Source", "a");
+  ASSERT_EQ(told.places[0].blobs.size(), 2U);
+  EXPECT_EQ(told.places[0].blobs[0].property, "Picture");
+  EXPECT_EQ(told.places[0].blobs[0].link.size, 5000U);
+  EXPECT_TRUE(told.places[0].blobs[0].present);
+  ASSERT_TRUE(run(blobs_.erase("values", told.places[0].blobs[0].link.name, {{"clean", 1, ""}, 1})).has_value());
+  told = tell("Source", "a");
+  EXPECT_FALSE(told.places[0].blobs[0].present);
+  EXPECT_TRUE(told.places[0].blobs[1].present);
+  EXPECT_TRUE(told.complete);
+}
+
 TEST_F(WorkersExplain, FollowsTheKeyTemplatesOfCopies) {
   put("p", "a", 1);
   const auto copy_to = [](const std::string& destination) {
