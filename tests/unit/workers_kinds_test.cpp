@@ -474,7 +474,7 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
   put("p", "0", 0);
   auto plan_of = [&](const char* text) {
-    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), &blobs_));
+    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), jobs::ObjectAccess{&blobs_}));
     EXPECT_TRUE(plan.has_value()) << plan.error().message;
     return plan ? *plan : jobs::JobPlan{};
   };
