@@ -235,7 +235,7 @@ class StackTest(unittest.TestCase):
         titles, row = self.rows(self.command("schedule", "list").stdout)
         self.assertEqual((titles[0], row[:5]), ("schedule", ["daily", "active", "0 3 * * *", "Europe/Berlin", "archive"]))
         told = self.command("explain", "Daily", "p", "0000").stdout
-        self.assertIn("schedule daily would archive it from Daily at ", told)
+        self.assertIn("schedule daily would archive it from table Daily at ", told)
         job_id = self.command("schedule", "run", "daily").stdout.strip()
         self.command("job", "show", job_id, "--watch")
         told = self.command("explain", "Daily", "p", "0000").stdout
