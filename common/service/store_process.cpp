@@ -60,10 +60,10 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
 }
 
-bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
-
 Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
-  if (is_loopback(settings.host) || settings.allow_development_key) return {};
+  const auto loopback = http::is_loopback(settings.host);
+  if (!loopback) return fail(loopback.error());
+  if (*loopback || settings.allow_development_key) return {};
   const auto development = auth::development_account();
   for (const auto& account : accounts) {
     for (const auto& key : account.keys) {
@@ -156,9 +156,9 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto accounts = parse_accounts(settings.accounts);
   if (!accounts) return fail(std::move(accounts.error()));
   if (auto safe = check_key_safety(settings, *accounts); !safe) return safe;
-  for (const auto& directory : {data, data / "run", data / description.folder}) {
-    if (auto prepared = process::prepare_directory(directory); !prepared) return prepared;
-  }
+  auto pid_file = process::PidFile::create(data, description.process_name);
+  if (!pid_file) return fail(std::move(pid_file.error()));
+  if (auto prepared = process::prepare_directory(data / description.folder); !prepared) return prepared;
   kv::RocksDbOptions database;
   database.path = data / description.folder;
   database.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
@@ -173,7 +173,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   http_options.host = settings.host;
   http_options.port = static_cast<std::uint16_t>(settings.port);
   http_options.threads = static_cast<unsigned>(settings.threads);
-  http_options.max_connections = static_cast<std::size_t>(settings.max_connections);
+  http_options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
   http_options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
   auto builder = http::bind_server(http_options, *random);
   if (!builder) return fail(std::move(builder.error()));
@@ -190,7 +190,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
     rpc_options.undelivered = store->undelivered();
     auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
-    if (!served) return fail(std::move(served.error()));
+    if (!served) {
+      // The store may have begun background work: it ends before the store goes.
+      (*builder)->stop();
+      wait_for_writer(**engine);
+      builder->reset();
+      return fail(std::move(served.error()));
+    }
     internal = std::move(*served);
   }
   const auto stopping = std::make_shared<Signal>();
@@ -199,8 +205,6 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                                        std::chrono::hours(settings.operation_retention_h), stopping);
     spawn((*builder)->executor(), std::move(forgetting));
   }
-  auto pid_file = process::PidFile::create(data, description.process_name);
-  if (!pid_file) return fail(std::move(pid_file.error()));
 
   RequestMeter meter(metrics);
   const auto port = (*builder)->port();

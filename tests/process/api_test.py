@@ -392,7 +392,7 @@ class ApiTest(unittest.TestCase):
                 self.assertEqual(problem["requestId"], answer.headers["x-request-id"])
 
     def test_a_token_is_asked_for(self):
-        child = self.stack.launch("api-token", "api", "--port", "0", "--token", "s3cret").await_ready()
+        child = self.stack.launch("api-token", "api", "--name", "api-token", "--port", "0", "--token", "s3cret").await_ready()
         port = int(child.ready["port"])
         with self.assertRaises(Exception):
             CheckedApiClient(port)  # not even the description
