@@ -27,13 +27,13 @@ void print(const json& explanation) {
                             : relation == "gaveUp"  ? "gave up; would take it if sent back"
                                                     : "was for this key alone";
       table.add({cell(job, "id"), cell(job, "kind"), cell(job, "state"), cell(job, "table"), meaning,
-                 cell(job, "submittedAt")});
+                 time_cell(job, "submittedAt")});
     }
     table.print(std::cout);
   }
   for (const auto& schedule : explanation.value("schedules", json::array())) {
     std::cout << "\nschedule " << cell(schedule, "name") << " would " << cell(schedule, "kind") << " it from "
-              << cell(schedule, "table") << " at " << cell(schedule, "dueTime");
+              << cell(schedule, "table") << " at " << time_cell(schedule, "dueTime");
   }
   if (!explanation.value("schedules", json::array()).empty()) std::cout << "\n";
   const auto looked = explanation.value("looked", json::object());
