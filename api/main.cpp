@@ -97,7 +97,7 @@ Result<void> run(const ApiSettings& settings) {
   table_store::TableClient tables(*table_link, settings.account);
   queue_service::QueueClient queues(*queue_link, settings.account);
   blob_store::BlobClient blobs(*blob_link, settings.account);
-  jobs::JobStore job_store(tables, queues, *clock, *random);
+  jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
   ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock, &blobs);
 

@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/endings.h"
+#include "jobs/undo_plan.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -321,12 +322,12 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
       if (!replaced->has_value()) continue;
       record = std::move(**replaced);
     }
-    // From here on no write of the job lands, whatever its epoch.
-    auto close_task = tables_.close_operation(record.id, INT64_MAX);
+    auto spec = spec_of(record);
+    auto close_task = close_operation(record.id, spec);
     auto closed = co_await std::move(close_task);
-    if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+    if (!closed) co_return fail(std::move(closed.error()));
     // Not left to the worker that will drop the message, for that may be days from now.
-    if (auto spec = spec_of(record)) {
+    if (spec) {
       Endings endings(tables_, queues_, clock_);
       auto tell_task = endings.tell(record, std::move(*spec));
       auto told = co_await std::move(tell_task);
@@ -335,6 +336,37 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
     co_return record;
   }
   co_return contended(id);
+}
+
+Task<Result<void>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
+  auto close_task = tables_.close_operation(id, INT64_MAX);
+  auto closed = co_await std::move(close_task);
+  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  if (blobs_ == nullptr || !spec) co_return Result<void>{};
+  // Not of every job: the blob store may be away, or not be there at all.
+  auto asking = writes_blobs(std::move(*spec));
+  auto blobs = co_await std::move(asking);
+  if (!blobs) co_return fail(std::move(blobs.error()));
+  if (!*blobs) co_return Result<void>{};
+  auto blob_task = blobs_->close_operation(std::move(id), INT64_MAX);
+  auto blobs_closed = co_await std::move(blob_task);
+  if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {
+  std::optional<ObjectArchive> archive;
+  if (const auto* archiving = std::get_if<ArchiveSpec>(&spec.work)) archive = archiving->archive;
+  if (const auto* restoring = std::get_if<UnarchiveSpec>(&spec.work)) archive = restoring->archive;
+  if (const auto* undo = std::get_if<UndoSpec>(&spec.work)) {
+    auto task = plan_undo(*this, undo->job);
+    auto plan = co_await std::move(task);
+    if (!plan && http_status_of(plan.error().code) >= 500) co_return fail(std::move(plan.error()));
+    if (plan) archive = std::move(plan->archive);
+  }
+  const bool properties =
+      std::holds_alternative<OffloadSpec>(spec.work) || std::holds_alternative<InlineSpec>(spec.work);
+  co_return properties || (archive && !archive->container.empty());
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {

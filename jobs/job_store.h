@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blob_store/internal/blob_client.h"
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "jobs/job_record.h"
@@ -67,8 +68,10 @@ struct RecordChange {
 
 class JobStore {
  public:
-  JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random)
-      : tables_(tables), queues_(queues), clock_(clock), random_(random) {}
+  /// `blobs`: without it, cancel() cannot tell the blob store of jobs that write there.
+  JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random,
+           blob_store::BlobClient* blobs = nullptr)
+      : tables_(tables), queues_(queues), clock_(clock), random_(random), blobs_(blobs) {}
 
   /// Creates the table and the queues where they are missing.
   Task<Result<void>> ensure_ready();
@@ -86,8 +89,8 @@ class JobStore {
   /// `limit` 1..1000; `kind` and `state` restrict unless empty.
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {});
-  /// Ends a queued or running job, and tells of it; a worker on it stops within a page. kJobNotFound; a job that has
-  /// ended already is returned as it is.
+  /// Ends a queued or running job, and tells of it; a worker on it stops within a page, and no write of the job lands
+  /// once this has returned. kJobNotFound; a job that has ended already is returned as it is.
   Task<Result<JobRecord>> cancel(std::string id);
 
   /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
@@ -113,6 +116,9 @@ class JobStore {
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts if absent; otherwise the record that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
+  /// From here on no write of the job lands in any store, whatever its epoch.
+  Task<Result<void>> close_operation(std::string id, std::optional<JobSpec> spec);
+  Task<Result<bool>> writes_blobs(JobSpec spec);
   /// Replaces the version it was read at; nothing if it changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
 
@@ -120,6 +126,7 @@ class JobStore {
   queue_service::QueueClient& queues_;
   Clock& clock_;
   Random& random_;
+  blob_store::BlobClient* blobs_;
 };
 
 }  // namespace tidemark::jobs

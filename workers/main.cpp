@@ -164,7 +164,7 @@ Result<void> run(const WorkerConfig& config) {
   table_store::TableClient tables(*table_link, config.account);
   queue_service::QueueClient queues(*queue_link, config.account, random->guid());
   blob_store::BlobClient blobs(*blob_link, config.account);
-  jobs::JobStore jobs(tables, queues, *clock, *random);
+  jobs::JobStore jobs(tables, queues, *clock, *random, &blobs);
   std::unique_ptr<OutboundHttp> outbound;
   auto callbacks = make_callbacks(config, outbound);
   if (!callbacks) return fail(std::move(callbacks.error()));

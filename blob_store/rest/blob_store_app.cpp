@@ -114,7 +114,7 @@ class BlobStore : public service::Store {
       return fail(std::move(error));
     }
     if (resource->secondary && request.method != "GET" && request.method != "HEAD") {
-      return fail(ErrorCode::kUnsupportedHttpVerb);
+      return fail(ErrorCode::kInsufficientAccountPermissions);
     }
     auto query = http::parse_query(request.query);
     const auto slash = resource->rest.find('/');

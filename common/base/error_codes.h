@@ -65,6 +65,7 @@
   X(38, HeaderTooLarge, 431, "The request line and headers exceed the maximum size permitted.")                      \
   X(39, CorsPreflightFailure, 403, "CORS not enabled or no matching rule found for this request.")                   \
   X(40, MalformedRequest, 400, "The request is not valid HTTP.")                                                     \
+  X(41, InsufficientAccountPermissions, 403, "Write operations to the secondary location are not allowed.")          \
   /* table */                                                                                                        \
   X(100, TableNotFound, 404, "The table specified does not exist.")                                                  \
   X(101, TableAlreadyExists, 409, "The table specified already exists.")                                             \

@@ -49,15 +49,30 @@ bool is_acceptable(std::string_view body) {
   return true;
 }
 
+/// Around the one element there is nothing but white space.
+bool is_one_element(const pugi::xml_document& document) {
+  std::size_t elements = 0;
+  for (const auto& node : document.children()) {
+    const bool blank = std::string_view(node.value()).find_first_not_of(" \t\r\n") == std::string_view::npos;
+    if (node.type() == pugi::node_element) {
+      ++elements;
+    } else if (node.type() != pugi::node_pcdata || !blank) {
+      return false;
+    }
+  }
+  return elements == 1;
+}
+
 }  // namespace
 
 Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
   if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
   if (!is_acceptable(body)) return fail(ErrorCode::kInvalidXmlDocument);
-  constexpr unsigned kFlags =
-      pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol | pugi::parse_wconv_attribute;
+  // As a fragment, so that what stands outside of the element is seen and can be refused.
+  constexpr unsigned kFlags = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata | pugi::parse_eol |
+                              pugi::parse_wconv_attribute | pugi::parse_fragment;
   const auto parsed = document.load_buffer(body.data(), body.size(), kFlags, pugi::encoding_utf8);
-  if (!parsed || !document.document_element()) return fail(ErrorCode::kInvalidXmlDocument);
+  if (!parsed || !is_one_element(document)) return fail(ErrorCode::kInvalidXmlDocument);
   return {};
 }
 

@@ -98,14 +98,14 @@ Result<std::optional<MoveRequest>> move_in(const QueueRequest& request) {
   return std::optional(std::move(move));
 }
 
-Metadata queue_options_in(const QueueRequest& request) {
+Result<Metadata> queue_options_in(const QueueRequest& request) {
   Metadata metadata;
-  if (const auto count = request.http->header("x-ms-tidemark-max-dequeue-count")) {
-    metadata.emplace_back(kMaxDequeueCountName, *count == "0" ? "" : *count);
-  }
-  if (const auto paused = request.http->header("x-ms-tidemark-paused")) {
-    metadata.emplace_back(kPausedName, iequals_ascii(*paused, "false") ? "" : *paused);
-  }
+  auto count = number_in(request, "x-ms-tidemark-max-dequeue-count", 0, kMaxMaxDequeueCount);
+  if (!count) return fail(std::move(count.error()));
+  if (*count) metadata.emplace_back(kMaxDequeueCountName, **count == 0 ? "" : std::to_string(**count));
+  auto paused = flag_in(request, "x-ms-tidemark-paused");
+  if (!paused) return fail(std::move(paused.error()));
+  if (request.http->header("x-ms-tidemark-paused")) metadata.emplace_back(kPausedName, *paused ? "true" : "");
   return metadata;
 }
 

@@ -26,7 +26,7 @@ Result<std::optional<MoveRequest>> move_in(const QueueRequest& request);
 /// x-ms-tidemark-finish.
 Result<bool> wants_finish(const QueueRequest& request);
 /// x-ms-tidemark-max-dequeue-count and -paused, as the metadata that they stand for; empty values switch off.
-Metadata queue_options_in(const QueueRequest& request);
+Result<Metadata> queue_options_in(const QueueRequest& request);
 
 inline constexpr std::string_view kFollowUpQueueHeader = "x-ms-tidemark-follow-up-queue";
 

@@ -200,6 +200,9 @@ Task<Answer> update_message(OperationContext context) {
   auto finishing = wants_finish(context.request);
   if (!finishing) co_return fail(std::move(finishing.error()));
   const Duration span = std::chrono::seconds(visibility->value_or(0));
+  if (*moving && *finishing) {
+    co_return fail(invalid_header("x-ms-tidemark-finish", "true", "A message is either finished or moved."));
+  }
   if (*moving) {
     auto task = move_message(context, std::move(*holder), std::move(**moving));
     co_return co_await std::move(task);

@@ -137,7 +137,9 @@ Task<Answer> get_stats(OperationContext context) {
 }
 
 Task<Answer> create_queue(OperationContext context) {
-  auto metadata = with_options(metadata_of(*context.request.http), queue_options_in(context.request));
+  auto options = queue_options_in(context.request);
+  if (!options) co_return fail(std::move(options.error()));
+  auto metadata = with_options(metadata_of(*context.request.http), *options);
   auto task = context.service.create_queue(context.request.account, context.request.queue, std::move(metadata));
   auto outcome = co_await std::move(task);
   if (!outcome) co_return fail(std::move(outcome.error()));
@@ -165,15 +167,16 @@ Task<Answer> get_metadata(OperationContext context) {
 Task<Answer> set_metadata(OperationContext context) {
   auto metadata = metadata_of(*context.request.http);
   auto options = queue_options_in(context.request);
+  if (!options) co_return fail(std::move(options.error()));
   const auto& request = context.request;
-  if (metadata.empty() && !options.empty()) {
+  if (metadata.empty() && !options->empty()) {
     // The extension's headers alone leave the rest of the metadata as it is.
-    auto patching = context.service.patch_metadata(request.account, request.queue, std::move(options));
+    auto patching = context.service.patch_metadata(request.account, request.queue, std::move(*options));
     auto patched = co_await std::move(patching);
     if (!patched) co_return fail(std::move(patched.error()));
     co_return empty(204);
   }
-  metadata = with_options(std::move(metadata), options);
+  metadata = with_options(std::move(metadata), *options);
   auto task = context.service.set_metadata(request.account, request.queue, std::move(metadata));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));

@@ -63,11 +63,17 @@ Result<Operation> find_message_operation(const QueueRequest& request, std::strin
     if (method == "DELETE") return Operation{account_need(kObject, "d"), clear_messages};
     if (method != "GET") return fail(ErrorCode::kUnsupportedHttpVerb);
     if (request.parameter_is("peekonly", "true")) return Operation{queue_need(kObject, "r"), peek_messages};
+    const auto peek = request.parameter("peekonly").value_or("");
+    // Not taken for a Get, which would hide messages from a client that did not ask for it.
+    if (!peek.empty() && !iequals_ascii(peek, "false")) {
+      return fail(invalid_parameter("peekonly", peek, "Either true or false."));
+    }
     return Operation{queue_need(kObject, "p"), get_messages};
   }
   if (method == "PUT") {
     // What takes the message away needs the right to take it away.
-    const bool takes = request.http->header("x-ms-tidemark-move-to") || request.http->header("x-ms-tidemark-finish");
+    const bool finishes = !iequals_ascii(request.http->header("x-ms-tidemark-finish").value_or("false"), "false");
+    const bool takes = finishes || request.http->header("x-ms-tidemark-move-to");
     return Operation{queue_need(kObject, takes ? "p" : "u"), update_message};
   }
   if (method == "DELETE") return Operation{queue_need(kObject, "p"), delete_message};
@@ -76,12 +82,23 @@ Result<Operation> find_message_operation(const QueueRequest& request, std::strin
 
 }  // namespace
 
-Result<Operation> find_operation(const QueueRequest& request) {
+namespace {
+Result<Operation> find_any_operation(const QueueRequest& request) {
   const auto method = request.http->method;
   if (request.queue.empty()) return find_account_operation(request, method);
   if (auto named = check_queue_name(request.queue); !named) return fail(std::move(named.error()));
   if (!request.messages) return find_queue_operation(request, method);
   return find_message_operation(request, method);
+}
+}  // namespace
+
+Result<Operation> find_operation(const QueueRequest& request) {
+  auto operation = find_any_operation(request);
+  if (!operation || !request.secondary) return operation;
+  const auto method = request.http->method;
+  const bool reads = (method == "GET" || method == "HEAD") && operation->run != operations::get_messages;
+  if (!reads) return fail(ErrorCode::kInsufficientAccountPermissions);
+  return operation;
 }
 
 QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)

@@ -23,7 +23,7 @@ struct Operation {
   Task<Answer> (*run)(OperationContext);
 };
 
-/// kUnsupportedHttpVerb, kInvalidQueryParameterValue.
+/// kUnsupportedHttpVerb, kInvalidQueryParameterValue, kInsufficientAccountPermissions for a write to the secondary.
 Result<Operation> find_operation(const QueueRequest& request);
 
 class QueueRoutes {

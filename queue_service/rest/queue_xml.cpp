@@ -89,6 +89,10 @@ Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& q
   if (!life) return fail(std::move(life.error()));
   const auto life_s = life->value_or(604800);
   if (life_s == 0) return fail(bad_node("MessageTimeToLive", "0"));
+  // As for a put: it would expire before anybody saw it.
+  if (life_s > 0 && next.message.delay >= std::chrono::seconds(life_s)) {
+    return fail(bad_node("MessageTimeToLive", std::to_string(life_s)));
+  }
   if (life_s > 0) next.message.time_to_live = std::chrono::seconds(life_s);
   next.message.group = optional_child(node, "GroupKey").value_or(std::string());
   next.message.idempotency_key = optional_child(node, "IdempotencyKey").value_or(std::string());

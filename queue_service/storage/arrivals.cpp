@@ -7,6 +7,10 @@ namespace tidemark::queue_service {
 
 std::shared_ptr<Arrivals::Gate> Arrivals::open(const std::string& account, const std::string& queue) {
   std::lock_guard lock(mutex_);
+  if (gates_.size() >= prune_at_) {
+    std::erase_if(gates_, [](const auto& entry) { return entry.second.expired(); });
+    prune_at_ = std::max(kPruneAtLeast, 2 * gates_.size());
+  }
   auto& slot = gates_[{account, queue}];
   auto gate = slot.lock();
   if (!gate) {
@@ -23,6 +27,11 @@ std::shared_ptr<Arrivals::Gate> Arrivals::find(const std::string& account, const
   auto gate = found->second.lock();
   if (!gate) gates_.erase(found);
   return gate;
+}
+
+std::size_t Arrivals::remembered() const {
+  std::lock_guard lock(mutex_);
+  return gates_.size();
 }
 
 void Arrivals::came(const std::string& account, const std::string& queue) {

@@ -25,12 +25,16 @@ class Arrivals {
   /// Everybody has to look again.
   void changed(const std::string& account, const std::string& queue);
   void changed_everywhere();
+  /// Gates, those that nobody waits at any more included: at most about twice as many as somebody waits at.
+  [[nodiscard]] std::size_t remembered() const;
 
  private:
+  static constexpr std::size_t kPruneAtLeast = 64;
   std::shared_ptr<Gate> find(const std::string& account, const std::string& queue);
   Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::weak_ptr<Gate>> gates_;
+  std::size_t prune_at_ = kPruneAtLeast;
 };
 
 class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {

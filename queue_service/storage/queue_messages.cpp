@@ -257,17 +257,8 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   }
   std::vector<Placed> placed;
   const auto now = core_->clock.now();
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  Core::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     placed.clear();
-    {
-      auto rows = QueueRows::open(txn, effects, holder.account, holder.queue, now);
-      if (!rows) return fail(std::move(rows.error()));
-      auto found = find_held(*rows, holder);
-      if (!found) return fail(std::move(found.error()));
-      if (auto removed = rows->remove(*found); !removed) return removed;
-      ++rows->figures().finished;
-      rows->save();
-    }
     for (std::size_t i = 0; i < follow_ups.size(); ++i) {
       auto rows = QueueRows::open(txn, effects, holder.account, follow_ups[i].queue, now);
       if (!rows) return fail(std::move(rows.error()));
@@ -278,8 +269,25 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     }
     return {};
   };
+  const bool in_two = test_switches::finish_in_two.load(std::memory_order_relaxed);
+  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    {
+      auto rows = QueueRows::open(txn, effects, holder.account, holder.queue, now);
+      if (!rows) return fail(std::move(rows.error()));
+      auto found = find_held(*rows, holder);
+      if (!found) return fail(std::move(found.error()));
+      if (auto removed = rows->remove(*found); !removed) return removed;
+      ++rows->figures().finished;
+      rows->save();
+    }
+    return in_two ? Result<void>{} : put_all(txn, effects);
+  };
   auto task = core_->transact(kFinishStep, std::move(body));
   auto done = co_await std::move(task);
+  if (done && in_two) {
+    auto later = core_->transact(kFinishStep, std::move(put_all));
+    done = co_await std::move(later);
+  }
   if (!done) co_return fail(std::move(done.error()));
   co_return placed;
 }

@@ -1,6 +1,7 @@
 // What keeps a queue's rows from outliving their use: expired messages that no walk meets, because something live is
-// before them, and idempotency keys dead by age. Scans are snapshots; only what is dead costs a transaction. A queue is
-// swept only if something in it may have expired.
+// before them, and idempotency keys dead by age. A scan is one snapshot, walked in turns so that requests go on and a
+// queue of any length takes the same memory; only what is dead costs a transaction. A queue is swept only if something
+// in it may have expired.
 #include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -11,9 +12,10 @@ const FailStep kSweepStep("queue.sweep");
 const FailStep kDropKeysStep("queue.drop_keys");
 
 constexpr std::size_t kPerTransaction = 256;
+constexpr std::size_t kRowsPerTurn = 1000;
 constexpr std::size_t kQueuesPerPage = 256;
 
-/// The messages that expired, and when the first of the others will.
+/// Some messages that expired, and when the first of all the others met so far will.
 struct Expired {
   struct Item {
     std::optional<Place> place;
@@ -22,8 +24,9 @@ struct Expired {
   std::vector<Item> items;
   Time first_of_others = kNeverExpires;
 
+  /// Goes on with the walk for one turn.
   Result<void> collect(kv::Cursor& cursor, bool waiting, Time now) {
-    for (; cursor.valid(); cursor.next()) {
+    for (std::size_t n = 0; cursor.valid() && n < kRowsPerTurn && items.size() < kPerTransaction; cursor.next(), ++n) {
       const auto glance = glance_at(cursor.value());
       if (!glance) return fail(glance.error());
       if (glance->expires > now) {
@@ -62,42 +65,53 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
   auto beginning = change_queue(kSweepStep, account, queue, std::move(begin));
   auto begun = co_await std::move(beginning);
   if (!begun) co_return begun;
+  // One snapshot for the whole walk: a message that changes its set meanwhile is not missed.
+  const auto snapshot = core_->engine.snapshot();
+  auto record = require_queue(*snapshot, account, queue);
+  if (!record) co_return fail(std::move(record.error()));
+  const auto generation = record->generation;
+  auto figures = read_figures(*snapshot, generation);
+  if (!figures) co_return fail(std::move(figures.error()));
+  const std::array ranges{keys::placed_from(generation, Set::kReady, figures->ready_front, Time::max()),
+                          keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()),
+                          keys::all_waiting(generation, "")};
   Expired expired;
-  std::uint64_t generation = 0;
-  {
-    const auto snapshot = core_->engine.snapshot();
-    auto record = require_queue(*snapshot, account, queue);
-    if (!record) co_return fail(std::move(record.error()));
-    auto figures = read_figures(*snapshot, record->generation);
-    if (!figures) co_return fail(std::move(figures.error()));
-    generation = record->generation;
-    for (const auto& range : {keys::placed_from(generation, Set::kReady, figures->ready_front, Time::max()),
-                              keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max())}) {
-      const auto cursor = snapshot->scan(range);
-      if (auto collected = expired.collect(*cursor, false, now); !collected) co_return collected;
+  Change drop = [&](QueueRows& rows) -> Result<void> {
+    if (rows.generation() != generation) return {};  // cleared meanwhile
+    for (const auto& item : expired.items) {
+      auto found = find_expired(rows, item);
+      if (!found) return fail(std::move(found.error()));
+      if (!*found || (*found)->record.message.expires > now) continue;
+      if (auto removed = rows.remove(**found); !removed) return removed;
+      ++rows.figures().expired;
     }
-    const auto cursor = snapshot->scan(keys::all_waiting(generation, ""));
-    if (auto collected = expired.collect(*cursor, true, now); !collected) co_return collected;
-  }
-  for (std::size_t at = 0; at < expired.items.size() + 1; at += kPerTransaction) {
-    const auto end = std::min(at + kPerTransaction, expired.items.size());
-    Change drop = [&](QueueRows& rows) -> Result<void> {
-      if (rows.generation() != generation) return {};  // cleared meanwhile
-      for (auto i = at; i < end; ++i) {
-        auto found = find_expired(rows, expired.items[i]);
-        if (!found) return fail(std::move(found.error()));
-        if (!*found || (*found)->record.message.expires > now) continue;
-        if (auto removed = rows.remove(**found); !removed) return removed;
-        ++rows.figures().expired;
+    return {};
+  };
+  const auto executor = co_await asio::this_coro::executor;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto cursor = snapshot->scan_long(ranges[i]);
+    while (cursor->valid() && !core_->stopping.load()) {
+      const bool waiting = i + 1 == ranges.size();
+      if (auto collected = expired.collect(*cursor, waiting, now); !collected) co_return collected;
+      if (expired.items.empty()) {
+        auto turn = asio::post(executor, asio::use_awaitable);  // requests go on between the turns of a long walk
+        co_await std::move(turn);
+        continue;
       }
-      if (end == expired.items.size()) rows.figures().swept_expiry = expired.first_of_others;
-      return {};
-    };
-    auto dropping = change_queue(kSweepStep, account, queue, std::move(drop));
-    auto dropped = co_await std::move(dropping);
-    if (!dropped) co_return dropped;
+      auto dropping = change_queue(kSweepStep, account, queue, drop);
+      auto dropped = co_await std::move(dropping);
+      if (!dropped) co_return dropped;
+      expired.items.clear();
+    }
+    if (auto status = cursor->status(); !status) co_return status;
   }
-  co_return Result<void>{};
+  if (core_->stopping.load()) co_return Result<void>{};
+  Change end = [&](QueueRows& rows) -> Result<void> {
+    if (rows.generation() == generation) rows.figures().swept_expiry = expired.first_of_others;
+    return {};
+  };
+  auto ending = change_queue(kSweepStep, account, queue, std::move(end));
+  co_return co_await std::move(ending);
 }
 
 Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {

@@ -61,7 +61,7 @@ Result<void> read_request(Call& call) {
   if (!url) return fail(std::move(url.error()));
   call.url = std::move(*url);
   if (call.resource.secondary && is_write(call.method)) {
-    return fail(ErrorCode::kAuthorizationFailure, "Write operations are not allowed on the secondary endpoint.");
+    return fail(ErrorCode::kInsufficientAccountPermissions);
   }
   if (speaks_xml_only(call)) return {};
   auto level = metadata_level(call.parameter("$format"), call.http.header("accept"));

@@ -1,7 +1,6 @@
 // The unmodified blob SDK through a life: containers, block blobs, ranges, lists, conditions, policies.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import test from "node:test";
 import {
   BlobSASPermissions,
   BlobServiceClient,
@@ -10,9 +9,8 @@ import {
   generateBlobSASQueryParameters,
   newPipeline,
 } from "@azure/storage-blob";
+import { account, all as collect, key, test } from "./support.mjs";
 
-const account = "devstoreaccount1";
-const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const credential = new StorageSharedKeyCredential(account, key);
 const url = process.env.TIDEMARK_BLOB_URL;
 const service = new BlobServiceClient(url, newPipeline(credential, { retryOptions: { maxTries: 1 } }));
@@ -27,11 +25,6 @@ const refused = (promise, statusCode, code) =>
     if (code) assert.equal(error.code ?? error.details?.errorCode, code);
     return true;
   });
-const collect = async (pages) => {
-  const items = [];
-  for await (const item of pages) items.push(item);
-  return items;
-};
 
 test("container: created once", async () => {
   const created = await container.create({ metadata: { Purpose: "tests" } });

@@ -45,3 +45,31 @@ test("a client that goes away while it waits uses up no attempt", async () => {
   const [message] = await receive(client);
   assert.equal(message.dequeueCount, 1);
 });
+
+const message = (text, more = "") => `<QueueMessage><MessageText>${text}</MessageText>${more}</QueueMessage>`;
+const refused = (answer, code) => assert.deepEqual([answer.status, answer.headers["x-ms-error-code"]], [400, code], answer.text);
+
+test("a header with a bad value is InvalidHeaderValue, whatever the operation", async () => {
+  const client = await queue();
+  const sent = await client.sendMessage("m");
+  const held = `/${client.name}/messages/${sent.messageId}?popreceipt=${encodeURIComponent(sent.popReceipt)}&visibilitytimeout=0`;
+  for (const [name, value, method, target] of [["wait", "31", "GET", `/${client.name}/messages`],
+    ["max-dequeue-count", "10001", "PUT", `/${client.name}-2`], ["paused", "perhaps", "PUT", `/${client.name}-2`],
+    ["max-dequeue-count", "-1", "PUT", `/${client.name}?comp=metadata`], ["paused", "1", "PUT", `/${client.name}?comp=metadata`],
+    ["finish", "perhaps", "PUT", held], ["lease", "0", "DELETE", held]]) {
+    refused(await wire(method, target, { headers: { [`x-ms-tidemark-${name}`]: value } }), "InvalidHeaderValue");
+  }
+  assert.equal((await wire("DELETE", held)).status, 204);
+});
+
+test("what cannot be done as a whole is refused before anything is done", async () => {
+  const client = await queue();
+  const sent = await client.sendMessage("m");
+  const held = `/${client.name}/messages/${sent.messageId}?popreceipt=${encodeURIComponent(sent.popReceipt)}&visibilitytimeout=0`;
+  const finish = { "x-ms-tidemark-finish": "true" };
+  refused(await wire("PUT", held, { headers: { ...finish, "x-ms-tidemark-move-to": `${client.name}-poison` } }), "InvalidHeaderValue");
+  const late = message("a", "<VisibilityTimeout>10</VisibilityTimeout><MessageTimeToLive>10</MessageTimeToLive>");
+  refused(await wire("PUT", held, { headers: finish, body: `<QueueMessagesList>${message("b")}${late}</QueueMessagesList>` }), "InvalidXmlNodeValue");
+  assert.equal((await client.getProperties()).approximateMessagesCount, 1);
+  assert.equal((await wire("DELETE", held)).status, 204);
+});

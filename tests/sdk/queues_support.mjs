@@ -35,9 +35,10 @@ export async function peek(client, options) {
 }
 
 /// A signed request with exactly this path and query, which begins with "/" or "?".
-export function wire(method, target, { body = "", version = "2021-02-12", headers = {}, signal } = {}) {
+export function wire(method, target, { body = "", version = "2021-02-12", headers = {}, signal, secondary = false } = {}) {
   const date = new Date().toUTCString();
   const [path, query = ""] = target.split("?", 2);
+  const suffix = secondary ? "-secondary" : "";
   const named = { "x-ms-date": date, "x-ms-version": version, ...headers };
   const canonicalHeaders = Object.keys(named).map((n) => n.toLowerCase()).filter((n) => n.startsWith("x-ms-")).sort()
     .map((n) => `${n}:${Object.entries(named).find(([k]) => k.toLowerCase() === n)[1]}\n`).join("");
@@ -46,9 +47,9 @@ export function wire(method, target, { body = "", version = "2021-02-12", header
   const canonicalQuery = [...parameters.keys()].sort().map((n) => `\n${n}:${parameters.get(n)}`).join("");
   const length = body.length > 0 ? `${Buffer.byteLength(body)}` : "";
   const type = body.length > 0 ? "application/xml" : "";
-  const text = `${method}\n\n\n${length}\n\n${type}\n\n\n\n\n\n\n${canonicalHeaders}/${account}/${account}${path}${canonicalQuery}`;
+  const text = `${method}\n\n\n${length}\n\n${type}\n\n\n\n\n\n\n${canonicalHeaders}/${account}/${account}${suffix}${path}${canonicalQuery}`;
   named.Authorization = `SharedKey ${account}:${createHmac("sha256", Buffer.from(key, "base64")).update(text, "utf8").digest("base64")}`;
   if (type) named["Content-Type"] = type;
-  return request(`${url}${target}`, { method, headers: named, body, signal });
+  return request(`${url}${suffix}${target}`, { method, headers: named, body, signal });
 }
 export const element = (text, name) => new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(text)?.[1];

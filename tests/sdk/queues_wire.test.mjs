@@ -42,6 +42,13 @@ describe("put", () => {
       await refused(await wire("POST", `/${name}/messages`, { body }), 400, "InvalidXmlDocument");
     }
   });
+  test("of more or less than one element is InvalidXmlDocument", { azurite: "queue-xml-checks" }, async () => {
+    const { name } = await queue();
+    for (const body of [`${message("a")}<more/>`, `junk${message("a")}`, `${message("a")}junk`]) {
+      await refused(await wire("POST", `/${name}/messages`, { body }), 400, "InvalidXmlDocument");
+    }
+    assert.equal((await wire("POST", `/${name}/messages`, { body: `\n ${message("a")}\n` })).status, 201);
+  });
   test("of a body over 128 KiB is RequestBodyTooLarge", { azurite: "queue-body-limit" }, async () => {
     const { name } = await queue();
     await refused(await wire("POST", `/${name}/messages`, { body: message("&amp;".repeat(40000)) }), 413, "RequestBodyTooLarge", { MaxLimit: "131584" });
@@ -67,6 +74,11 @@ describe("get", () => {
       assert.equal(element(answer.text, "DequeueCount"), "0");
       assert.equal(element(answer.text, "PopReceipt"), undefined);
     }
+  });
+  test("does not take an unknown peekonly for a get", { azurite: "queue-peekonly-case" }, async () => {
+    const { name } = await queue();
+    await refused(await wire("GET", `/${name}/messages?peekonly=yes`), 400, "InvalidQueryParameterValue", { QueryParameterName: "peekonly" });
+    assert.equal((await wire("GET", `/${name}/messages?peekonly=False`)).status, 200);
   });
   test("names the parameter and its range", async () => {
     const { name } = await queue();
@@ -128,5 +140,26 @@ describe("queues", () => {
     const answer = await wire("POST", `/${name}/messages`, { body: message("m"), version: "2015-12-11" });
     assert.equal(answer.status, 201);
     assert.equal(answer.text, "");
+  });
+});
+
+describe("the secondary", () => {
+  test("reads", async () => {
+    const client = await queue({ metadata: { owner: "me" } });
+    await client.sendMessage("m");
+    assert.equal((await wire("GET", `/${client.name}?comp=metadata`, { secondary: true })).headers["x-ms-meta-owner"], "me");
+    assert.equal(element((await wire("GET", `/${client.name}/messages?peekonly=true`, { secondary: true })).text, "MessageText"), "m");
+    assert.match((await wire("GET", "/?restype=service&comp=stats", { secondary: true })).text, /<Status>live</);
+  });
+  test("does not write, nor take messages", { azurite: "queue-secondary-writes" }, async () => {
+    const client = await queue();
+    const sent = await client.sendMessage("m");
+    const held = `/${client.name}/messages/${sent.messageId}?popreceipt=${encodeURIComponent(sent.popReceipt)}`;
+    for (const [method, target, body] of [["PUT", `/${client.name}-2`], ["POST", `/${client.name}/messages`, message("m")],
+      ["GET", `/${client.name}/messages`], ["PUT", `${held}&visibilitytimeout=9`], ["DELETE", held], ["DELETE", `/${client.name}/messages`],
+      ["PUT", `/${client.name}?comp=metadata`], ["DELETE", `/${client.name}`]]) {
+      await refused(await wire(method, target, { body, secondary: true }), 403, "InsufficientAccountPermissions");
+    }
+    assert.equal((await wire("DELETE", held)).status, 204);
   });
 });

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using table_store::Mutation;
 using table_store::MutationKind;
 
-workers::WorkerOptions worker_options(const Plan& plan, std::string name) {
+workers::WorkerOptions worker_options(const Plan& plan, std::string name, const EndpointLink& endpoint) {
   workers::WorkerOptions options;
   options.runner.worker_name = std::move(name);
   options.runner.lease = plan.lease;
@@ -17,6 +17,7 @@ workers::WorkerOptions worker_options(const Plan& plan, std::string name) {
   options.runner.retry.cap = 2s;
   options.concurrency = plan.concurrency;
   options.poll = plan.poll;
+  options.callbacks = &endpoint.services();
   return options;
 }
 
@@ -31,8 +32,9 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       queues_(queue_link_, kAccount),
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
-      loop_(workers::WorkerLoop::create(worker_options(plan, std::move(name)), tables_, queues_, jobs_, life.clock(),
-                                        *random_, life.executor(), nullptr)) {}
+      endpoint_(network, life, stores.endpoint),
+      loop_(workers::WorkerLoop::create(worker_options(plan, std::move(name), endpoint_), tables_, queues_, jobs_,
+                                        life.clock(), *random_, life.executor(), nullptr)) {}
 
 void WorkerHost::start() {
   auto task = begin(*this);
@@ -125,6 +127,10 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
     auto submission = submit(self, job);
     spawn(self.life_.executor(), std::move(submission));
   }
+  if (!self.plan_.group.name.empty()) {
+    auto submission = submit_group(self);
+    spawn(self.life_.executor(), std::move(submission));
+  }
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
   --self.notes_.busy;
@@ -184,6 +190,28 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   if (job.undone && !job.spec.empty() && !self.life_.dead()) {
     auto undoing = undo(self, id);
     co_await std::move(undoing);
+  }
+  --self.notes_.busy;
+}
+
+Task<void> PeopleHost::submit_group(PeopleHost& self) {
+  ++self.notes_.busy;
+  auto wait = sleep_for(self.life_.clock(), self.plan_.group.after);
+  co_await std::move(wait);
+  auto batch = jobs::parse_job_batch(self.plan_.group.batch);
+  if (!batch) std::abort();
+  bool done = false;
+  while (!done && !self.life_.dead()) {
+    auto task = self.jobs_.submit_group(*batch);
+    auto submitted = co_await std::move(task);
+    done =
+        submitted && std::all_of(submitted->begin(), submitted->end(), [](const auto& one) { return one.has_value(); });
+    if (done) {
+      self.notes_.groups.insert(self.plan_.group.name);
+      for (const auto& one : *submitted) self.notes_.submitted.push_back(one->job.id);
+    }
+    auto nap = sleep_for(self.life_.clock(), 100ms);
+    co_await std::move(nap);
   }
   --self.notes_.busy;
 }

@@ -2,7 +2,7 @@
 // over a plain link, and one who submits and cancels jobs over a faulty one, as the api does.
 #pragma once
 #include "jobs/job_store.h"
-#include "tests/simulation/network.h"
+#include "tests/simulation/endpoint.h"
 #include "tests/simulation/plan.h"
 #include "workers/runtime/worker_loop.h"
 
@@ -11,6 +11,7 @@ namespace tidemark::simulation {
 struct Stores {
   int table = 0;
   int queue = 0;
+  int endpoint = 0;
 };
 
 class WorkerHost final : public Program {
@@ -30,6 +31,7 @@ class WorkerHost final : public Program {
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;
   jobs::JobStore jobs_;
+  EndpointLink endpoint_;
   std::shared_ptr<workers::WorkerLoop> loop_;
 };
 
@@ -40,6 +42,7 @@ struct PeopleNotes {
   std::size_t busy = 0;                // coroutines that still have something to do
   std::vector<std::string> submitted;  // acknowledged
   std::set<std::string> cancelled;     // acknowledged
+  std::set<std::string> groups;        // acknowledged
   std::size_t changes = 0;
 };
 
@@ -52,6 +55,7 @@ class PeopleHost final : public Program {
   static Task<void> fill(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
+  static Task<void> submit_group(PeopleHost& self);
   static Task<void> undo(PeopleHost& self, std::string id);
   static Task<void> cancel(PeopleHost& self, std::string id);
   table_store::Mutation entity(const std::string& row_key);

@@ -1,7 +1,7 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
-//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, sync
+//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 #include <charconv>
@@ -48,6 +48,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.put_if_newer = true;
   } else if (rule == "lease-epoch") {
     without.lease_epoch = true;
+  } else if (rule == "one-transaction") {
+    without.one_transaction = true;
   } else if (rule == "sync") {
     without.sync = true;
   } else {
@@ -107,9 +109,9 @@ void print_failure(const char* program, std::uint64_t seed, const RunOutcome& ou
 void print_figures(const RunOutcome& figures) {
   std::printf(
       "jobs: %llu succeeded, %llu poisoned, %llu cancelled, %llu taken over by another delivery; "
-      "%llu entities moved, %llu changes by users, %llu crashes\n",
+      "%llu entities moved, %llu callbacks received, %llu changes by users, %llu crashes\n",
       shown(figures.succeeded), shown(figures.poisoned), shown(figures.cancelled), shown(figures.taken_over),
-      shown(figures.moves), shown(figures.changes), shown(figures.crashes));
+      shown(figures.moves), shown(figures.callbacks), shown(figures.changes), shown(figures.crashes));
 }
 
 void add(const RunOutcome& outcome, RunOutcome& total) {
@@ -118,6 +120,7 @@ void add(const RunOutcome& outcome, RunOutcome& total) {
   total.cancelled += outcome.cancelled;
   total.taken_over += outcome.taken_over;
   total.moves += outcome.moves;
+  total.callbacks += outcome.callbacks;
   total.changes += outcome.changes;
   total.crashes += outcome.crashes;
 }

@@ -51,6 +51,13 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
     spec["kind"] = "delete";
     spec.erase("destination");
   }
+  if (dice.chance(800)) {
+    spec = {{"kind", "callback"},
+            {"url", dice.chance(1500) ? kGoneUrl : kEndpointUrl},
+            {"body", std::to_string(dice.next())},
+            {"timeoutMs", 100 + dice.below(3000)}};
+  }
+  if (dice.chance(3500)) spec["onEnd"] = {{"url", dice.chance(1000) ? kGoneUrl : kEndpointUrl}};
   spec["maxAttempts"] = 1 + dice.below(20);
   spec["idempotencyKey"] = "k" + std::to_string(dice.next());
   if (!dice.chance(300)) job.spec = spec.dump();
@@ -62,16 +69,20 @@ PlannedJob make_job(Dice& dice, const Plan& plan) {
 }
 
 /// Of one entity, with as little of its own as possible.
-PlannedJob make_small_job(Dice& dice, const Plan& plan, Duration when) {
+json small_spec(Dice& dice, const Plan& plan) {
   const auto& key = plan.keys[dice.below(plan.keys.size())];
   const bool back = dice.chance(2000);
-  const json spec = {{"kind", back ? "unarchive" : "archive"},
-                     {"source", back ? "Archive" : "Source"},
-                     {"destination", back ? "Source" : "Archive"},
-                     {"partitionKey", key.first},
-                     {"rowKey", key.second},
-                     {"maxAttempts", 20},
-                     {"idempotencyKey", "k" + std::to_string(dice.next())}};
+  return {{"kind", back ? "unarchive" : "archive"},
+          {"source", back ? "Archive" : "Source"},
+          {"destination", back ? "Source" : "Archive"},
+          {"partitionKey", key.first},
+          {"rowKey", key.second},
+          {"maxAttempts", 20}};
+}
+
+PlannedJob make_small_job(Dice& dice, const Plan& plan, Duration when) {
+  auto spec = small_spec(dice, plan);
+  spec["idempotencyKey"] = "k" + std::to_string(dice.next());
   PlannedJob job;
   job.spec = spec.dump();
   job.after = when + dice.between(0ms, 50ms);
@@ -79,6 +90,21 @@ PlannedJob make_small_job(Dice& dice, const Plan& plan, Duration when) {
   job.cancel_after = dice.between(0ms, 200ms);
   job.undone = dice.chance(500);
   return job;
+}
+
+PlannedGroup make_group(Dice& dice, const Plan& plan) {
+  PlannedGroup group;
+  group.name = "nightly";
+  json batch = {{"group", group.name}, {"onEnd", {{"url", kEndpointUrl}}}, {"jobs", json::array()}};
+  for (auto left = 2 + dice.below(4); left > 0; --left) {
+    auto spec = small_spec(dice, plan);
+    if (dice.chance(2000)) spec["source"] = "Missing";  // ends as poison
+    if (dice.chance(2000)) spec["onEnd"] = {{"url", kEndpointUrl}};
+    batch["jobs"].push_back(std::move(spec));
+  }
+  group.batch = batch.dump();
+  group.after = dice.between(0ms, 4s);
+  return group;
 }
 
 /// Zero in some seeds.
@@ -103,6 +129,10 @@ Plan make_plan(Dice& dice) {
     const auto when = dice.between(0ms, 4s);
     for (auto left = 4 + dice.below(12); left > 0; --left) plan.jobs.push_back(make_small_job(dice, plan, when));
   }
+  if (dice.chance(2500)) plan.group = make_group(dice, plan);
+  plan.endpoint.fail = rate(dice, 5000);
+  plan.endpoint.throttle = rate(dice, 5000);
+  plan.endpoint.slow = rate(dice, 5000);
   plan.faults_last = dice.between(4s, 15s);
   plan.link.lose_request = rate(dice, 500);
   plan.link.lose_reply = rate(dice, 700);
@@ -133,6 +163,10 @@ std::string describe(const Plan& plan) {
               {"slow", plan.link.slow},
               {"verySlow", plan.link.very_slow},
               {"usualMs", ms(plan.link.usual)},
+              {"endpointFails", plan.endpoint.fail},
+              {"endpointThrottles", plan.endpoint.throttle},
+              {"endpointSlow", plan.endpoint.slow},
+              {"group", plan.group.batch.size() > 2000 ? "of entities with long keys" : plan.group.batch},
               {"crashGapMs", ms(plan.crash_gap)},
               {"freezeGapMs", ms(plan.freeze_gap)},
               {"skewMs", ms(plan.skew)},

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/network.h"
+#include "tests/simulation/endpoint.h"
 
 namespace tidemark::simulation {
 
@@ -14,6 +14,13 @@ struct PlannedJob {
   bool cancelled = false;
   bool undone = false;  // taken back by another job once it has ended
   Duration cancel_after{};
+};
+
+/// Jobs whose end is told as one.
+struct PlannedGroup {
+  std::string name;  // empty: none
+  std::string batch;
+  Duration after{};
 };
 
 struct Plan {
@@ -26,6 +33,8 @@ struct Plan {
   std::size_t hot_keys = 1;
   Duration user_pause{};
   std::vector<PlannedJob> jobs;
+  PlannedGroup group;
+  EndpointFaults endpoint;
   Duration faults_last{};
   LinkFaults link;
   Duration crash_gap{};   // zero: no crashes

@@ -12,8 +12,8 @@ using queue_service::MessageRecord;
 
 namespace {
 
-constexpr std::string_view kLeaseMethods[] = {"queue.renew", "queue.complete", "queue.complete_all", "queue.release",
-                                              "queue.move"};
+constexpr std::string_view kLeaseMethods[] = {"queue.renew",  "queue.complete", "queue.complete_all",
+                                              "queue.finish", "queue.release",  "queue.move"};
 
 // Ready, timed or waiting.
 bool is_message_row(const std::string& key) {
@@ -105,8 +105,8 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
   for (const auto& id : touched) {
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
-    const bool ends =
-        cause.method == "queue.complete" || cause.method == "queue.complete_all" || cause.method == "queue.remove";
+    const bool ends = cause.method == "queue.complete" || cause.method == "queue.complete_all" ||
+                      cause.method == "queue.finish" || cause.method == "queue.remove";
     if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
   }
   if (touched.empty()) return;

@@ -1,7 +1,8 @@
 # The stack in one process under a seeded scheduler. Further tests prove that it notices when a rule is taken out.
 set(simulation_directory ${CMAKE_CURRENT_LIST_DIR})
 add_executable(simulation_test
-  ${simulation_directory}/client_hosts.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
+  ${simulation_directory}/callback_oracle.cpp ${simulation_directory}/client_hosts.cpp
+  ${simulation_directory}/endpoint.cpp ${simulation_directory}/main.cpp ${simulation_directory}/network.cpp
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
   ${simulation_directory}/world.cpp)
@@ -16,8 +17,9 @@ set(broken_by_etag-guard A3)
 set(broken_by_fence A4)
 set(broken_by_put-if-newer A2)
 set(broken_by_lease-epoch Q3)
+set(broken_by_one-transaction E3)
 set(broken_by_sync "not quiet")  # a job whose message was lost never ends
-foreach(rule etag-guard fence put-if-newer lease-epoch sync)
+foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync)
   add_test(NAME simulation_bites_without_${rule}
     COMMAND simulation_test --seeds 1..1000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})

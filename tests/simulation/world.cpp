@@ -4,6 +4,7 @@
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
 #include "table_store/storage/test_switches.h"
+#include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/client_hosts.h"
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
@@ -27,6 +28,7 @@ class World {
     stores_.queue = scheduler_.add_host("queue");
     people_ = scheduler_.add_host("people");
     for (int i = 0; i < plan_.workers; ++i) scheduler_.add_host("worker-" + std::to_string(i + 1));
+    stores_.endpoint = scheduler_.add_host("endpoint");
   }
   ~World() { scheduler_.end_all(); }
   World(const World&) = delete;
@@ -60,6 +62,7 @@ class World {
   std::shared_ptr<kv::MemoryDisk> queue_disk_ = kv::make_memory_disk();
   TableOracle tables_{scheduler_, 2};
   QueueOracle queues_{scheduler_};
+  CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;
   bool calm_ = true;  // no faults before the source is filled
   std::uint64_t crashes_ = 0;
@@ -77,6 +80,8 @@ void World::start(int host) {
     life.program = std::make_unique<QueueHost>(
         EngineParts{queue_disk_, scheduler_, life, durability_}, seed,
         [this](const std::vector<RowChange>& changes, const Cause& cause) { queues_.committed(changes, cause); });
+  } else if (host == stores_.endpoint) {
+    life.program = std::make_unique<EndpointHost>(life, plan_.endpoint, callbacks_, seed);
   } else if (host == people_) {
     auto people = std::make_unique<PeopleHost>(network_, life, stores_, plan_, notes_, seed);
     people->start();
@@ -91,7 +96,7 @@ void World::start(int host) {
 
 void World::crashed(int host) {
   ++crashes_;
-  if (host == stores_.table || host == stores_.queue) network_.connections_broke(host);
+  if (host == stores_.table || host == stores_.queue || host == stores_.endpoint) network_.connections_broke(host);
   scheduler_.after(scheduler_.dice().between(20ms, 2s), [this, host] { start(host); });
 }
 
@@ -102,7 +107,7 @@ void World::plan_crash() {
     auto& dice = scheduler_.dice();
     const auto victim = static_cast<int>(dice.below(static_cast<std::uint64_t>(scheduler_.host_count())));
     if (victim != people_ && scheduler_.host(victim).life) {
-      const bool worker = victim > people_;
+      const bool worker = victim > people_ && victim != stores_.endpoint;
       if (worker && dice.chance(2000)) {
         auto& life = *scheduler_.host(victim).life;
         trace_.note(scheduler_.now(), "shut down", scheduler_.host(victim).name, nullptr);
@@ -161,6 +166,7 @@ void World::calm_down() {
   calm_ = true;
   notes_.stop = true;
   network_.stop_faults();
+  plan_.endpoint = {};
   for (int i = 0; i < scheduler_.host_count(); ++i) {
     scheduler_.host(i).doom = -1;
     scheduler_.host(i).frozen = false;
@@ -236,6 +242,7 @@ void World::check_quiet() {
       complain("job " + id + " was cancelled and is not");
     }
   }
+  callbacks_.check_quiet(notes_.groups);
   check_poison();
   check_disk();
 }
@@ -263,6 +270,7 @@ RunOutcome World::run() {
   outcome.notes = trace_.notes();
   outcome.moves = tables_.moves();
   outcome.changes = notes_.changes;
+  outcome.callbacks = callbacks_.deliveries();
   outcome.crashes = crashes_;
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.state == jobs::JobState::kSucceeded) ++outcome.succeeded;
@@ -281,6 +289,7 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
+  queue_service::test_switches::finish_in_two = without.one_transaction;
   World world(seed, without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced, print);
   return world.run();
 }

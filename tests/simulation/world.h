@@ -13,15 +13,17 @@ struct Without {
   bool fence = false;
   bool put_if_newer = false;
   bool lease_epoch = false;
-  bool sync = false;  // the engines acknowledge what a crash still loses
+  bool one_transaction = false;  // a message goes first, what follows it comes later
+  bool sync = false;             // the engines acknowledge what a crash still loses
 };
 
 struct RunOutcome {
   std::vector<std::string> violations;  // empty: all is well
   std::uint64_t hash = 0;
   std::uint64_t notes = 0;
-  std::uint64_t moves = 0;    // entities removed from the source by workers
-  std::uint64_t changes = 0;  // by the user
+  std::uint64_t moves = 0;      // entities removed from the source by workers
+  std::uint64_t changes = 0;    // by the user
+  std::uint64_t callbacks = 0;  // that reached the endpoint
   std::uint64_t crashes = 0;
   std::uint64_t succeeded = 0, poisoned = 0, cancelled = 0;  // jobs
   std::uint64_t taken_over = 0;                              // jobs that needed more than one delivery

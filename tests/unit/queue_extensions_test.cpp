@@ -5,6 +5,7 @@
 #include <map>
 
 #include "common/base/bytes.h"
+#include "queue_service/storage/arrivals.h"
 #include "tests/unit/queue_test_support.h"
 
 namespace tidemark::queue_service {
@@ -343,6 +344,38 @@ TEST_F(QueueExtensions, UpkeepDropsExpiredMessagesBehindLivingOnes) {
   EXPECT_EQ(after.messages, 1U);
   EXPECT_EQ(after.expired, 600U);
   EXPECT_EQ(rows_of_kind('r') + rows_of_kind('t'), 1U);
+}
+
+TEST_F(QueueExtensions, UpkeepOfALongQueueLetsOthersGoOn) {
+  for (int i = 0; i < 3000; ++i) put("living");
+  ASSERT_TRUE(run(service_.put("acc", "jobs", {.text = "old", .time_to_live = seconds(10)})));
+  advance(seconds(11));
+  bool done = false;
+  int between = 0;
+  asio::co_spawn(io_, service_.upkeep(), [&](std::exception_ptr, const Result<void>& outcome) {
+    EXPECT_TRUE(outcome);
+    done = true;
+  });
+  io_.restart();
+  std::function<void()> other = [&] {
+    if (done) return;
+    ++between;
+    asio::post(io_, other);
+  };
+  asio::post(io_, other);
+  while (!done && io_.run_one() > 0) {
+  }
+  EXPECT_GE(between, 3) << "the walk over the queue held its thread to the end";
+  EXPECT_EQ(figures().messages, 3000U);
+  EXPECT_EQ(figures().expired, 1U);
+}
+
+TEST_F(QueueExtensions, QueuesThatAreWaitedAtNoMoreAreForgotten) {
+  Arrivals arrivals(clock_);
+  const auto held = arrivals.open("acc", "held");
+  for (int i = 0; i < 10000; ++i) arrivals.open("acc", "q" + std::to_string(i));
+  EXPECT_LE(arrivals.remembered(), 64U);
+  EXPECT_EQ(arrivals.open("acc", "held"), held);
 }
 
 TEST_F(QueueExtensions, FiguresSayWhatTheClockHasMadeOfTheSets) {

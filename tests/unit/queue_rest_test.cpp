@@ -27,7 +27,9 @@ TEST(QueueXml, RefusesWhatXmlForbids) {
   for (const auto& body :
        {message("\x01"), message("&#0;"), message("&#1;"), message("&#xD800;"), message("&nope;"), message("a & b"),
         message("\xFF"), message("\xEF\xBF\xBE"), message("<b/>"), std::string(""), std::string("<QueueMessage>"),
-        std::string("text"), deep, std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
+        std::string("text"), deep, message("a") + message("b"), "x" + message("a"), message("a") + "x",
+        message("&amp;") + "x", message("&amp;") + message("b"),
+        std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
     EXPECT_TRUE(read_message_text(body).failed_with(ErrorCode::kInvalidXmlDocument)) << body.substr(0, 80);
   }
   EXPECT_TRUE(read_message_text("<QueueMessage/>").failed_with(ErrorCode::kMissingRequiredXmlNode));

@@ -154,6 +154,38 @@ class WorkersFixture : public ::testing::Test {
     FAIL() << "the job makes more calls than expected";
   }
 
+  /// One request or answer is lost at each place in turn; every delivery after that is undisturbed.
+  void survives_a_loss_anywhere(const std::string& text, const std::function<void()>& prepare,
+                                const std::function<void(const jobs::JobRecord&)>& check) {
+    for (const bool answers : {false, true}) {
+      for (int at = 1; at < 300; ++at) {
+        prepare();
+        const auto job = submit(text);
+        int calls = 0;
+        const auto lost = [&] { return ++calls == at; };
+        for (auto* link : {&table_link_, &blob_link_}) {
+          if (answers) {
+            link->lose_reply = lost;
+            continue;
+          }
+          link->before = [&](std::string) -> Task<Result<void>> {
+            if (lost()) co_return fail(ErrorCode::kUnavailable);
+            co_return Result<void>{};
+          };
+        }
+        auto end = RunEnd::kRetried;
+        for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
+        for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
+        // Dropped: the answer that the record says succeeded was lost.
+        ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
+        check(record(job.id));
+        ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;
+        if (calls < at) break;
+        ASSERT_LT(at, 299) << "more calls than expected";
+      }
+    }
+  }
+
   std::uint64_t messages_left() { return messages(std::string(jobs::kJobQueue)); }
   std::uint64_t messages(const std::string& queue) { return run(queues_.figures(queue))->messages; }
 
@@ -172,7 +204,7 @@ class WorkersFixture : public ::testing::Test {
   Loopback queue_link_{queue_service::make_queue_dispatch(queue_service_)};
   table_store::TableClient tables_{table_link_, kAccount};
   queue_service::QueueClient queues_{queue_link_, kAccount};
-  jobs::JobStore jobs_{tables_, queues_, *clock_, *random_};
+  jobs::JobStore jobs_{tables_, queues_, *clock_, *random_, &blobs_};
   jobs::PoisonStore poison_{jobs_, queues_};
   std::vector<FileDirectory> directories_;
   RunnerOptions options_;

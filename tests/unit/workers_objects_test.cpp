@@ -102,36 +102,23 @@ class WorkersObjects : public WorkersFixture {
   void fill(int count) {
     for (int i = 0; i < count; ++i) put("p" + std::to_string(i % 3), "r" + std::to_string(i), i);
   }
-  /// One request or answer is lost at each place in turn; every delivery after that is undisturbed.
-  void survives_a_loss_anywhere(const std::string& text, const std::function<void()>& prepare,
-                                const std::function<void(const jobs::JobRecord&)>& check) {
-    for (const bool answers : {false, true}) {
-      for (int at = 1; at < 300; ++at) {
-        prepare();
-        const auto job = submit(text);
-        int calls = 0;
-        const auto lost = [&] { return ++calls == at; };
-        for (auto* link : {&table_link_, &blob_link_}) {
-          if (answers) {
-            link->lose_reply = lost;
-            continue;
-          }
-          link->before = [&](std::string) -> Task<Result<void>> {
-            if (lost()) co_return fail(ErrorCode::kUnavailable);
-            co_return Result<void>{};
-          };
-        }
-        auto end = RunEnd::kRetried;
-        for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
-        for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
-        // Dropped: the answer that the record says succeeded was lost.
-        ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
-        check(record(job.id));
-        ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;
-        if (calls < at) break;
-        ASSERT_LT(at, 299) << "more calls than expected";
-      }
-    }
+  /// The job is cancelled while its first call of the method (given something archived, if it is of the table store) is
+  /// on its way. `work_next()` after this delivers it.
+  void cancel_at_first(const std::string& method, const std::string& id) {
+    auto cancelled = std::make_shared<bool>(false);
+    const auto hook = [this, method, id, cancelled](std::string called) {
+      const bool now = !*cancelled && called == method && (method != "table.mutate" || anything_archived_now());
+      *cancelled = *cancelled || now;
+      return now ? cancel(id) : pass();
+    };
+    table_link_.before = blob_link_.before = hook;
+  }
+  static Task<Result<void>> pass() { co_return Result<void>{}; }
+  Task<Result<void>> cancel(std::string id) {
+    auto task = jobs_.cancel(std::move(id));
+    auto done = co_await std::move(task);
+    EXPECT_TRUE(done.has_value());
+    co_return Result<void>{};
   }
 };
 
@@ -291,6 +278,30 @@ TEST_P(WorkersObjectsForms, RestoringSurvivesALossAnywhere) {
         EXPECT_EQ(in_table().size(), 4U);
         EXPECT_EQ(archived().size(), 2U);
       });
+}
+
+TEST_P(WorkersObjectsForms, NothingAppearsOnceACancelIsAnswered) {
+  put("p", "r", 1);
+  const auto job = submit(archive(GetParam()));
+  const bool files = std::string_view(GetParam()).find("directory") != std::string_view::npos;
+  cancel_at_first(files ? "table.mutate" : "blob.put", job.id);
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  table_link_.before = blob_link_.before = nullptr;
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kCancelled);
+  EXPECT_TRUE(archived().empty());
+  EXPECT_EQ(in_table().size(), 1U);
+}
+
+TEST_P(WorkersObjectsForms, NothingGoesOnceACancelIsAnswered) {
+  put("p", "r", 1);
+  const auto first = finish(archive(GetParam()));
+  const auto undo = submit(R"({"kind":"undo","job":")" + first.id + R"("})");
+  const bool files = std::string_view(GetParam()).find("directory") != std::string_view::npos;
+  cancel_at_first(files ? "table.mutate" : "blob.erase", undo.id);
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  table_link_.before = blob_link_.before = nullptr;
+  EXPECT_EQ(record(undo.id).state, jobs::JobState::kCancelled);
+  EXPECT_EQ(archived().size(), 1U);
 }
 
 TEST_P(WorkersObjectsForms, AStaleDeliveryWritesNothing) {

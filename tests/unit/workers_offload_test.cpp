@@ -77,36 +77,6 @@ class WorkersOffload : public WorkersFixture {
     }
     EXPECT_EQ(blob_count(), links) << "blobs that nothing links to";
   }
-  void lose_one(const std::string& text, const std::function<void()>& prepare, const std::function<void()>& check) {
-    for (const bool answers : {false, true}) {
-      for (int at = 1; at < 200; ++at) {
-        prepare();
-        const auto job = submit(text);
-        int calls = 0;
-        const auto lost = [&] { return ++calls == at; };
-        for (auto* link : {&table_link_, &blob_link_}) {
-          if (answers) {
-            link->lose_reply = lost;
-            continue;
-          }
-          link->before = [&](std::string) -> Task<Result<void>> {
-            if (lost()) co_return fail(ErrorCode::kUnavailable);
-            co_return Result<void>{};
-          };
-        }
-        auto end = RunEnd::kRetried;
-        for (int i = 0; i < 20 && end == RunEnd::kRetried; ++i) end = work_next().end;
-        for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
-        // Dropped: the answer that the record says succeeded was lost.
-        ASSERT_TRUE(end == RunEnd::kSucceeded || end == RunEnd::kDropped) << (answers ? "answer " : "request ") << at;
-        EXPECT_EQ(record(job.id).done, 3U);
-        check();
-        ASSERT_FALSE(HasFailure()) << (answers ? "answer " : "request ") << at;
-        if (calls < at) break;
-        ASSERT_LT(at, 199) << "more calls than expected";
-      }
-    }
-  }
 };
 
 TEST_F(WorkersOffload, GoesOutAndComesBackExactly) {
@@ -174,7 +144,7 @@ TEST_F(WorkersOffload, AMissingBlobIsSkippedAndChangesNothing) {
 }
 
 TEST_F(WorkersOffload, OffloadingSurvivesALossAnywhere) {
-  lose_one(
+  survives_a_loss_anywhere(
       kOffload,
       [&] {
         for (int i = 0; i < 3; ++i) put_large(std::to_string(i), i);
@@ -182,17 +152,21 @@ TEST_F(WorkersOffload, OffloadingSurvivesALossAnywhere) {
         if (!listed) return;
         for (const auto& name : listed->names) ASSERT_TRUE(run(blobs_.erase("values", name, {{"clean", 1, ""}, 1})));
       },
-      [&] { expect_linked(3); });
+      [&](const jobs::JobRecord& job) {
+        EXPECT_EQ(job.done, 3U);
+        expect_linked(3);
+      });
 }
 
 TEST_F(WorkersOffload, InliningSurvivesALossAnywhere) {
-  lose_one(
+  survives_a_loss_anywhere(
       kInline,
       [&] {
         for (int i = 0; i < 3; ++i) put_large(std::to_string(i), i);
         finish(kOffload);
       },
-      [&] {
+      [&](const jobs::JobRecord& job) {
+        EXPECT_EQ(job.done, 3U);
         expect_whole(3);
         EXPECT_EQ(blob_count(), 0U);
       });

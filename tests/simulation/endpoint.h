@@ -1,0 +1,47 @@
+// The endpoint of a user that callbacks go to, as a process of the simulation: slow, overloaded, failing, away, or gone
+// for good; and the workers' way to it. What it says is drawn anew for each request, until the faults stop.
+#pragma once
+#include "tests/simulation/callback_oracle.h"
+#include "tests/simulation/network.h"
+#include "workers/outbound/callback_services.h"
+
+namespace tidemark::simulation {
+
+inline constexpr const char* kEndpointUrl = "https://endpoint/told";
+inline constexpr const char* kGoneUrl = "https://endpoint/gone";  // answers 410
+
+/// How often, in ten thousand.
+struct EndpointFaults {
+  std::uint64_t fail = 0;      // 500, or 503
+  std::uint64_t throttle = 0;  // 429, or 503 with Retry-After
+  std::uint64_t slow = 0;      // before or after it took the request; at times slower than anybody waits
+};
+
+class EndpointHost final : public Callee {
+ public:
+  /// `faults` may change while it lives.
+  EndpointHost(Life& life, const EndpointFaults& faults, CallbackOracle& oracle, std::uint64_t seed)
+      : life_(life), faults_(faults), oracle_(oracle), dice_(seed) {}
+  Task<Result<std::string>> answer(Request request) override;
+
+ private:
+  Task<void> dawdle();
+  Life& life_;
+  const EndpointFaults& faults_;
+  CallbackOracle& oracle_;
+  Dice dice_;
+};
+
+/// What a worker needs to send callbacks to it.
+class EndpointLink final : public workers::OutboundHttp {
+ public:
+  EndpointLink(Network& network, Life& life, int endpoint);
+  Task<Result<workers::OutboundReply>> send(workers::OutboundRequest request) override;
+  [[nodiscard]] const workers::CallbackServices& services() const { return services_; }
+
+ private:
+  SimTransport link_;
+  workers::CallbackServices services_;
+};
+
+}  // namespace tidemark::simulation
