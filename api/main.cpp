@@ -12,6 +12,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/request_meter.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::api {
@@ -61,6 +62,16 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, Duration lim
   }
 }
 
+// Of health and metrics nothing is counted.
+Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& meter, http::Request& request) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto serving = routes.serve(request);
+  auto response = co_await std::move(serving);
+  const bool counts = request.path != "/metrics" && request.path != "/healthz" && request.path != "/readyz";
+  if (counts) meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  co_return response;
+}
+
 template <class T>
 T run_to_end(const Executor& executor, Task<T> task) {
   auto outcome = asio::co_spawn(executor, std::move(task), asio::use_future);
@@ -108,8 +119,9 @@ Result<void> run(const ApiSettings& settings) {
                             ready.error().message + ")";
     return ready;
   }
+  service::RequestMeter meter(metrics);
   const auto port = (*builder)->port();
-  auto server = (*builder)->start([&](http::Request& request) { return routes.serve(request); },
+  auto server = (*builder)->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
                                   [](const Error& error, const std::string& id) { return problem(error, id); });
   process::announce_ready("api port=" + std::to_string(port));
   process::wait_for_shutdown();

@@ -9,6 +9,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/request_meter.h"
 
 namespace tidemark::service {
 namespace {
@@ -87,31 +88,6 @@ std::optional<http::Response> serve_health(const http::Request& request, const p
   response.body = asks_metrics ? metrics.render() : "ok\n";
   return response;
 }
-
-// Durations and outcomes of requests, and the access log.
-class RequestMeter {
- public:
-  explicit RequestMeter(process::Metrics& metrics)
-      : latency_(metrics.latency_histogram("tidemark_http_request_duration_seconds", "Time to answer a request.")) {
-    for (unsigned family = 1; family <= 5; ++family) {
-      const auto label = std::to_string(family) + "xx";
-      answers_[family] = &metrics.counter("tidemark_http_requests_total", "Requests answered.", {{"status", label}});
-    }
-  }
-  void record(const http::Request& request, unsigned status, std::chrono::steady_clock::duration taken) {
-    latency_.Observe(std::chrono::duration<double>(taken).count());
-    answers_[std::min(status / 100, 5U)]->Increment();
-    if (spdlog::should_log(spdlog::level::debug)) {
-      // The query may hold a signature: never logged.
-      spdlog::debug("request request_id={} method={} path={} status={} us={}", request.request_id, request.method,
-                    request.path, status, std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
-    }
-  }
-
- private:
-  prometheus::Histogram& latency_;
-  std::array<prometheus::Counter*, 6> answers_{};
-};
 
 Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const process::Metrics& metrics,
                                    http::Request& request) {

@@ -314,6 +314,13 @@ class ServingTest(unittest.TestCase):
                 metrics = client.ask("GET", "/metrics")[1].decode()
                 self.assertRegex(metrics, r"(?m)^process_resident_memory_bytes [1-9]")
                 self.assertRegex(metrics, r"(?m)^process_cpu_seconds_total \d")
+                if name in SERVERS:
+                    # Health and metrics are not counted; what is refused is.
+                    before = int(re.search(r'(?m)^tidemark_http_requests_total\{status="4xx"\} (\d+)$', metrics)[1])
+                    self.failure(client.ask, "GET", "/nothing")
+                    metrics = client.ask("GET", "/metrics")[1].decode()
+                    self.assertIn(f'tidemark_http_requests_total{{status="4xx"}} {before + 1}\n', metrics)
+                    self.assertRegex(metrics, r"(?m)^tidemark_http_request_duration_seconds_count [1-9]")
         self.assertEqual(worker.terminate(), 0)
 
 
