@@ -407,7 +407,7 @@ class ApiTest(unittest.TestCase):
         authorized.extra = {"Authorization": "Bearer other"}
         status, headers, _ = authorized.send("GET", "/v1/jobs")
         self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"))
-        self.assertEqual(authorized.send("GET", "/v1/jobs")[2]["detail"], "This is not the bearer token.")
+        self.assertEqual(json.loads(authorized.send("GET", "/v1/jobs")[2])["detail"], "This is not the bearer token.")
         self.assertEqual(authorized.send("GET", "/healthz")[0], 200)
         self.assertEqual(child.terminate(), 0)
 
