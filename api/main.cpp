@@ -1,6 +1,7 @@
 // The api process: wiring only.
 #include <spdlog/spdlog.h>
 
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <filesystem>
 #include <future>
@@ -17,6 +18,8 @@
 namespace tidemark::api {
 namespace {
 
+constexpr std::size_t kFileThreads = 2;
+
 struct ApiSettings {
   std::string host = "127.0.0.1";
   std::int64_t port = 10003;
@@ -24,6 +27,7 @@ struct ApiSettings {
   std::string account = "devstoreaccount1";
   std::string token;
   std::int64_t threads = 1;
+  std::string archive_directories;
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
   process::LogOptions log;
@@ -35,6 +39,9 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("data", s.data, "data directory of the whole stack: its run folder holds the stores' sockets");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
   settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
+  settings.add(
+      "archive_directories", s.archive_directories,
+      "directories of archive jobs that this process may read too, for plans and explain: name=path,name=path");
   settings.add("callback_hosts", s.callback_hosts,
                "hosts that callbacks may go to, the same as for the workers; jobs that name others are refused");
   settings.add("callback_private_hosts", s.callback_private_hosts,
@@ -77,6 +84,9 @@ Result<void> run(const ApiSettings& settings) {
   auto callbacks = jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                 settings.callback_http_hosts);
   if (!callbacks) return fail(std::move(callbacks.error()));
+  asio::thread_pool files(kFileThreads);
+  auto directories = jobs::open_directories(settings.archive_directories, files.get_executor());
+  if (!directories) return fail(std::move(directories.error()));
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
@@ -95,7 +105,8 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock, &blobs);
+  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock,
+                   {&blobs, std::move(*directories)});
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
   if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {
@@ -117,6 +128,7 @@ Result<void> run(const ApiSettings& settings) {
   blob_link.reset();
   queue_link.reset();
   table_link.reset();
+  files.join();
   return {};
 }
 

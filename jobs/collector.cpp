@@ -1,14 +1,12 @@
 #include "jobs/collector.h"
 
 #include "jobs/groups.h"
+#include "jobs/rows.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using table_store::Entity;
-using table_store::Mutation;
-using table_store::MutationKind;
-using table_store::OutcomeKind;
 
 constexpr Duration kDeadWorkersShown = std::chrono::hours(24);
 constexpr Duration kTimeToBeTaken = std::chrono::hours(24);
@@ -88,17 +86,15 @@ Task<Result<std::uint64_t>> Collector::sweep(Rows rows, std::string filter) {
 Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
   if (rows == Rows::kWorkers) co_return true;
   if (rows == Rows::kKeys) {
-    const auto* id = entity.find("JobId");
-    const auto* text = id == nullptr ? nullptr : std::get_if<std::string>(id);
-    if (text == nullptr) co_return false;
-    auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), *text);
+    const auto* id = property<std::string>(entity, "JobId");
+    if (id == nullptr) co_return false;
+    auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), *id);
     auto job = co_await std::move(task);
     if (!job) co_return fail(std::move(job.error()));
     co_return !job->has_value();
   }
-  const auto* until = entity.find("KeepUntil");
-  if (const auto* time = until == nullptr ? nullptr : std::get_if<Time>(until); time != nullptr) {
-    if (*time >= clock_.now()) co_return false;
+  if (const auto* until = property<Time>(entity, "KeepUntil"); until != nullptr && *until >= clock_.now()) {
+    co_return false;
   }
   auto record = record_from_entity(entity);
   // Whatever somebody else put there is not ours to remove.
@@ -121,16 +117,10 @@ Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
     auto forgotten = co_await std::move(forget_task);
     if (!forgotten) co_return fail(std::move(forgotten.error()));
   }
-  Mutation mutation;
-  mutation.kind = MutationKind::kErase;
-  mutation.row_key = entity.row_key;
-  mutation.if_version = entity.version;
-  mutation.lenient = true;
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables_.mutate(std::string(kJobTable), entity.partition_key, std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  co_return outcomes->front().kind == OutcomeKind::kApplied;
+  auto task = change_row(tables_, entity.partition_key, erasure_of(entity.row_key, entity.version));
+  auto gone = co_await std::move(task);
+  if (!gone) co_return fail(std::move(gone.error()));
+  co_return gone->has_value();
 }
 
 }  // namespace tidemark::jobs

@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "jobs/rows.h"
 #include "jobs/spec_reader.h"
 
 namespace tidemark::jobs {
@@ -16,7 +17,7 @@ using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::OutcomeKind;
 
-constexpr std::string_view kGroupPartition = "groups";
+constexpr const char* kGroupPartition = "groups";
 constexpr int kMaxRaces = 16;
 constexpr std::size_t kMostErased = 100;  // in one transaction
 
@@ -39,12 +40,6 @@ std::vector<table_store::Property> properties_of(const Group& group) {
   if (group.finished_at) out.push_back({"FinishedAt", *group.finished_at});
   if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
   return out;
-}
-
-template <class T>
-const T* property(const Entity& entity, std::string_view name) {
-  const auto* value = entity.find(name);
-  return value == nullptr ? nullptr : std::get_if<T>(value);
 }
 
 Result<Group> group_from(const Entity& entity) {
@@ -83,17 +78,11 @@ std::string member_job_id(const Group& group, std::uint32_t number) {
 }
 
 Task<Result<Group>> Groups::create(Group group) {
-  Mutation insert;
-  insert.kind = MutationKind::kInsert;
-  insert.row_key = group.id;
-  insert.properties = properties_of(group);
-  insert.lenient = true;
-  std::vector<Mutation> mutations{std::move(insert)};
-  auto task = tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
+  auto task = change_row(tables_, kGroupPartition, write_of(group.id, {}, properties_of(group)));
   auto inserted = co_await std::move(task);
   if (!inserted) co_return fail(std::move(inserted.error()));
-  if (inserted->front().kind == OutcomeKind::kApplied) {
-    group.version = inserted->front().version;
+  if (inserted->has_value()) {
+    group.version = **inserted;
     co_return group;
   }
   auto find_task = find(group.id);
@@ -153,20 +142,12 @@ Task<Result<Group>> Groups::finish(Group group) {
   for (int race = 0; race < kMaxRaces; ++race) {
     if (group.finished_at) co_return group;
     group.finished_at = clock_.now();
-    Mutation replace;
-    replace.kind = MutationKind::kReplace;
-    replace.row_key = group.id;
-    replace.if_version = group.version;
-    replace.properties = properties_of(group);
-    replace.lenient = true;
-    std::vector<Mutation> mutations{std::move(replace)};
     kGroupStep.before.reach();
-    auto task =
-        tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
+    auto task = change_row(tables_, kGroupPartition, write_of(group.id, group.version, properties_of(group)));
     auto replaced = co_await std::move(task);
     kGroupStep.after.reach();
     if (!replaced) co_return fail(std::move(replaced.error()));
-    if (replaced->front().kind == OutcomeKind::kApplied) co_return group;
+    if (replaced->has_value()) co_return group;
     auto find_task = find(group.id);
     auto there = co_await std::move(find_task);
     if (!there) co_return fail(std::move(there.error()));
@@ -264,13 +245,8 @@ Task<Result<bool>> Groups::remove(Group group) {
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   for (std::uint32_t first = 0; first < group.members; first += kMostErased) {
     std::vector<Mutation> erasures;
-    for (auto i = first; i < std::min<std::uint32_t>(group.members, first + kMostErased); ++i) {
-      Mutation erase;
-      erase.kind = MutationKind::kErase;
-      erase.row_key = row_of(i);
-      erase.lenient = true;
-      erasures.push_back(std::move(erase));
-    }
+    const auto end = std::min<std::uint32_t>(group.members, first + kMostErased);
+    for (auto i = first; i < end; ++i) erasures.push_back(erasure_of(row_of(i), {}));
     auto task = tables_.mutate(std::string(kJobTable), ends_of(group.id), std::move(erasures), std::nullopt);
     auto erased = co_await std::move(task);
     if (!erased) co_return fail(std::move(erased.error()));
@@ -278,16 +254,10 @@ Task<Result<bool>> Groups::remove(Group group) {
   auto forget_task = tables_.forget_operation(ends_of(group.id));
   auto forgotten = co_await std::move(forget_task);
   if (!forgotten) co_return fail(std::move(forgotten.error()));
-  Mutation erase;
-  erase.kind = MutationKind::kErase;
-  erase.row_key = group.id;
-  erase.if_version = group.version;
-  erase.lenient = true;
-  std::vector<Mutation> mutations{std::move(erase)};
-  auto task = tables_.mutate(std::string(kJobTable), std::string(kGroupPartition), std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  co_return outcomes->front().kind == OutcomeKind::kApplied;
+  auto task = change_row(tables_, kGroupPartition, erasure_of(group.id, group.version));
+  auto gone = co_await std::move(task);
+  if (!gone) co_return fail(std::move(gone.error()));
+  co_return gone->has_value();
 }
 
 }  // namespace tidemark::jobs

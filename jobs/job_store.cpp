@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/endings.h"
+#include "jobs/rows.h"
 #include "jobs/undo_plan.h"
 
 namespace tidemark::jobs {
@@ -9,20 +10,12 @@ namespace {
 
 using table_store::Entity;
 using table_store::Mutation;
-using table_store::MutationKind;
-using table_store::OutcomeKind;
 
 // A record is changed by its worker and, rarely, by a person; losing this often means that something else is wrong.
 constexpr int kMaxRaces = 16;
 // The protocol's limit on a visibility delay; a worker puts a message that comes too early back again.
 constexpr Duration kMaxDelay = std::chrono::hours(24 * 7);
 constexpr std::size_t kSubmissionLanes = 32;
-
-std::string text_property(const Entity& entity, std::string_view name) {
-  const auto* value = entity.find(name);
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  return text == nullptr ? std::string() : *text;
-}
 
 std::unexpected<Error> contended(const std::string& id) {
   return fail(ErrorCode::kServerBusy, "The record of job " + id + " is being changed by others. Please retry.");
@@ -84,21 +77,11 @@ JobRecord missing_record(const Delivery& delivery) {
   return record;
 }
 
-Mutation insertion_of(const JobRecord& record) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsert;
-  mutation.row_key = record.id;
-  mutation.lenient = true;
-  mutation.properties = record_properties(record);
-  return mutation;
-}
+Mutation insertion_of(const JobRecord& record) { return write_of(record.id, {}, record_properties(record)); }
 
 /// Of the version it was read at.
 Mutation replacement_of(const JobRecord& record) {
-  auto mutation = insertion_of(record);
-  mutation.kind = MutationKind::kReplace;
-  mutation.if_version = record.version;
-  return mutation;
+  return write_of(record.id, record.version, record_properties(record));
 }
 
 std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& delivery) {
@@ -124,26 +107,20 @@ Task<Result<void>> JobStore::ensure_ready() {
 }
 
 Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fingerprint, std::string fresh_id) {
-  Mutation insert;
-  insert.kind = MutationKind::kInsert;
-  insert.row_key = key_hash;
-  insert.lenient = true;
-  insert.properties = {{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
-  std::vector<Mutation> mutations;
-  mutations.push_back(std::move(insert));
+  std::vector<table_store::Property> properties{{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
   auto insert_task =
-      tables_.mutate(std::string(kJobTable), std::string(kIdempotencyPartition), std::move(mutations), std::nullopt);
+      change_row(tables_, std::string(kIdempotencyPartition), write_of(key_hash, {}, std::move(properties)));
   auto inserted = co_await std::move(insert_task);
   if (!inserted) co_return fail(std::move(inserted.error()));
-  if (inserted->front().kind == OutcomeKind::kApplied) co_return fresh_id;
+  if (inserted->has_value()) co_return fresh_id;
 
   auto get_task = tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash);
   auto row = co_await std::move(get_task);
   if (!row) co_return fail(std::move(row.error()));
   if (!row->has_value()) co_return fail(ErrorCode::kServerBusy);
-  auto id = text_property(**row, "JobId");
+  auto id = property_or<std::string>(**row, "JobId");
   if (!is_job_id(id)) co_return fail(ErrorCode::kCorruption, "The idempotency row does not name a job.");
-  if (text_property(**row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
+  if (property_or<std::string>(**row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
   co_return id;
 }
 
@@ -453,12 +430,11 @@ Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edit
 }
 
 Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
-  std::vector<Mutation> mutations{insertion_of(record)};
-  auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  if (outcomes->front().kind == OutcomeKind::kApplied) {
-    record.version = outcomes->front().version;
+  auto task = change_row(tables_, std::string(kJobPartition), insertion_of(record));
+  auto inserted = co_await std::move(task);
+  if (!inserted) co_return fail(std::move(inserted.error()));
+  if (inserted->has_value()) {
+    record.version = **inserted;
     co_return std::pair<JobRecord, bool>(std::move(record), true);
   }
   auto find_task = find(record.id);
@@ -469,12 +445,11 @@ Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::replace(JobRecord record) {
-  std::vector<Mutation> mutations{replacement_of(record)};
-  auto task = tables_.mutate(std::string(kJobTable), std::string(kJobPartition), std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<JobRecord>();
-  record.version = outcomes->front().version;
+  auto task = change_row(tables_, std::string(kJobPartition), replacement_of(record));
+  auto replaced = co_await std::move(task);
+  if (!replaced) co_return fail(std::move(replaced.error()));
+  if (!replaced->has_value()) co_return std::optional<JobRecord>();
+  record.version = **replaced;
   co_return std::optional<JobRecord>(std::move(record));
 }
 

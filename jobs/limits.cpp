@@ -5,38 +5,29 @@
 
 #include "common/base/encoding.h"
 #include "jobs/job_record.h"
+#include "jobs/rows.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using table_store::Entity;
-using table_store::Mutation;
-using table_store::MutationKind;
-using table_store::OutcomeKind;
 
 constexpr const char* kControlPartition = "control";
 constexpr const char* kSlotPartition = "slots";
 constexpr const char* kRatePartition = "rates";
 constexpr int kMaxRaces = 16;
 
-template <class T>
-T value_of(const Entity& entity, std::string_view name, T fallback) {
-  const auto* value = entity.find(name);
-  const auto* typed = value == nullptr ? nullptr : std::get_if<T>(value);
-  return typed == nullptr ? fallback : *typed;
-}
-
 std::uint32_t number_of(const Entity& entity, std::string_view name) {
-  return static_cast<std::uint32_t>(std::max(value_of(entity, name, std::int32_t{0}), 0));
+  return static_cast<std::uint32_t>(std::max(property_or(entity, name, std::int32_t{0}), 0));
 }
 
 /// Nothing for a row that somebody else put there.
 std::optional<Limit> limit_of(const Entity& entity) {
   Limit limit;
-  const auto scope = scope_from_name(value_of(entity, "Scope", std::string("kind")));
+  const auto scope = scope_from_name(property_or(entity, "Scope", std::string("kind")));
   if (!scope) return std::nullopt;
-  limit.target = {*scope, value_of(entity, "Name", entity.row_key), value_of(entity, "Key", std::string())};
-  limit.paused = value_of(entity, "Paused", false);
+  limit.target = {*scope, property_or(entity, "Name", entity.row_key), property_or(entity, "Key", std::string())};
+  limit.paused = property_or(entity, "Paused", false);
   limit.max_running = number_of(entity, "MaxRunning");
   limit.max_per_second = number_of(entity, "MaxPerSecond");
   return limit;
@@ -53,21 +44,6 @@ std::string in_partition(std::string_view partition) {
   filter += partition;
   filter += "'";
   return filter;
-}
-
-Mutation write_of(std::string row_key, std::optional<table_store::Version> seen) {
-  Mutation mutation;
-  mutation.kind = seen ? MutationKind::kReplace : MutationKind::kInsert;
-  mutation.if_version = seen;
-  mutation.row_key = std::move(row_key);
-  mutation.lenient = true;
-  return mutation;
-}
-
-Mutation erasure_of(std::string row_key, table_store::Version seen) {
-  auto mutation = write_of(std::move(row_key), seen);
-  mutation.kind = MutationKind::kErase;
-  return mutation;
 }
 
 std::vector<table_store::Property> properties_of(const Limit& limit) {
@@ -136,16 +112,6 @@ Task<Result<std::vector<Limit>>> Limits::list() {
   co_return out;
 }
 
-Task<Result<std::optional<table_store::Version>>> Limits::write(const char* partition, Mutation mutation) {
-  std::vector<Mutation> mutations;
-  mutations.push_back(std::move(mutation));
-  auto task = tables_.mutate(std::string(kJobTable), partition, std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<table_store::Version>();
-  co_return std::optional<table_store::Version>(outcomes->front().version);
-}
-
 Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
   const auto key = limit_key(target);
   for (int race = 0; race < kMaxRaces; ++race) {
@@ -171,9 +137,8 @@ Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
         co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
       }
     }
-    auto mutation = limit.nothing_set() ? erasure_of(key, *seen) : write_of(key, seen);
-    if (!limit.nothing_set()) mutation.properties = properties_of(limit);
-    auto task = write(kControlPartition, std::move(mutation));
+    auto mutation = limit.nothing_set() ? erasure_of(key, seen) : write_of(key, seen, properties_of(limit));
+    auto task = change_row(tables_, kControlPartition, std::move(mutation));
     auto written = co_await std::move(task);
     if (!written) co_return fail(std::move(written.error()));
     if (written->has_value()) co_return limit;
@@ -184,9 +149,8 @@ Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
 Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string row_key,
                                                                      std::optional<table_store::Version> seen,
                                                                      std::string holder, Duration hold) {
-  auto mutation = write_of(std::move(row_key), seen);
-  mutation.properties = {{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
-  return write(kSlotPartition, std::move(mutation));
+  std::vector<table_store::Property> properties{{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
+  return change_row(tables_, kSlotPartition, write_of(std::move(row_key), seen, std::move(properties)));
 }
 
 Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
@@ -199,7 +163,7 @@ Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::u
   auto page = co_await std::move(query_task);
   if (!page) co_return fail(std::move(page.error()));
   const auto now = clock_.now();
-  const auto held_by = [](const Entity& entity) { return value_of(entity, "JobId", std::string()); };
+  const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };
   // A delivery that takes a job over takes its slot over too, and never a second one.
   const auto own = std::find_if(page->entities.begin(), page->entities.end(),
                                 [&](const Entity& entity) { return held_by(entity) == holder; });
@@ -210,7 +174,7 @@ Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::u
     const auto held = std::find_if(page->entities.begin(), page->entities.end(),
                                    [&](const Entity& entity) { return entity.row_key == row_key; });
     if (held != page->entities.end()) {
-      if (held != own && value_of(*held, "HeldUntil", Time{}) > now) continue;
+      if (held != own && property_or(*held, "HeldUntil", Time{}) > now) continue;
       seen = held->version;
     }
     auto write_task = write_slot(row_key, seen, holder, hold);
@@ -230,7 +194,7 @@ Task<Result<bool>> Limits::keep_slot(LimitSlot& slot, std::string holder, Durati
 }
 
 Task<Result<void>> Limits::free_slot(LimitSlot slot) {
-  auto task = write(kSlotPartition, erasure_of(std::move(slot.row_key), slot.version));
+  auto task = change_row(tables_, kSlotPartition, erasure_of(std::move(slot.row_key), slot.version));
   auto written = co_await std::move(task);
   if (!written) co_return fail(std::move(written.error()));
   co_return Result<void>{};
@@ -246,12 +210,11 @@ Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::
     auto from = clock_.now();
     std::optional<table_store::Version> seen;
     if (found->has_value()) {
-      from = std::max(from, value_of(**found, "BookedUntil", Time{}));
+      from = std::max(from, property_or(**found, "BookedUntil", Time{}));
       seen = (*found)->version;
     }
-    auto mutation = write_of(key, seen);
-    mutation.properties = {{"BookedUntil", from + takes}};
-    auto task = write(kRatePartition, std::move(mutation));
+    std::vector<table_store::Property> properties{{"BookedUntil", from + takes}};
+    auto task = change_row(tables_, kRatePartition, write_of(key, seen, std::move(properties)));
     auto written = co_await std::move(task);
     if (!written) co_return fail(std::move(written.error()));
     if (written->has_value()) co_return from;

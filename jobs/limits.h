@@ -82,8 +82,6 @@ class Limits {
   Task<Result<std::optional<table_store::Version>>> write_slot(std::string row_key,
                                                                std::optional<table_store::Version> seen,
                                                                std::string holder, Duration hold);
-  /// Nothing if the row is not as it was seen any more.
-  Task<Result<std::optional<table_store::Version>>> write(const char* partition, table_store::Mutation mutation);
   table_store::TableClient& tables_;
   Clock& clock_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "jobs/archive/blob_objects.h"
 #include "jobs/archive/object_names.h"
 #include "jobs/archive/plan_objects.h"
 #include "jobs/undo_plan.h"
@@ -16,13 +15,13 @@ using table_store::Entity;
 constexpr double kAssumedPerSecond = 10'000;
 constexpr std::uint32_t kMeasuredJobs = 100;
 constexpr std::uint64_t kLeastMeasured = 500;
+constexpr LookBounds kPlanBounds{.keys = kPlannedKeys, .samples = kPlanSamples, .reads = 2000, .bytes = 1UL << 30};
 
 /// What a plan looks at, from any kind of job.
 struct Scope {
   std::string source, destination, filter, operation;
   std::optional<EntityKey> entity;
   std::optional<ObjectArchive> archive;  // instead of the table that is the archive
-  bool scans = true;
   bool moves = false;
   bool back = false;
   bool copies = false;
@@ -68,11 +67,7 @@ struct ScopeOf {
   Scope operator()(const InlineSpec& spec) const { return selected(spec, spec.source); }
   Scope operator()(const UndoSpec&) const { return {}; }
   Scope operator()(const CallbackSpec&) const { return {}; }
-  Scope operator()(const RedriveSpec&) const {
-    Scope scope;
-    scope.scans = false;
-    return scope;
-  }
+  Scope operator()(const RedriveSpec&) const { return {}; }
 };
 
 Task<Result<Scope>> scope_of(JobStore& store, JobSpec spec) {
@@ -157,9 +152,10 @@ Task<Result<void>> scan(table_store::TableClient& tables, const Scope& scope, Jo
   co_return Result<void>{};
 }
 
-Task<Result<void>> scan_archive(table_store::TableClient& tables, blob_store::BlobClient* blobs, const Scope& scope,
+Task<Result<void>> scan_archive(table_store::TableClient& tables, const ObjectAccess& access, const Scope& scope,
                                 JobPlan& plan) {
-  if (blobs == nullptr || scope.archive->container.empty()) {
+  auto objects = open_archive(access, tables, *scope.archive);
+  if (!objects) {
     plan.complete = false;
     // Not a reason to fail: the workers may reach what a plan does not.
     plan.samples.push_back({scope.entity.value_or(EntityKey{}),
@@ -167,15 +163,14 @@ Task<Result<void>> scan_archive(table_store::TableClient& tables, blob_store::Bl
                             {"what is in " + text_of(*scope.archive) + " is seen by the workers alone"}});
     co_return Result<void>{};
   }
-  BlobObjects objects(*blobs, scope.archive->container);
   ObjectsWanted wanted{*scope.archive, scope.entity, scope.filter, scope.operation};
-  auto look_task = look_into_archive(objects, std::move(wanted), kPlannedKeys, kPlanSamples);
+  auto look_task = look_into_archive(**objects, std::move(wanted), kPlanBounds);
   auto found = co_await std::move(look_task);
   if (!found) co_return fail(std::move(found.error()));
   plan.keys = found->keys;
   plan.bytes = found->bytes;
   plan.complete = found->complete;
-  for (auto& entity : found->samples) {
+  for (auto& [entity, object] : found->samples) {
     auto sampling = sample_of(tables, scope, std::move(entity));
     auto sample = co_await std::move(sampling);
     if (!sample) co_return fail(std::move(sample.error()));
@@ -239,7 +234,7 @@ std::size_t entity_bytes(const Entity& entity) {
 }
 
 Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec,
-                               blob_store::BlobClient* blobs) {
+                               ObjectAccess access) {
   JobPlan plan;
   plan.kind = std::string(kind_name(spec));
   if (const auto* redrive = std::get_if<RedriveSpec>(&spec.work)) {
@@ -262,7 +257,7 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
     co_return plan;
   }
   const bool from_objects = scope->archive && scope->back;
-  auto look_task = from_objects    ? scan_archive(tables, blobs, *scope, plan)
+  auto look_task = from_objects    ? scan_archive(tables, access, *scope, plan)
                    : scope->entity ? look_at_one(tables, *scope, plan)
                                    : scan(tables, *scope, plan);
   auto looked = co_await std::move(look_task);

@@ -2,7 +2,7 @@
 // looks at the first entities closely, and estimates the time from the newest jobs of the kind. Changes nothing; reads
 // compete with others' like any query. Fails with the codes of the clients.
 #pragma once
-#include "blob_store/internal/blob_client.h"
+#include "jobs/archive/object_access.h"
 #include "jobs/job_store.h"
 #include "jobs/poison.h"
 
@@ -27,9 +27,9 @@ struct JobPlan {
   std::vector<std::string> problems;  // why it would fail now
 };
 
-/// `blobs`: to look into archives in containers; without it their plans tell the problem.
+/// Of an archive that is beyond `access`, which the workers may reach all the same, the plan is empty and not complete.
 Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec,
-                               blob_store::BlobClient* blobs = nullptr);
+                               ObjectAccess access = {});
 
 /// An estimate of an entity's size on the wire.
 std::size_t entity_bytes(const table_store::Entity& entity);

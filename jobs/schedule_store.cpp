@@ -1,12 +1,13 @@
 #include "jobs/schedule_store.h"
 
+#include "jobs/rows.h"
+
 namespace tidemark::jobs {
 namespace {
 
 using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
 using table_store::Property;
 
 constexpr const char* kPartition = "schedules";
@@ -17,17 +18,14 @@ constexpr std::size_t kMaxProblemBytes = 2000;
 
 template <class T>
 std::optional<T> value_of(const Entity& entity, std::string_view name) {
-  const auto* value = entity.find(name);
-  const auto* typed = value == nullptr ? nullptr : std::get_if<T>(value);
-  return typed == nullptr ? std::nullopt : std::optional<T>(*typed);
+  const auto* found = property<T>(entity, name);
+  return found == nullptr ? std::nullopt : std::optional<T>(*found);
 }
 
-std::string text_of(const Entity& entity, std::string_view name) {
-  return value_of<std::string>(entity, name).value_or("");
-}
+std::string text_of(const Entity& entity, std::string_view name) { return property_or<std::string>(entity, name); }
 
 std::uint64_t count_of(const Entity& entity, std::string_view name) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(value_of<std::int64_t>(entity, name).value_or(0), 0));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(property_or<std::int64_t>(entity, name), 0));
 }
 
 std::vector<Property> properties_of(const Schedule& schedule) {
@@ -61,11 +59,11 @@ Result<Schedule> schedule_of(const Entity& entity) {
   Schedule out;
   out.name = entity.row_key;
   out.spec = std::move(*spec);
-  out.created_at = value_of<Time>(entity, "CreatedAt").value_or(Time{});
+  out.created_at = property_or<Time>(entity, "CreatedAt");
   out.version = entity.version;
   auto& state = out.state;
   state.decided = *decided;
-  state.paused = value_of<bool>(entity, "Paused").value_or(false);
+  state.paused = property_or<bool>(entity, "Paused");
   state.last_job = text_of(entity, "LastJob");
   state.last_problem = text_of(entity, "LastProblem");
   state.last_due = value_of<Time>(entity, "LastDue");
@@ -75,8 +73,7 @@ Result<Schedule> schedule_of(const Entity& entity) {
   state.missed = count_of(entity, "Missed");
   if (const auto due = value_of<Time>(entity, "PendingDue")) {
     state.pending = ScheduleState::Pending{*due, text_of(entity, "PendingJob"),
-                                           value_of<Time>(entity, "PendingSince").value_or(Time{}),
-                                           text_of(entity, "PendingWorker")};
+                                           property_or<Time>(entity, "PendingSince"), text_of(entity, "PendingWorker")};
   }
   return out;
 }
@@ -190,16 +187,10 @@ Task<Result<void>> ScheduleStore::remove(std::string name, ScheduleCondition con
     if (!found) co_return fail(found.error());
     if (!found->has_value()) co_return unknown(name);
     if (!holds(condition, &**found)) co_return refused(condition);
-    Mutation mutation;
-    mutation.kind = MutationKind::kErase;
-    mutation.row_key = name;
-    mutation.if_version = (*found)->version;
-    mutation.lenient = true;
-    std::vector<Mutation> mutations{std::move(mutation)};
-    auto task = tables_.mutate(std::string(kJobTable), kPartition, std::move(mutations), std::nullopt);
-    const auto outcomes = co_await std::move(task);
-    if (!outcomes) co_return fail(outcomes.error());
-    if (outcomes->front().kind == OutcomeKind::kApplied) co_return Result<void>{};
+    auto task = change_row(tables_, kPartition, erasure_of(name, (*found)->version));
+    const auto erased = co_await std::move(task);
+    if (!erased) co_return fail(erased.error());
+    if (erased->has_value()) co_return Result<void>{};
   }
   co_return contended(name);
 }
@@ -260,19 +251,12 @@ Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {
 }
 
 Task<Result<bool>> ScheduleStore::write(Schedule& schedule, MutationKind kind) {
-  Mutation mutation;
-  mutation.kind = kind;
-  mutation.row_key = schedule.name;
-  if (kind == MutationKind::kReplace) mutation.if_version = schedule.version;
-  mutation.lenient = true;
-  mutation.properties = properties_of(schedule);
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables_.mutate(std::string(kJobTable), kPartition, std::move(mutations), std::nullopt);
-  const auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(outcomes.error());
-  if (outcomes->front().kind != OutcomeKind::kApplied) co_return false;
-  schedule.version = outcomes->front().version;
-  co_return true;
+  const auto seen = kind == MutationKind::kReplace ? std::optional(schedule.version) : std::nullopt;
+  auto task = change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule)));
+  const auto written = co_await std::move(task);
+  if (!written) co_return fail(written.error());
+  if (written->has_value()) schedule.version = **written;
+  co_return written->has_value();
 }
 
 Task<Result<table_store::Version>> ScheduleStore::changes() {
@@ -286,10 +270,9 @@ Task<Result<void>> ScheduleStore::tell() {
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = kChangesRow;
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables_.mutate(std::string(kJobTable), kChangesPartition, std::move(mutations), std::nullopt);
-  const auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(outcomes.error());
+  auto task = change_row(tables_, kChangesPartition, std::move(mutation));
+  const auto written = co_await std::move(task);
+  if (!written) co_return fail(written.error());
   co_return Result<void>{};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobs/job_record.h"
+#include "jobs/rows.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -11,13 +12,6 @@ using table_store::Mutation;
 using table_store::MutationKind;
 
 constexpr const char* kWorkerPartition = "workers";
-
-template <class T>
-T value_of(const table_store::Entity& entity, std::string_view name) {
-  const auto* value = entity.find(name);
-  const auto* typed = value == nullptr ? nullptr : std::get_if<T>(value);
-  return typed == nullptr ? T{} : *typed;
-}
 
 }  // namespace
 
@@ -29,20 +23,14 @@ Task<Result<void>> WorkerList::beat(WorkerInfo info) {
                          {"Concurrency", info.concurrency},    {"Running", info.running},
                          {"Version", std::move(info.version)}, {"StartedAt", info.started_at},
                          {"HeartbeatAt", info.heartbeat_at}};
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables_.mutate(std::string(kJobTable), kWorkerPartition, std::move(mutations), std::nullopt);
+  auto task = change_row(tables_, kWorkerPartition, std::move(mutation));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return Result<void>{};
 }
 
 Task<Result<void>> WorkerList::leave(std::string name) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kErase;
-  mutation.row_key = std::move(name);
-  mutation.lenient = true;
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables_.mutate(std::string(kJobTable), kWorkerPartition, std::move(mutations), std::nullopt);
+  auto task = change_row(tables_, kWorkerPartition, erasure_of(std::move(name), {}));
   auto done = co_await std::move(task);
   if (!done) co_return fail(std::move(done.error()));
   co_return Result<void>{};
@@ -62,13 +50,13 @@ Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string conti
   for (const auto& entity : page->entities) {
     WorkerInfo info;
     info.name = entity.row_key;
-    info.host = value_of<std::string>(entity, "Host");
-    info.pid = value_of<std::int64_t>(entity, "Pid");
-    info.concurrency = value_of<std::int32_t>(entity, "Concurrency");
-    info.running = value_of<std::int32_t>(entity, "Running");
-    info.version = value_of<std::string>(entity, "Version");
-    info.started_at = value_of<Time>(entity, "StartedAt");
-    info.heartbeat_at = value_of<Time>(entity, "HeartbeatAt");
+    info.host = property_or<std::string>(entity, "Host");
+    info.pid = property_or<std::int64_t>(entity, "Pid");
+    info.concurrency = property_or<std::int32_t>(entity, "Concurrency");
+    info.running = property_or<std::int32_t>(entity, "Running");
+    info.version = property_or<std::string>(entity, "Version");
+    info.started_at = property_or<Time>(entity, "StartedAt");
+    info.heartbeat_at = property_or<Time>(entity, "HeartbeatAt");
     out.workers.push_back(std::move(info));
   }
   co_return out;

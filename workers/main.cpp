@@ -155,7 +155,7 @@ Result<void> run(const WorkerConfig& config) {
   auto pid_file = process::PidFile::create(data, config.name);
   if (!pid_file) return fail(std::move(pid_file.error()));
   asio::thread_pool files(kFileThreads);
-  auto directories = open_directories(config.archive_directories, files.get_executor());
+  auto directories = jobs::open_directories(config.archive_directories, files.get_executor());
   if (!directories) return fail(std::move(directories.error()));
   Runner runner;
   auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
@@ -180,7 +180,7 @@ Result<void> run(const WorkerConfig& config) {
   auto loop = WorkerLoop::create(
       std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
       [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); },
-      OtherStores{&blobs, *directories});
+      jobs::ObjectAccess{&blobs, *directories});
   HousekeepingOptions chores;
   chores.self = describe_self(config, *clock);
   chores.retention = std::chrono::hours(config.retention_h);

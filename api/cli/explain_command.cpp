@@ -10,35 +10,64 @@ namespace {
 
 using nlohmann::json;
 
+/// "table Employees", "container old-people/2026/"
+std::string where(const json& found) {
+  if (!found.contains("archive")) return "table " + cell(found, found.contains("table") ? "table" : "name");
+  const auto& archive = found["archive"];
+  const auto* store = archive.contains("container") ? "container" : "directory";
+  return std::string(store) + " " + cell(archive, store) + "/" + cell(archive, "prefix");
+}
+
+/// Which blobs, documents and parts of archives it is about.
+void print_objects(const json& places) {
+  for (const auto& place : places) {
+    for (const auto& blob : place.value("blobs", json::array())) {
+      std::cout << cell(blob, "property") << " of it is in container " << cell(blob, "container") << ": "
+                << cell(blob, "name") << (blob.value("present", false) ? "" : ", which is not there") << "\n";
+    }
+    for (const auto& name : place.value("objects", json::array())) {
+      std::cout << "in " << where(place) << ": " << name.get<std::string>() << "\n";
+    }
+    for (const auto& name : place.value("mayBeIn", json::array())) {
+      std::cout << "perhaps in " << where(place) << ": " << name.get<std::string>() << "\n";
+    }
+    if (place.contains("problem")) std::cout << where(place) << ": " << cell(place, "problem") << "\n";
+  }
+}
+
 void print(const json& explanation) {
-  TextTable places({"where", "", "since", "written by", "kind", "from the version of"});
-  for (const auto& place : explanation.value("places", json::array())) {
-    places.add({cell(place, "store") + " " + cell(place, "name"), place.value("present", false) ? "present" : "absent",
-                cell(place, "timestamp"), cell(place, "job"), cell(place, "jobKind"), cell(place, "sourceTimestamp")});
+  TextTable places({"where", "PartitionKey", "RowKey", "", "since", "written by", "kind", "from the version of"});
+  const auto found = explanation.value("places", json::array());
+  for (const auto& place : found) {
+    const bool unknown = place.contains("problem") || !place.value("mayBeIn", json::array()).empty();
+    const auto* presence = place.value("present", false) ? "present" : unknown ? "unknown" : "absent";
+    places.add({where(place), cell(place, "partitionKey"), cell(place, "rowKey"), presence, cell(place, "timestamp"),
+                cell(place, "job"), cell(place, "jobKind"), cell(place, "sourceTimestamp")});
   }
   places.print(std::cout);
+  print_objects(found);
   const auto jobs = explanation.value("jobs", json::array());
   if (!jobs.empty()) {
     std::cout << "\n";
-    TextTable table({"job", "kind", "state", "table", "", "submitted"});
+    TextTable table({"job", "kind", "state", "where", "", "submitted"});
     for (const auto& job : jobs) {
       const auto relation = cell(job, "relation");
       const auto* meaning = relation == "wouldTake" ? "would take it"
                             : relation == "gaveUp"  ? "gave up; would take it if sent back"
                                                     : "was for this key alone";
-      table.add({cell(job, "id"), cell(job, "kind"), cell(job, "state"), cell(job, "table"), meaning,
-                 cell(job, "submittedAt")});
+      table.add(
+          {cell(job, "id"), cell(job, "kind"), cell(job, "state"), where(job), meaning, cell(job, "submittedAt")});
     }
     table.print(std::cout);
   }
   for (const auto& schedule : explanation.value("schedules", json::array())) {
     std::cout << "\nschedule " << cell(schedule, "name") << " would " << cell(schedule, "kind") << " it from "
-              << cell(schedule, "table") << " at " << cell(schedule, "dueTime");
+              << where(schedule) << " at " << cell(schedule, "dueTime");
   }
   if (!explanation.value("schedules", json::array()).empty()) std::cout << "\n";
   const auto looked = explanation.value("looked", json::object());
   std::cout << "\nlooked at " << cell(looked, "jobs") << " jobs, " << cell(looked, "schedules") << " schedules, "
-            << cell(looked, "places") << " tables"
+            << cell(looked, "places") << " places"
             << (explanation.value("complete", true) ? "" : "; there is more that was not looked at") << "\n";
 }
 

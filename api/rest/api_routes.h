@@ -6,9 +6,9 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
-#include "blob_store/internal/blob_client.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "jobs/archive/object_access.h"
 #include "jobs/callback_policy.h"
 #include "jobs/groups.h"
 #include "jobs/job_store.h"
@@ -28,8 +28,7 @@ struct ApiOptions {
 class ApiRoutes {
  public:
   ApiRoutes(ApiOptions options, jobs::JobStore& jobs, jobs::PoisonStore& poison, queue_service::QueueClient& queues,
-            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock,
-            blob_store::BlobClient* blobs = nullptr)
+            table_store::TableClient& tables, process::Metrics& metrics, Clock& clock, jobs::ObjectAccess objects = {})
       : options_(std::move(options)),
         jobs_(jobs),
         poison_(poison),
@@ -37,7 +36,7 @@ class ApiRoutes {
         tables_(tables),
         metrics_(metrics),
         clock_(clock),
-        blobs_(blobs),
+        objects_(std::move(objects)),
         limits_(tables, clock),
         schedules_(tables, clock),
         groups_(tables, clock),
@@ -113,7 +112,7 @@ class ApiRoutes {
   table_store::TableClient& tables_;
   process::Metrics& metrics_;
   Clock& clock_;
-  blob_store::BlobClient* blobs_;
+  jobs::ObjectAccess objects_;
   jobs::Limits limits_;
   jobs::ScheduleStore schedules_;
   jobs::Groups groups_;

@@ -18,7 +18,7 @@ Task<http::Response> ApiRoutes::explain(http::Request& request, std::string) {
                                   "three are needed.");
     co_return problem(error, request.request_id);
   }
-  auto explaining = jobs::explain(jobs_, schedules_, tables_, clock_, std::move(table), std::move(key));
+  auto explaining = jobs::explain(jobs_, schedules_, tables_, objects_, clock_, std::move(table), std::move(key));
   const auto explanation = co_await std::move(explaining);
   if (!explanation) co_return problem(explanation.error(), request.request_id);
   co_return json_response(200, to_json(*explanation));

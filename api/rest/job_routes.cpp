@@ -67,7 +67,7 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
 }
 
 Task<http::Response> ApiRoutes::plan(http::Request& request, jobs::JobSpec spec) {
-  auto planning = jobs::plan_job(jobs_, poison_, tables_, std::move(spec), blobs_);
+  auto planning = jobs::plan_job(jobs_, poison_, tables_, std::move(spec), objects_);
   const auto planned = co_await std::move(planning);
   if (!planned) co_return problem(planned.error(), request.request_id);
   co_return json_response(200, to_json(*planned));

@@ -148,13 +148,22 @@ std::string_view relation_name(jobs::Relation relation) {
   return "unknown";
 }
 
+/// A table or, of an archive outside of tables, the archive.
+void put_location(nlohmann::json& out, const jobs::Location& location) {
+  if (location.archive) {
+    out["archive"] = jobs::to_json(*location.archive);
+  } else {
+    out["table"] = location.table;
+  }
+}
+
 nlohmann::json to_json(const jobs::EntityPlace& place) {
-  nlohmann::json out{{"store", place.store},
-                     {"name", place.name},
+  nlohmann::json out{{"store", store_of(place.location)},
+                     {"name", name_of(place.location)},
                      {"partitionKey", place.key.partition_key},
                      {"rowKey", place.key.row_key},
                      {"present", place.present}};
-  if (place.present) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
+  if (place.version != 0) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
   if (place.source_version) out["sourceTimestamp"] = to_iso8601(Time(Ticks(*place.source_version)));
   if (!place.job.empty()) out["job"] = place.job;
   if (place.record) {
@@ -162,17 +171,29 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
     out["jobState"] = jobs::state_name(place.record->state);
     if (place.record->finished_at) out["jobFinishedAt"] = to_iso8601(*place.record->finished_at);
   }
+  for (const auto& blob : place.blobs) {
+    out["blobs"].push_back({{"property", blob.property},
+                            {"container", blob.link.container},
+                            {"name", blob.link.name},
+                            {"bytes", blob.link.size},
+                            {"present", blob.present}});
+  }
+  if (!place.problem.empty()) out["problem"] = place.problem;
+  if (!place.location.archive) return out;
+  out["archive"] = jobs::to_json(*place.location.archive);
+  out["objects"] = place.objects;
+  out["mayBeIn"] = place.may_be_in;
   return out;
 }
 
 nlohmann::json to_json(const jobs::EntityJob& job) {
   nlohmann::json out{{"relation", relation_name(job.relation)},
-                     {"table", job.table},
                      {"id", job.record.id},
                      {"kind", job.record.kind},
                      {"state", jobs::state_name(job.record.state)},
                      {"submittedAt", to_iso8601(job.record.submitted_at)}};
   if (job.record.finished_at) out["finishedAt"] = to_iso8601(*job.record.finished_at);
+  put_location(out, job.from);
   return out;
 }
 
@@ -183,13 +204,12 @@ nlohmann::json to_json(const jobs::Explanation& explanation) {
   for (const auto& place : explanation.places) places.push_back(to_json(place));
   for (const auto& job : explanation.jobs) found.push_back(to_json(job));
   for (const auto& schedule : explanation.schedules) {
-    upcoming.push_back({{"name", schedule.name},
-                        {"kind", schedule.kind},
-                        {"table", schedule.table},
-                        {"dueTime", to_iso8601(schedule.due)}});
+    auto& next = upcoming.emplace_back();
+    next = {{"name", schedule.name}, {"kind", schedule.kind}, {"dueTime", to_iso8601(schedule.due)}};
+    put_location(next, schedule.from);
   }
   const auto& asked = explanation.places.front();
-  return {{"table", asked.name},
+  return {{"table", asked.location.table},
           {"partitionKey", asked.key.partition_key},
           {"rowKey", asked.key.row_key},
           {"places", std::move(places)},

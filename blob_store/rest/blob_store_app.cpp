@@ -12,16 +12,11 @@ namespace {
 
 constexpr std::string_view kNewestVersion = "2026-04-06";
 
-bool is_version(std::string_view text) {
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  return text.find_first_not_of("0123456789-") == std::string_view::npos;
-}
-
 // What every answer carries.
 void add_common_headers(http::Response& response, const http::Request& request) {
   response.set("x-ms-request-id", request.request_id);
   const auto version = request.header("x-ms-version").value_or(kNewestVersion);
-  response.set("x-ms-version", std::string(is_version(version) ? version : kNewestVersion));
+  response.set("x-ms-version", std::string(auth::is_version(version) ? version : kNewestVersion));
   const auto client_id = request.header("x-ms-client-request-id");
   const auto visible = [](char c) { return c >= 0x20 && c <= 0x7E; };
   if (client_id && client_id->size() <= 1024 && std::all_of(client_id->begin(), client_id->end(), visible)) {
@@ -109,11 +104,6 @@ class BlobStore : public service::Store {
     auto identity = auth::authenticate(auth::Service::kBlob, signed_request, *resource, accounts_, clock_.now(),
                                        policy_, find_policy);
     if (!identity) return fail(std::move(identity.error()));
-    if (const auto version = request.header("x-ms-version"); version && !is_version(*version)) {
-      auto error = make_error(ErrorCode::kInvalidHeaderValue);
-      error.fields = {{"HeaderName", "x-ms-version"}, {"HeaderValue", std::string(*version)}};
-      return fail(std::move(error));
-    }
     if (resource->secondary && request.method != "GET" && request.method != "HEAD") {
       return fail(ErrorCode::kInsufficientAccountPermissions);
     }

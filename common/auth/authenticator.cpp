@@ -22,31 +22,9 @@ Result<std::optional<std::string_view>> authorization_header(const SignedRequest
   return found;
 }
 
-}  // namespace
-
-bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy) {
-  if (!policy.trust_forwarded_proto) return false;
-  std::optional<std::string_view> found;
-  for (const auto& [name, value] : headers) {
-    if (!iequals_ascii(name, "x-forwarded-proto")) continue;
-    // A second one was not written by the terminator, or not by it alone.
-    if (found) return false;
-    found = value;
-  }
-  return found && iequals_ascii(*found, "https");
-}
-
-Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
-                              const std::vector<Account>& accounts, Time now, const Policy& policy,
-                              const PolicyLookup& find_policy) {
-  if (request.parameters == nullptr) {
-    // Whether or not a token is there, a query that cannot be decoded cannot be served.
-    const auto decoded = QueryParameters::parse(request.query);
-    if (!decoded) return fail(authentication_failed("The query of the URL has a broken percent escape."));
-    auto complete = request;
-    complete.parameters = &*decoded;
-    return authenticate(service, complete, resource, accounts, now, policy, find_policy);
-  }
+Result<Identity> identify(Service service, const SignedRequest& request, const Resource& resource,
+                          const std::vector<Account>& accounts, Time now, const Policy& policy,
+                          const PolicyLookup& find_policy) {
   const auto account = std::find_if(accounts.begin(), accounts.end(),
                                     [&](const Account& candidate) { return candidate.name == resource.account; });
   if (account == accounts.end()) return fail(authentication_failed("The account of the URL does not exist."));
@@ -71,6 +49,62 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
   Identity identity;
   identity.account = resource.account;
+  return identity;
+}
+
+/// x-ms-version, which a SAS may leave to its sv.
+Result<void> settle_version(const SignedRequest& request, Identity& identity) {
+  if (request.headers == nullptr) return {};
+  for (const auto& [name, value] : *request.headers) {
+    if (value.empty() || !iequals_ascii(name, "x-ms-version")) continue;
+    if (is_version(value)) {
+      identity.version = value;
+      return {};
+    }
+    auto error = make_error(ErrorCode::kInvalidHeaderValue);
+    error.fields = {{"HeaderName", "x-ms-version"}, {"HeaderValue", std::string(value)}};
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy) {
+  if (!policy.trust_forwarded_proto) return false;
+  std::optional<std::string_view> found;
+  for (const auto& [name, value] : headers) {
+    if (!iequals_ascii(name, "x-forwarded-proto")) continue;
+    // A second one was not written by the terminator, or not by it alone.
+    if (found) return false;
+    found = value;
+  }
+  return found && iequals_ascii(*found, "https");
+}
+
+bool is_version(std::string_view text) {
+  if (text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 4 || i == 7;
+    if (dash ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+  }
+  return true;
+}
+
+Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
+                              const std::vector<Account>& accounts, Time now, const Policy& policy,
+                              const PolicyLookup& find_policy) {
+  if (request.parameters == nullptr) {
+    // Whether or not a token is there, a query that cannot be decoded cannot be served.
+    const auto decoded = QueryParameters::parse(request.query);
+    if (!decoded) return fail(authentication_failed("The query of the URL has a broken percent escape."));
+    auto complete = request;
+    complete.parameters = &*decoded;
+    return authenticate(service, complete, resource, accounts, now, policy, find_policy);
+  }
+  auto identity = identify(service, request, resource, accounts, now, policy, find_policy);
+  if (!identity) return identity;
+  if (auto settled = settle_version(request, *identity); !settled) return fail(std::move(settled.error()));
   return identity;
 }
 

@@ -67,15 +67,19 @@ struct Identity {
   std::string services;        // account SAS: letters of ss
   std::string resource_types;  // account SAS: letters of srt
   std::string resource;        // service SAS: table (lower case), queue, or container[/blob] it covers
-  std::string sas_version;
+  std::string version;         // of the protocol that the request asks for; empty: any
   // Table SAS key range; absent parts do not bound.
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   // Blob SAS response overrides, by header name.
   std::vector<std::pair<std::string, std::string>> response_overrides;
 };
 
+/// Whether it is a version of the services: "2019-02-02". They compare as text.
+bool is_version(std::string_view text);
+
 /// Verifies the signature and everything that does not depend on the operation: dates, address, protocol, service.
-/// Errors: kAuthenticationFailed, kInvalidAuthenticationInfo, kNoAuthenticationInformation, kAuthorization*.
+/// Errors: kAuthenticationFailed, kInvalidAuthenticationInfo, kNoAuthenticationInformation, kAuthorization*, and
+/// kInvalidHeaderValue for an x-ms-version that is none.
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
                               const std::vector<Account>& accounts, Time now, const Policy& policy,
                               const PolicyLookup& find_policy);

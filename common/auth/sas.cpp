@@ -34,15 +34,6 @@ Error mismatch() {
       "key that is in force and for the resource it was made for.");
 }
 
-bool is_version(std::string_view sv) {
-  if (sv.size() != 10) return false;
-  for (std::size_t i = 0; i < sv.size(); ++i) {
-    const bool dash = i == 4 || i == 7;
-    if (dash ? sv[i] != '-' : (sv[i] < '0' || sv[i] > '9')) return false;
-  }
-  return true;
-}
-
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
@@ -101,7 +92,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   identity.permissions = f.sp;
   identity.services = f.ss;
   identity.resource_types = f.srt;
-  identity.sas_version = f.sv;
+  identity.version = f.sv;
   return identity;
 }
 
@@ -238,7 +229,7 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
   identity.account = account.name;
   identity.permissions = std::move(terms->permission);
   identity.resource = std::move(covered->name);
-  identity.sas_version = f.sv;
+  identity.version = f.sv;
   if (service == Service::kTable) {
     identity.start_pk = bound(f.spk);
     identity.start_rk = bound(f.srk);

@@ -32,6 +32,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "log_format",
     "log_level",
     "max_connections",
+    "max_internal_calls",
     "max_waiters",
     "metrics",
     "metrics_host",

@@ -21,6 +21,7 @@ struct StoreSettings {
   std::string durability = "fsync";
   std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
+  std::int64_t max_internal_calls = 4096;
   std::int64_t idle_timeout_s = 120;
   std::int64_t shutdown_grace_s = 10;
   std::int64_t block_cache_mib = 256;
@@ -42,6 +43,9 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("threads", s.threads, 1, 64,
                "I/O threads; half of them, at least one, may be busy with scans of tables");
   settings.add("max_connections", s.max_connections, 1, 100000, "open connections; beyond it 503 ServerBusy");
+  settings.add("max_internal_calls", s.max_internal_calls, 1, 100000,
+               "calls of workers and the api at once, long polls included; beyond it they are told to come back, and "
+               "slow down");
   settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
   settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
@@ -112,6 +116,18 @@ class RequestMeter {
   prometheus::Histogram& latency_;
   std::array<prometheus::Counter*, 6> answers_{};
 };
+
+std::vector<prometheus::MetricFamily> internal_metrics(const rpc::Server& internal) {
+  const auto counters = internal.counters();
+  const auto family = [](const char* name, const char* help, std::uint64_t value) {
+    prometheus::ClientMetric metric;
+    metric.counter.value = static_cast<double>(value);
+    return prometheus::MetricFamily{name, help, prometheus::MetricType::Counter, {std::move(metric)}};
+  };
+  return {family("tidemark_internal_calls_total", "Calls of workers and the api that were served.", counters.calls),
+          family("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
+                 counters.busy)};
+}
 
 Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const process::Metrics& metrics,
                                    http::Request& request) {
@@ -188,10 +204,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   if (auto dispatch = store->internal_face()) {
     rpc::ServerOptions rpc_options;
     rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
+    rpc_options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
     rpc_options.undelivered = store->undelivered();
     auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
     if (!served) return fail(std::move(served.error()));
     internal = std::move(*served);
+    metrics.add_source([&face = *internal] { return internal_metrics(face); });
   }
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
@@ -215,6 +233,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   stopping->notify_all();
   if (internal) internal->stop();
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
+  stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   wait_for_writer(**engine);
   internal.reset();

@@ -11,8 +11,7 @@ namespace {
 
 using table_store::Entity;
 
-// Each is a request: a plan answers within seconds.
-constexpr std::uint64_t kMostReads = 2000;
+constexpr std::size_t kMostUnread = 20;
 
 /// The entities of an object; none if it is not of a job's making.
 std::vector<Entity> entities_of(const StoredObject& object, ArchiveFormat format) {
@@ -48,13 +47,13 @@ std::string root_of(const ObjectsWanted& wanted) {
 
 }  // namespace
 
-Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted wanted, std::uint64_t most_keys,
-                                             std::size_t most_samples) {
+Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted wanted, LookBounds bounds) {
   auto filter = table_store::Filter::parse(wanted.filter);
   if (!filter) co_return fail(std::move(filter.error()));
   const bool lines = wanted.archive.format == ArchiveFormat::kLines;
   ObjectsFound found;
   std::uint64_t reads = 0;
+  std::uint64_t bytes = 0;
   std::string from;
   do {
     auto list_task = objects.list(root_of(wanted), std::move(from));
@@ -62,19 +61,23 @@ Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted
     if (!names) co_return fail(std::move(names.error()));
     for (auto& name : names->names) {
       if (lines ? !is_part_name(name) : !is_document_name(name)) continue;
-      if (found.keys >= most_keys || ++reads > kMostReads) {
+      if (found.keys >= bounds.keys || reads >= bounds.reads || bytes >= bounds.bytes) {
         found.complete = false;
-        co_return found;
+        found.unread.push_back(std::move(name));
+        if (found.unread.size() == kMostUnread) co_return found;
+        continue;
       }
-      auto read_task = objects.read(std::move(name));
+      ++reads;
+      auto read_task = objects.read(name);
       auto object = co_await std::move(read_task);
       if (!object) co_return fail(std::move(object.error()));
       if (!object->has_value()) continue;
+      bytes += (*object)->bytes.size();
       for (auto& entity : entities_of(**object, wanted.archive.format)) {
         if (!is_selected(wanted, *filter, entity)) continue;
         ++found.keys;
         found.bytes += entity_bytes(entity);
-        if (found.samples.size() < most_samples) found.samples.push_back(std::move(entity));
+        if (found.samples.size() < bounds.samples) found.samples.push_back({std::move(entity), name});
       }
     }
     from = std::move(names->next);

@@ -137,7 +137,7 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
   request.account = resource->account;
   request.secondary = resource->secondary;
   request.https = auth::arrived_by_https(http.headers, policy_);
-  request.version = http.header("x-ms-version").value_or(request.identity.sas_version);
+  request.version = request.identity.version;
   request.parameters = std::move(*parameters);
   return split_resource(resource->rest, request);
 }

@@ -1,8 +1,22 @@
 #include "table_store/model/entity.h"
 
+#include <algorithm>
+
+#include "common/base/encoding.h"
 #include "table_store/model/entity_view.h"
 
 namespace tidemark::table_store {
+
+std::optional<Guid> parse_guid(std::string_view text) {
+  if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
+  std::string digits(text);
+  std::erase(digits, '-');
+  const auto bytes = hex_decode(digits);
+  if (!bytes || bytes->size() != 16) return std::nullopt;
+  Guid guid;
+  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
+  return guid;
+}
 
 const Value* Entity::find(std::string_view name) const {
   for (const auto& property : properties) {

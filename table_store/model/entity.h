@@ -20,6 +20,8 @@ struct Guid {
   std::array<std::uint8_t, 16> bytes{};  // in the order of the text form
   bool operator==(const Guid&) const = default;
 };
+/// "0d391d16-97f1-4b9a-be68-4cc871f90001", in either letter case.
+std::optional<Guid> parse_guid(std::string_view text);
 
 /// The EDM types: String, Int32, Int64, Double, Boolean, DateTime, Guid, Binary. Numbers are the stored type tags + 1.
 using Value = std::variant<std::string, std::int32_t, std::int64_t, double, bool, Time, Guid, Binary>;

@@ -15,26 +15,16 @@ bool is_word(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-std::optional<Value> guid_value(std::string_view text) {
-  if (text.size() != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
-  std::string hex;
-  for (const char c : text) {
-    if (c != '-') hex.push_back(c);
-  }
-  const auto bytes = hex_decode(hex);
-  if (!bytes || bytes->size() != 16) return std::nullopt;
-  Guid guid;
-  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
-  return Value(guid);
-}
-
 std::optional<Value> typed_value(std::string_view prefix, std::string text) {
   if (prefix.empty()) return Value(std::move(text));
   if (iequals_ascii(prefix, "datetime")) {
     const auto time = parse_iso8601(text);
     return time ? std::optional<Value>(*time) : std::nullopt;
   }
-  if (iequals_ascii(prefix, "guid")) return guid_value(text);
+  if (iequals_ascii(prefix, "guid")) {
+    const auto guid = parse_guid(text);
+    return guid ? std::optional<Value>(*guid) : std::nullopt;
+  }
   if (iequals_ascii(prefix, "x") || iequals_ascii(prefix, "binary")) {
     auto bytes = hex_decode(text);
     return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;

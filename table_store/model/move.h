@@ -1,5 +1,5 @@
-// A move of one entity to the same keys of another table, with all that belongs to it, as one transaction: what an
-// operation of one entity consists of. Either everything happens or nothing:
+// A move of one entity to the same keys of another table, or out of the store, with all that belongs to it, as one
+// transaction: what an operation of one entity consists of. Either everything happens or nothing:
 //   put-if-newer into the destination, erasure from the source, 1 added to the fence's counter, the operation closed,
 //   and the companion's change, whose condition holds.
 #pragma once
@@ -19,7 +19,7 @@ struct Companion {
 
 struct Move {
   std::string source;
-  std::string destination;
+  std::string destination;  // empty: the entity is removed
   std::string partition_key;
   std::string row_key;
   /// The copy carries the version of what the entity itself is a copy of: it comes back.

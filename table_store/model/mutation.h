@@ -51,9 +51,4 @@ struct MutationOutcome {
   std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not told by refusals
 };
 
-/// The error of a transaction names the operation that failed.
-struct TransactionFailure {
-  std::size_t index = 0;
-};
-
 }  // namespace tidemark::table_store

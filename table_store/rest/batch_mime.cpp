@@ -151,8 +151,9 @@ Result<void> read_outer_part(std::string_view text, Batch& batch) {
   if (!headers) return fail(std::move(headers.error()));
   auto type = find_header(*headers, "content-type");
   if (auto boundary = type ? multipart_boundary(*type) : std::nullopt) {
-    if (!batch.changes.empty()) return malformed("only one change set is allowed");
-    return read_change_set(inside, *boundary, batch);
+    if (batch.changes.empty()) return read_change_set(inside, *boundary, batch);
+    ++batch.later_change_sets;
+    return {};
   }
   auto part = parse_http_part(text);
   if (!part) return fail(std::move(part.error()));
@@ -192,8 +193,9 @@ Result<Batch> parse_batch(std::string_view body, std::string_view boundary) {
     if (auto read = read_outer_part(part, batch); !read) return fail(std::move(read.error()));
   }
   if (batch.query && !batch.changes.empty()) return malformed("a query cannot stand beside changes");
+  const bool alone = batch.changes.size() == 1 && batch.later_change_sets == 0;
   for (const auto& change : batch.changes) {
-    if (change.method == "GET" && batch.changes.size() > 1) return malformed("a query cannot stand beside changes");
+    if (change.method == "GET" && !alone) return malformed("a query cannot stand beside changes");
   }
   return batch;
 }

@@ -24,16 +24,16 @@ struct BatchPart {
 };
 
 struct Batch {
-  std::vector<BatchPart> changes;  // of the change set
-  std::optional<BatchPart> query;  // outside of any change set
-  bool more_than_allowed = false;  // over 100 changes: the rest was not read
+  std::vector<BatchPart> changes;     // of the first change set
+  std::size_t later_change_sets = 0;  // not read: the service executes one
+  std::optional<BatchPart> query;     // outside of any change set
+  bool more_than_allowed = false;     // over 100 changes: the rest was not read
 };
 
 /// The boundary named by a Content-Type; nothing if it is not multipart/mixed or the boundary is not usable.
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 
-/// kInvalidInput if it is not a batch: no parts, a query beside changes, two queries, two
-/// change sets.
+/// kInvalidInput if it is not a batch: no parts, a query beside changes, two queries.
 Result<Batch> parse_batch(std::string_view body, std::string_view boundary);
 
 }  // namespace tidemark::table_store

@@ -191,20 +191,33 @@ void append_failure(std::string& out, const Call& call, const Failure& failure, 
   out += "\r\n";
 }
 
-/// The frame of an answer with a change set; `parts` are the inner responses.
-http::Response change_set_response(const Call& call, const std::vector<std::string>& parts) {
-  auto batch = "batchresponse_" + call.random.guid();
+/// One change set of an answer; `parts` are its inner responses.
+void append_change_set(std::string& out, const Call& call, std::string_view batch,
+                       const std::vector<std::string>& parts) {
   auto changes = "changesetresponse_" + call.random.guid();  // JS splits the text at "--changesetresponse_"
-  http::Response response;
-  response.status = 202;
-  response.set("Content-Type", "multipart/mixed; boundary=" + batch);
-  auto& out = response.body;
   out.append("--").append(batch).append("\r\nContent-Type: multipart/mixed; boundary=").append(changes);
   out += "\r\n\r\n";
   for (const auto& part : parts) {
     out.append("--").append(changes).append("\r\n").append(kPartHead).append(part);
   }
-  out.append("--").append(changes).append("--\r\n--").append(batch).append("--\r\n");
+  out.append("--").append(changes).append("--\r\n");
+}
+
+/// The answer to a batch whose first change set was answered by `parts`. Later ones are refused, each for itself.
+http::Response change_set_response(const Call& call, const Batch& batch, const std::vector<std::string>& parts) {
+  auto boundary = "batchresponse_" + call.random.guid();
+  http::Response response;
+  response.status = 202;
+  response.set("Content-Type", "multipart/mixed; boundary=" + boundary);
+  append_change_set(response.body, call, boundary, parts);
+  if (batch.later_change_sets > 0) {
+    const Failure later{0, make_error(ErrorCode::kInvalidInput,
+                                      "A batch has one change set. This one came later and was not executed.")};
+    std::vector<std::string> refusal(1);
+    append_failure(refusal[0], call, later, Prefer::kNone);
+    for (std::size_t i = 0; i < batch.later_change_sets; ++i) append_change_set(response.body, call, boundary, refusal);
+  }
+  response.body.append("--").append(boundary).append("--\r\n");
   return response;
 }
 
@@ -213,7 +226,7 @@ http::Response failed_change_set(const Call& call, const Batch& batch, const Fai
                                                      : Prefer::kNone;
   std::vector<std::string> parts(1);
   append_failure(parts[0], call, failure, prefer);
-  return change_set_response(call, parts);
+  return change_set_response(call, batch, parts);
 }
 
 /// Reads every operation; the first that cannot stand fails the batch.
@@ -282,7 +295,7 @@ Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
     const auto& outcome = done->outcomes.at(i);
     append_success(parts[i], call, op, {partition_key, op.row_key, outcome.version, {}, done->blocks.at(i)}, outcome);
   }
-  co_return change_set_response(call, parts);
+  co_return change_set_response(call, batch, parts);
 }
 
 /// The answer to a query stands directly under the batch boundary.

@@ -52,6 +52,5 @@ void append_json_double(std::string& out, double value);
 
 /// "0d391d16-97f1-4b9a-be68-4cc871f90001"
 std::string guid_text(const Guid& guid);
-std::optional<Guid> parse_guid(std::string_view text);
 
 }  // namespace tidemark::table_store

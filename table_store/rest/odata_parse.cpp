@@ -205,10 +205,8 @@ Result<Value> read_boolean(const RawMember& member) {
 }
 
 Result<Value> read_date(const RawMember& member) {
-  static const Time earliest = *parse_iso8601("1601-01-01T00:00:00Z");
-  static const Time latest = *parse_iso8601("9999-12-31T23:59:59.9999999Z");
   auto time = parse_iso8601(member.text);
-  if (!time || *time < earliest || *time > latest) return bad_value(member);
+  if (!time) return bad_value(member);
   return Value{*time};
 }
 
@@ -304,22 +302,6 @@ Result<std::string> parse_table_json(std::string_view json) {
   if (!read) return fail(std::move(read.error()));
   if (!name) return fail(ErrorCode::kPropertiesNeedValue);
   return std::move(*name);
-}
-
-std::optional<Guid> parse_guid(std::string_view text) {
-  if (text.size() != 36) return std::nullopt;
-  std::string digits;
-  digits.reserve(32);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash != (text[i] == '-')) return std::nullopt;
-    if (!dash) digits += text[i];
-  }
-  auto bytes = hex_decode(digits);
-  if (!bytes || bytes->size() != 16) return std::nullopt;
-  Guid guid;
-  std::copy(bytes->begin(), bytes->end(), guid.bytes.begin());
-  return guid;
 }
 
 }  // namespace tidemark::table_store

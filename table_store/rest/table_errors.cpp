@@ -7,7 +7,12 @@ namespace tidemark::table_store {
 namespace {
 
 std::string full_message(const Error& error, const std::string& request_id, Time now) {
-  return error.message + "\nRequestId:" + request_id + "\nTime:" + to_iso8601_7digits(now);
+  auto out = error.message;
+  // The other services have an element for it.
+  for (const auto& [name, value] : error.fields) {
+    if (name == "AuthenticationErrorDetail") out += "\n" + value;
+  }
+  return out + "\nRequestId:" + request_id + "\nTime:" + to_iso8601_7digits(now);
 }
 
 std::string error_xml(const Error& error, const std::string& request_id, Time now) {

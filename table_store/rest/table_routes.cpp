@@ -25,22 +25,23 @@ std::string base_url(const http::Request& request, std::string_view host, const 
   return out.append(scheme).append(host).append(prefix);
 }
 
-bool speaks_xml(const http::Request& request) {
-  auto accept = request.header("accept");
+/// The form of a refusal, which may come before the URL was understood.
+bool speaks_xml(const Call& call) {
+  auto accept = call.http.header("accept");
   if (accept && accept->find("application/xml") != std::string_view::npos) return true;
-  return request.query.find("comp=acl") != std::string_view::npos ||
-         request.query.find("restype=service") != std::string_view::npos;
+  return call.parameter("comp") == "acl" || call.parameter("restype") == "service";
 }
 
 bool is_write(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
 
 /// Headers that every answer carries; those that echo the request only once the caller is known.
-void add_common_headers(const http::Request& request, bool authenticated, bool xml, http::Response& response) {
+void add_common_headers(const Call& call, bool xml, http::Response& response) {
+  const auto& request = call.http;
   response.set("x-ms-request-id", request.request_id);
   response.set("Cache-Control", "no-cache");
   if (!xml) response.set("X-Content-Type-Options", "nosniff");
-  if (!authenticated) return;
-  if (auto version = request.header("x-ms-version")) response.set("x-ms-version", *version);
+  if (!call.authenticated) return;
+  if (!call.identity.version.empty()) response.set("x-ms-version", call.identity.version);
   auto client_id = request.header("x-ms-client-request-id");
   if (client_id && client_id->size() <= kMaxClientRequestId) {
     response.set("x-ms-client-request-id", *client_id);
@@ -161,9 +162,9 @@ Task<http::Response> TableRoutes::serve(http::Request& request) {
   } else {
     result = fail(ErrorCode::kMethodNotAllowed);
   }
-  const bool xml = result ? speaks_xml_only(call) : speaks_xml(request);
+  const bool xml = result ? speaks_xml_only(call) : speaks_xml(call);
   http::Response response = result ? std::move(*result) : refuse(call, std::move(result.error()));
-  add_common_headers(request, call.authenticated, xml, response);
+  add_common_headers(call, xml, response);
   if (request.method == "HEAD") {
     response.head_content_length = response.body.size();
     response.body.clear();
@@ -175,7 +176,7 @@ Task<http::Response> TableRoutes::serve(http::Request& request) {
 
 http::Response TableRoutes::refuse(const Call& call, Error error) const {
   strip_index(error);
-  auto form = speaks_xml(call.http) ? ErrorForm::kXml : ErrorForm::kJson;
+  auto form = speaks_xml(call) ? ErrorForm::kXml : ErrorForm::kJson;
   return error_response(error, form, call.http.request_id, clock_.now());
 }
 

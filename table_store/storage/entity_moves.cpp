@@ -15,7 +15,7 @@ constexpr std::size_t kErasure = 1;
 struct MoveJob {
   bool back = false;
   MutationJob entity;  // the copy and the erasure; its table is the source
-  MutationJob target;  // names the destination, nothing else
+  MutationJob target;  // names the destination, if there is one, and nothing else
   std::optional<MutationJob> companion;
 };
 
@@ -61,24 +61,32 @@ std::shared_ptr<MoveJob> make_job(std::shared_ptr<TableDirectory> directory, con
   return job;
 }
 
-Result<void> move_entity(kv::Transaction& txn, MoveJob& job, Version version) {
+Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view stored, Version version) {
   auto& entity = job.entity;
-  auto source = generation_of(txn, entity);
-  if (!source) return fail(std::move(source.error()));
   auto destination = generation_of(txn, job.target);
   if (!destination) return fail(std::move(destination.error()));
-  auto& copy = entity.mutations[kCopy];
-  auto stored = txn.get(entity_key(*source, entity.partition_key, copy.row_key));
-  if (!stored) return fail(std::move(stored.error()));
-  if (!*stored) return fail(ErrorCode::kResourceNotFound);
-  auto view = view_entity(**stored);
+  auto view = view_entity(stored);
   if (!view) return fail(std::move(view.error()));
+  auto& copy = entity.mutations[kCopy];
   copy.source_version = job.back ? view->source_version.value_or(view->version) : view->version;
   entity.blocks[kCopy] = view->block;
   auto copied = apply_mutation(txn, entity, kCopy, *destination, version);
   if (!copied) return fail(std::move(copied.error()));
   if (copied->kind != OutcomeKind::kApplied && copied->kind != OutcomeKind::kUnchanged) {
     return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
+  }
+  return {};
+}
+
+Result<void> move_entity(kv::Transaction& txn, MoveJob& job, Version version) {
+  auto& entity = job.entity;
+  auto source = generation_of(txn, entity);
+  if (!source) return fail(std::move(source.error()));
+  auto stored = txn.get(entity_key(*source, entity.partition_key, entity.mutations[kErasure].row_key));
+  if (!stored) return fail(std::move(stored.error()));
+  if (!*stored) return fail(ErrorCode::kResourceNotFound);
+  if (!job.target.table.empty()) {
+    if (auto ok = copy_entity(txn, job, **stored, version); !ok) return ok;
   }
   auto erased = apply_mutation(txn, entity, kErasure, *source, version);
   if (!erased) return fail(std::move(erased.error()));

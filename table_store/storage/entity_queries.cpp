@@ -4,6 +4,7 @@
 // waits for its turn (scan_turns.h). It ends with a continuation 5 s after it began, waiting included: a client has its
 // page, if an empty one, long before it gives up.
 #include "common/base/encoding.h"
+#include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
 #include "table_store/model/query_plan.h"
 #include "table_store/model/text_order.h"
@@ -69,17 +70,17 @@ class Budget {
 /// The plan's ranges behind the table's prefix, without what lies before the continuation or outside the bounds.
 std::vector<PlannedRange> ranges_of(const Query& query, QueryPlan plan, std::uint64_t generation) {
   const auto prefix = entity_prefix(generation);
-  const auto end = entity_prefix(generation + 1);
   auto first = prefix;
-  auto last = end;
+  auto last = entity_prefix(generation + 1);
   if (query.from) first += encode_entity_key(query.from->partition_key, query.from->row_key);
+  // Exactly the bounds: what lies outside is neither read nor named by a continuation.
   const auto& bounds = query.bounds;
-  if (bounds.start_pk && is_valid_utf8(*bounds.start_pk))
-    first = std::max(first, entity_key(generation, *bounds.start_pk, ""));
-  if (bounds.end_pk && is_valid_utf8(*bounds.end_pk)) {
-    const auto exact = encode_entity_key(*bounds.end_pk, "");
-    // Past the whole end partition; KeyBounds::contains does the rest. The encoded empty row key is the first there.
-    last = prefix + exact.substr(0, exact.size() - 2) + std::string("\xFF", 1);
+  if (bounds.start_pk) first = std::max(first, entity_key(generation, *bounds.start_pk, bounds.start_rk.value_or("")));
+  if (bounds.end_pk) {
+    auto key = prefix;
+    kv::append_utf16(key, *bounds.end_pk);
+    if (bounds.end_rk) kv::append_utf16(key, *bounds.end_rk);
+    last = kv::prefix_end(key);
   }
   std::vector<PlannedRange> out;
   for (auto& range : plan.ranges) {
@@ -175,12 +176,16 @@ Result<void> check_query(const Query& query) {
   if (query.from && (!is_valid_utf8(query.from->partition_key) || !is_valid_utf8(query.from->row_key))) {
     return fail(ErrorCode::kInvalidInput);
   }
+  const auto& bounds = query.bounds;
+  for (const auto* part : {&bounds.start_pk, &bounds.start_rk, &bounds.end_pk, &bounds.end_rk}) {
+    if (*part && !is_valid_utf8(**part)) return fail(ErrorCode::kInvalidInput);
+  }
+  if ((bounds.start_rk && !bounds.start_pk) || (bounds.end_rk && !bounds.end_pk)) return fail(ErrorCode::kInvalidInput);
   return {};
 }
 
 }  // namespace
 
-// A row key part without its partition key part bounds the row key alone: the stricter reading.
 bool KeyBounds::contains(std::string_view pk, std::string_view rk) const {
   const auto start_order = start_pk ? compare_ordinal(pk, *start_pk) : std::strong_ordering::equal;
   if (start_order < 0) return false;
@@ -255,9 +260,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (*step == Walk::Step::kEnd) co_return result;
     const auto& entity = walk.entity();
     const bool written = query.operation.empty() || entity.operation == query.operation;
-    const bool matches = *step == Walk::Step::kRow && written &&
-                         query.bounds.contains(entity.partition_key, entity.row_key) &&
-                         (!filter_rows || query.filter.matches(entity));
+    const bool matches = *step == Walk::Step::kRow && written && (!filter_rows || query.filter.matches(entity));
     const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
     if (enough && *step != Walk::Step::kGap) {
       result.next = continue_at(entity);

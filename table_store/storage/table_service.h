@@ -23,7 +23,8 @@ struct Continuation {
   std::string partition_key, row_key;
 };
 
-/// Entities with (pk, rk) in [start, end], compared as pairs; absent parts do not bound. From a SAS.
+/// Entities with (pk, rk) in [start, end], compared as pairs; absent parts do not bound. A row key bounds within its
+/// partition key only, so it needs one. From a SAS.
 struct KeyBounds {
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   [[nodiscard]] bool contains(std::string_view pk, std::string_view rk) const;

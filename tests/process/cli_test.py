@@ -235,12 +235,12 @@ class StackTest(unittest.TestCase):
         titles, row = self.rows(self.command("schedule", "list").stdout)
         self.assertEqual((titles[0], row[:5]), ("schedule", ["daily", "active", "0 3 * * *", "Europe/Berlin", "archive"]))
         told = self.command("explain", "Daily", "p", "0000").stdout
-        self.assertIn("schedule daily would archive it from Daily at ", told)
+        self.assertIn("schedule daily would archive it from table Daily at ", told)
         job_id = self.command("schedule", "run", "daily").stdout.strip()
         self.command("job", "show", job_id, "--watch")
         told = self.command("explain", "Daily", "p", "0000").stdout
-        self.assertRegex(told, r"table DailyArchive +present.*" + job_id)
-        self.assertRegex(told, r"table Daily +absent")
+        self.assertRegex(told, r"table DailyArchive +p +0000 +present.*" + job_id)
+        self.assertRegex(told, r"table Daily +p +0000 +absent")
         self.assertIn("paused", self.command("schedule", "pause", "daily").stdout)
         self.assertIn("active", self.command("schedule", "resume", "daily").stdout)
         definition = json.loads(self.command("--json", "schedule", "show", "daily").stdout)

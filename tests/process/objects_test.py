@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import unittest
+from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -32,7 +33,8 @@ class ObjectsTest(unittest.TestCase):
         cls.stack.start("blob_store")
         cls.directory = os.path.join(cls.stack.directory, "nas")
         os.mkdir(cls.directory)
-        cls.stack.up(workers=1, worker_arguments=(*WORKER, "--archive-directories", "nas=" + cls.directory))
+        allowed = ("--archive-directories", "nas=" + cls.directory)
+        cls.stack.up(workers=1, worker_arguments=(*WORKER, *allowed), api_arguments=allowed)
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
         cls.blobs = BlobReader(cls.stack.ports["blob_store"])
@@ -55,6 +57,15 @@ class ObjectsTest(unittest.TestCase):
             self.tables.put(table, {"PartitionKey": partition, "RowKey": row, **TYPES})
         return self.tables.scan(table)
 
+    def explained(self, table, partition, row):
+        """Where else the entity is, by a check of its own against /openapi.json and by the command line."""
+        told = self.api.call("GET", f"/v1/explain?table={table}&partitionKey={quote(partition)}&rowKey={quote(row)}")
+        self.assertEqual(self.tidemark("explain", table, partition, row), told)
+        self.assertEqual((told["places"][0]["name"], told["places"][0]["present"], told["complete"]),
+                         (table, False, True), told)
+        self.assertEqual(len(told["places"]), 2, told)
+        return told["places"][1]
+
     def there_and_back(self, table, options, objects):
         before = self.fill(table)
         plan = self.tidemark("job", "submit", "archive", "--source", table, *options, "--filter", "", "--dry-run")
@@ -66,12 +77,12 @@ class ObjectsTest(unittest.TestCase):
         kept = objects()
         self.assertEqual(archived(kept), {key: {k: v for k, v in entity.items() if "@" not in k}
                                           for key, entity in before.items()})
+        place = self.explained(table, *KEYS[2])
+        self.assertEqual((place["present"], place["job"], len(place["objects"])), (True, job["id"], 1), place)
+        self.assertTrue(any(name.startswith(place["objects"][0].split(".")[0]) for name in kept), (place, kept))
         back = ("job", "submit", "unarchive", *options, "--destination", table)
         plan = self.tidemark(*back, "--partition-key", "p", "--row-key", "r", "--dry-run")
-        if "--container" in options:
-            self.assertEqual((plan["keys"], plan["complete"], plan["problems"]), (1, True, []), plan)
-        else:
-            self.assertEqual(plan["complete"], False)
+        self.assertEqual((plan["keys"], plan["complete"], plan["problems"]), (1, True, []), plan)
         job = self.tidemark(*back, "--partition-key", "p", "--row-key", "r", "--wait")
         self.assertEqual(job["progress"]["done"], 1, job)
         self.assertEqual(set(self.tables.scan(table)), {("p", "r")})
@@ -104,6 +115,23 @@ class ObjectsTest(unittest.TestCase):
         self.there_and_back("Lines", ("--directory", "nas", "--format", "lines", "--gzip"),
                             lambda: files(self.directory))
 
+    def test_a_directory_that_the_api_may_not_read(self):
+        self.fill("Hidden")
+        job = self.tidemark("job", "submit", "archive", "--source", "Hidden", "--directory", "nas", "--filter", "",
+                            "--wait")
+        self.stack.restart("api", "--threads", "1")  # arguments, though none that allows anything
+        self.addCleanup(self.stack.restart, "api", "--archive-directories", "nas=" + self.directory)
+        told = self.api.call("GET", "/v1/explain?table=Hidden&partitionKey=p&rowKey=r")
+        place = told["places"][1]
+        self.assertEqual((place["store"], place["name"], place["present"], place["job"], told["complete"]),
+                         ("directory", "nas", True, job["id"], False), told)
+        plan = self.tidemark("job", "submit", "unarchive", "--directory", "nas", "--destination", "Hidden",
+                             "--filter", "", "--dry-run")
+        self.assertEqual((plan["keys"], plan["complete"]), (0, False), plan)
+        self.tidemark("job", "submit", "unarchive", "--directory", "nas", "--destination", "Hidden", "--filter", "",
+                      "--wait")
+        self.assertEqual(files(self.directory), {})
+
     def test_a_directory_that_is_not_allowed(self):
         self.fill("Refused")
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "job",
@@ -127,6 +155,9 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(self.blobs.objects("photos")[link["name"]].decode(), large["Text"])
         properties = self.blobs.service.get_blob_client("photos", link["name"]).get_blob_properties()
         self.assertEqual((properties.etag.strip('"'), properties.size), (link["etag"], link["size"]))
+        told = self.api.call("GET", "/v1/explain?table=Photos&partitionKey=p&rowKey=r")
+        self.assertEqual(told["places"][0]["blobs"], [{"property": "Text", "container": "photos", "name": link["name"],
+                                                       "bytes": link["size"], "present": True}])
         job = self.tidemark("job", "submit", "inline", "--source", "Photos", "--filter", "", "--wait")
         self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 1), job)
         self.assertEqual(self.tables.scan("Photos"), before)

@@ -153,18 +153,18 @@ class Stack:
         environment = {"TIDEMARK_FAIL_POINT": fail_point} if fail_point else None
         return self.launch(name, "worker", "--name", name, *arguments, environment=environment).await_ready()
 
-    def up(self, workers=0, worker_arguments=()):
+    def up(self, workers=0, worker_arguments=(), api_arguments=()):
         for name in ("table_store", "queue_service"):
             self.start(name)
-        self.start("api")
+        self.start("api", *api_arguments)
         for number in range(1, workers + 1):
             self.start_worker(f"worker-{number}", *worker_arguments)
         return self
 
-    def restart(self, name):
-        """Kills it with SIGKILL, if it lives, and starts it again."""
+    def restart(self, name, *arguments):
+        """Kills it with SIGKILL, if it lives, and starts it again, perhaps with other arguments."""
         self.children[name].kill()
-        return self.start(name)
+        return self.start(name, *arguments)
 
     def restart_to_die(self, name, fail_point):
         """Kills it and starts it again to die at this point: perhaps before it is ready, so nothing waits for that."""

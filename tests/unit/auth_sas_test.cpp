@@ -123,7 +123,7 @@ TEST(Sas, TellsWhatTheTokenGrants) {
   EXPECT_EQ(a1.permissions, "rwdlacup");
   EXPECT_EQ(a1.services, "btqf");
   EXPECT_EQ(a1.resource_types, "sco");
-  EXPECT_EQ(a1.sas_version, "2026-04-06");
+  EXPECT_EQ(a1.version, "2026-04-06");
   const auto t1 = get(3);
   EXPECT_EQ(t1.scheme, Scheme::kServiceSas);
   EXPECT_EQ(t1.resource, "sampletable");

@@ -65,6 +65,23 @@ TEST_F(TableMoveTest, MovesTheEntityAndEndsItsOperation) {
   EXPECT_EQ(ledger("op").counter("done"), 1U);
 }
 
+TEST_F(TableMoveTest, WithoutADestinationTheEntityIsRemoved) {
+  put("people", "r", 7);
+  auto gone = move_of("r", "op");
+  gone.destination.clear();
+  auto missing = move_of("nobody", "other");
+  missing.destination.clear();
+  const auto outcomes = run_moves({with_note(gone, change(kInsert, "note", 1)), missing});
+  ASSERT_TRUE(outcomes[0].has_value()) << outcomes[0].error().message;
+  EXPECT_TRUE(outcomes[1].failed_with(ErrorCode::kResourceNotFound));
+  EXPECT_FALSE(find("people", "r"));
+  EXPECT_FALSE(find("former", "r"));
+  EXPECT_TRUE(find("notes", "note"));
+  EXPECT_TRUE(ledger("op").closed);
+  EXPECT_EQ(ledger("op").counter("done"), 1U);
+  EXPECT_FALSE(ledger("other").closed);
+}
+
 TEST_F(TableMoveTest, ARepeatedMoveIsFencedAndTakesNothing) {
   put("people", "r", 7);
   ASSERT_TRUE(run_moves({move_of("r", "op")})[0].has_value());

@@ -110,11 +110,17 @@ TEST_F(TableQueryTest, BoundsClipEveryQuery) {
       if (partition != end || !bounds.end_rk) return partition <= end;
       return units_of(row.row_key) <= units_of(*bounds.end_rk);
     };
-    std::vector<std::string> expected;
+    const auto generated = random_filter(*random, static_cast<int>(random->below(4)));
+    auto filter = Filter::parse(generated.text);
+    ASSERT_TRUE(filter.has_value()) << generated.text;
+    std::vector<std::string> expected, matching;
     for (const auto& [key, row] : rows) {
-      if (is_after(row) && is_before(row)) expected.push_back(shown(row));
+      if (!is_after(row) || !is_before(row)) continue;
+      expected.push_back(shown(row));
+      if (generated.matches(row)) matching.push_back(shown(row));
     }
     ASSERT_EQ(run_query(Filter(), 5, bounds), expected);
+    ASSERT_EQ(run_query(*filter, 1 + static_cast<std::uint32_t>(random->below(9)), bounds), matching) << generated.text;
   }
 }
 

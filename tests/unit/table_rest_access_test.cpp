@@ -55,6 +55,7 @@ TEST_F(TableAccess, RefusalsComeAsJson) {
   EXPECT_EQ(refused.header("x-ms-version"), "");
   EXPECT_EQ(refused.header("x-ms-client-request-id"), "");
   EXPECT_THAT(refused.body, HasSubstr("\\nRequestId:11111111-2222-3333-4444-555555555555\\nTime:2026-11-21T12:09:13."));
+  EXPECT_THAT(refused.body, HasSubstr("including the signature.\\nThe signature does not match the request."));
   EXPECT_EQ(send("GET", "/devstoreaccount1/Tables", {}).code(), "NoAuthenticationInformation");
   EXPECT_EQ(send("GET", "/devstoreaccount1/Tables", {{"Authorization", "Nonsense"}}).code(),
             "InvalidAuthenticationInfo");
@@ -85,6 +86,44 @@ TEST_F(TableAccess, KeyRangeHoldsEverywhere) {
   EXPECT_EQ(rows_of(with_sas(sas, "GET", from)), "");
   // Without row keys the whole boundary partitions are in.
   EXPECT_EQ(rows_of(with_sas(table_sas("r", {{"spk", "b"}, {"epk", "b"}}), "GET", "people()")), "b1 b2 ");
+}
+
+TEST_F(TableAccess, ContinuationsNameNothingOutsideOfTheKeyRange) {
+  for (int batch_number = 0; batch_number < 11; ++batch_number) {
+    std::vector<Mutation> mutations;
+    for (int i = 0; i < 100; ++i) {
+      mutations.emplace_back().row_key = "secret" + std::to_string(100 * batch_number + i);
+    }
+    ASSERT_TRUE(run_task(service->mutate(kAccount, "people", "b", std::move(mutations), {})).has_value());
+  }
+  const auto sas = table_sas("r", {{"spk", "a"}, {"srk", "1"}, {"epk", "b"}, {"erk", "1"}});
+  const auto page = with_sas(sas, "GET", "people()?$top=3");
+  EXPECT_EQ(rows_of(page), "a1 a2 b1 ");
+  EXPECT_EQ(page.header("x-ms-continuation-NextPartitionKey"), "");
+  EXPECT_EQ(page.header("x-ms-continuation-NextRowKey"), "");
+  // What lies before the range is not walked through either.
+  const auto later =
+      with_sas(table_sas("r", {{"spk", "b"}, {"srk", "t"}}), "GET", "people()?$top=1&$filter=n%20eq%201");
+  EXPECT_EQ(rows_of(later), "");
+  EXPECT_EQ(later.header("x-ms-continuation-NextPartitionKey"), "");
+}
+
+TEST_F(TableAccess, TheVersionComesBackAsItWasAskedFor) {
+  const auto versioned = [&](const std::string& version) {
+    return with_sas(account_sas("l"), "GET", "Tables", {}, {{"x-ms-version", version}});
+  };
+  EXPECT_EQ(versioned("2020-12-06").header("x-ms-version"), "2020-12-06");
+  EXPECT_EQ(versioned("2099-01-01").status, 200U);  // clients are ahead of servers
+  EXPECT_EQ(versioned("").header("x-ms-version"), "2019-02-02");
+  EXPECT_EQ(with_sas(account_sas("l"), "GET", "Tables").header("x-ms-version"), "2019-02-02");
+  for (const char* none : {"latest", "2019-2-2", "2019-02-02 ", "2019-02-02;"}) {
+    EXPECT_EQ(versioned(none).code(), "InvalidHeaderValue") << none;
+  }
+}
+
+TEST_F(TableAccess, TextInAFilterDoesNotChooseTheFormOfARefusal) {
+  const auto refused = call("GET", "people()?$filter=a%20eq%20'restype=service'%20and");
+  EXPECT_EQ(refused.code(), "InvalidInput");
 }
 
 TEST_F(TableAccess, TableSasNeedsTheLetterAndTheTable) {

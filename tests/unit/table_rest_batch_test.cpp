@@ -261,6 +261,33 @@ TEST_F(TableBatch, HoldsAQueryInsteadOfChanges) {
   EXPECT_FALSE(exists("1"));
 }
 
+TEST_F(TableBatch, LaterChangeSetsAreRefusedAndTheFirstIsExecuted) {
+  const auto three = [](const std::string& first) {
+    const auto set = [](const std::string& name, const std::string& text) {
+      return "--batch_b\r\nContent-Type: multipart/mixed; boundary=" + name + "\r\n\r\n--" + name + "\r\n" + text +
+             "--" + name + "--\r\n";
+    };
+    return set("changeset_c", first) + set("changeset_d", post("2")) + set("changeset_e", post("3")) +
+           "--batch_b--\r\n";
+  };
+  const auto statuses = [](std::string text) {
+    std::string out;
+    static const std::regex status("HTTP/1\\.1 ([0-9]+)");
+    for (std::smatch found; std::regex_search(text, found, status); text = found.suffix()) out += found[1].str() + " ";
+    return out;
+  };
+  const auto answer = send_batch(three(post("1")));
+  EXPECT_EQ(answer.status, 202U);
+  EXPECT_EQ(statuses(answer.body), "204 400 400 ");
+  EXPECT_THAT(answer.body, HasSubstr("\"code\":\"InvalidInput\""));
+  EXPECT_TRUE(exists("1"));
+  EXPECT_FALSE(exists("2"));
+  EXPECT_FALSE(exists("3"));
+  EXPECT_EQ(statuses(send_batch(three(post("1"))).body), "409 400 400 ");
+  // A query is not let in by the back door.
+  EXPECT_EQ(send_batch(three(part("GET " + url(one("1")), ""))).status, 400U);
+}
+
 TEST_F(TableBatch, WhatIsNoBatchIsRefused) {
   EXPECT_EQ(call("POST", "$batch", change_set({post("1")}), {{"Content-Type", "application/json"}}).code(),
             "InvalidInput");

@@ -72,11 +72,15 @@ TEST_F(TableRestTest, EveryTypeComesBackExactly) {
 
 TEST_F(TableRestTest, DatesOutsideTheRangeAreRefused) {
   make_table();
-  for (const char* date : {"1600-12-31T23:59:59.9999999Z", "10000-01-01T00:00:00Z", "2024-02-30T00:00:00Z", "x", ""}) {
-    auto answer =
-        insert(R"({"PartitionKey":"p","RowKey":"d","d@odata.type":"Edm.DateTime","d":")" + std::string(date) + "\"}");
-    EXPECT_EQ(answer.status, 400U) << date;
-    EXPECT_EQ(answer.code(), "InvalidInput") << date;
+  const auto code_of = [&](const std::string& date) {
+    return insert(R"({"PartitionKey":"p","RowKey":"d","d@odata.type":"Edm.DateTime","d":")" + date + "\"}").code();
+  };
+  // A .NET property that nobody set is the first of these.
+  for (const char* date : {"0001-01-01T00:00:00Z", "1600-12-31T23:59:59.9999999Z"}) {
+    EXPECT_EQ(code_of(date), "OutOfRangeInput") << date;
+  }
+  for (const char* date : {"10000-01-01T00:00:00Z", "2024-02-30T00:00:00Z", "x", ""}) {
+    EXPECT_EQ(code_of(date), "InvalidInput") << date;
   }
 }
 

@@ -137,7 +137,7 @@ TEST(ODataJson, RefusesWhatDoesNotParse) {
                            R"({"a":"9223372036854775808","a@odata.type":"Edm.Int64"})",
                            R"({"a":"x","a@odata.type":"Edm.Guid"})",
                            R"({"a":"?","a@odata.type":"Edm.Binary"})",
-                           R"({"a":"1500-01-01T00:00:00Z","a@odata.type":"Edm.DateTime"})",
+                           R"({"a":"1500-13-01T00:00:00Z","a@odata.type":"Edm.DateTime"})",
                            R"({"a":"x","a@odata.type":"Edm.Double"})",
                            R"({"a":1,"a@odata.type":"Edm.Boolean"})",
                            R"({"PartitionKey":5})",

@@ -17,6 +17,9 @@ class WorkersBatch : public WorkersFixture {
     return R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":")" + row + "\"" +
            more + "}";
   }
+  static std::string remove(const std::string& row) {
+    return R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":")" + row + "\"}";
+  }
   std::vector<queue_service::Message> receive_all() {
     auto messages = run(queues_.receive_some(std::string(jobs::kJobQueue), std::chrono::seconds(30), 32));
     EXPECT_TRUE(messages.has_value());
@@ -79,6 +82,32 @@ TEST_F(WorkersBatch, EndsItsJobsInThreeCalls) {
   }
 }
 
+TEST_F(WorkersBatch, DeletesTooInThreeCalls) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) {
+    put("p", std::to_string(i), i);
+    ids.push_back(submit(remove(std::to_string(i))).id);
+  }
+  submit(remove("nobody"));
+  const auto messages = receive_all();
+  watch_calls();
+  const auto outcome = run_batch(messages);
+  EXPECT_EQ(count_calls(),
+            (std::map<std::string, int>{
+                {"table.query", 1}, {"table.get_all", 1}, {"table.move_all", 1}, {"queue.complete_all", 1}}));
+  EXPECT_EQ(outcome.ended.size(), 5U);
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_TRUE(all("Archive").empty());
+  for (const auto& id : ids) {
+    EXPECT_EQ(record(id).state, jobs::JobState::kSucceeded);
+    EXPECT_EQ(record(id).done, 1U);
+  }
+  // What is not there is an outcome, which the long way finds.
+  ASSERT_EQ(outcome.left.size(), 1U);
+  EXPECT_EQ(work(outcome.left.front()).end, RunEnd::kSucceeded);
+  EXPECT_EQ(messages_left(), 0U);
+}
+
 TEST_F(WorkersBatch, WhatIsNotPlainIsLeftAsItWas) {
   for (const auto* row : {"fine", "cancelled", "blocked", "elsewhere"}) put("p", row, 1);
   put("p", "blocked", 2, "Archive");
@@ -136,7 +165,8 @@ TEST_F(WorkersBatch, TakesOnlyJobsThatAskForNothingElseAndAreNew) {
     submit(archive("r", more));
   }
   submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})");
-  submit(R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"r"})");
+  submit(R"({"kind":"delete","source":"Source","filter":"RowKey eq 'r'"})");
+  submit(R"({"kind":"copy","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r"})");
   for (const auto& message : receive_all()) EXPECT_FALSE(small_job(message).has_value()) << message.text;
   submit(archive("r"));
   auto first = receive();

@@ -95,7 +95,7 @@ class WorkersFixture : public ::testing::Test {
   }
 
   JobServices services() {
-    return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, &blobs_, directories_};
+    return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, {&blobs_, directories_}};
   }
   RunReport work(queue_service::Message message) {
     LimitGate gate(tables_, *clock_, options_.lease);
@@ -206,7 +206,7 @@ class WorkersFixture : public ::testing::Test {
   queue_service::QueueClient queues_{queue_link_, kAccount};
   jobs::JobStore jobs_{tables_, queues_, *clock_, *random_, &blobs_};
   jobs::PoisonStore poison_{jobs_, queues_};
-  std::vector<FileDirectory> directories_;
+  std::vector<jobs::FileDirectory> directories_;
   RunnerOptions options_;
   const CallbackServices* callbacks_ = nullptr;
 };

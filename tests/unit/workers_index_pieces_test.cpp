@@ -29,15 +29,15 @@ TEST(IndexKey, LongValuesBecomeADigest) {
 }
 
 TEST(IndexValue, HasOneText) {
-  EXPECT_EQ(value_text(Value(std::int32_t{-7})), "-7");
-  EXPECT_EQ(value_text(Value(std::int64_t{1} << 40)), "1099511627776");
-  EXPECT_EQ(value_text(Value(0.1)), "0.1");
-  EXPECT_EQ(value_text(Value(std::numeric_limits<double>::infinity())), "Infinity");
-  EXPECT_EQ(value_text(Value(true)), "true");
-  EXPECT_EQ(value_text(Value(table_store::Binary{"\x01\x02"})), "AQI=");
+  EXPECT_EQ(jobs::value_text(Value(std::int32_t{-7})), "-7");
+  EXPECT_EQ(jobs::value_text(Value(std::int64_t{1} << 40)), "1099511627776");
+  EXPECT_EQ(jobs::value_text(Value(0.1)), "0.1");
+  EXPECT_EQ(jobs::value_text(Value(std::numeric_limits<double>::infinity())), "Infinity");
+  EXPECT_EQ(jobs::value_text(Value(true)), "true");
+  EXPECT_EQ(jobs::value_text(Value(table_store::Binary{"\x01\x02"})), "AQI=");
   table_store::Guid guid;
   guid.bytes = {0x0d, 0x39, 0x1d, 0x16, 0x97, 0xf1, 0x4b, 0x9a, 0xbe, 0x68, 0x4c, 0xc8, 0x71, 0xf9, 0x00, 0x01};
-  EXPECT_EQ(value_text(Value(guid)), "0d391d16-97f1-4b9a-be68-4cc871f90001");
+  EXPECT_EQ(jobs::value_text(Value(guid)), "0d391d16-97f1-4b9a-be68-4cc871f90001");
 }
 
 TEST(IndexPieces, HoldEveryKeyOnceInOrderAndStayWithinTheirLimits) {

@@ -3,6 +3,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/collector.h"
+#include "jobs/key_template.h"
 #include "jobs/plan.h"
 #include "workers/jobs/copy.h"
 #include "workers/runtime/lanes.h"
@@ -180,15 +181,16 @@ TEST_F(WorkersKinds, KeyTemplates) {
   for (const char* bad : {"", "{", "}", "{a", "a}", "{}", "{1a}", "{Timestamp}", "a/b"}) {
     EXPECT_FALSE(jobs::parse_key_template(bad).has_value()) << bad;
   }
-  auto parts = jobs::parse_key_template("{{{A}}}-{RowKey}");
-  ASSERT_TRUE(parts.has_value()) << parts.error().message;
+  const auto templates = jobs::parse_key_templates("{PartitionKey}", "{{{A}}}-{RowKey}");
+  ASSERT_TRUE(templates.has_value()) << templates.error().message;
   Entity entity;
+  entity.partition_key = "p";
   entity.row_key = "r%";
-  EXPECT_FALSE(apply_key_template(*parts, entity).has_value());
+  EXPECT_FALSE(apply_key_templates(*templates, entity).has_value());
   entity.properties = {{"A", std::string("50%")}};
-  EXPECT_EQ(apply_key_template(*parts, entity), "{50%25}-r%");
+  EXPECT_EQ(apply_key_templates(*templates, entity), (jobs::EntityKey{"p", "{50%25}-r%"}));
   entity.properties = {{"A", std::string(600, 'x')}};
-  EXPECT_FALSE(apply_key_template(*parts, entity).has_value());
+  EXPECT_FALSE(apply_key_templates(*templates, entity).has_value());
 }
 
 constexpr const char* kThere = R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})";
@@ -472,7 +474,7 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
   put("p", "0", 0);
   auto plan_of = [&](const char* text) {
-    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), &blobs_));
+    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), jobs::ObjectAccess{&blobs_}));
     EXPECT_TRUE(plan.has_value()) << plan.error().message;
     return plan ? *plan : jobs::JobPlan{};
   };

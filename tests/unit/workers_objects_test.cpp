@@ -6,9 +6,10 @@
 #include <map>
 
 #include "jobs/archive/archive_text.h"
+#include "jobs/archive/file_objects.h"
 #include "jobs/archive/object_names.h"
+#include "jobs/plan.h"
 #include "table_store/internal/entity_text.h"
-#include "workers/archive/file_objects.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {
@@ -49,7 +50,7 @@ class WorkersObjects : public WorkersFixture {
     if (listed) {
       for (const auto& name : listed->names) out[name] = bytes_of(name);
     }
-    EXPECT_TRUE(run(collect_files(tables_, directories_.front())).has_value());
+    EXPECT_TRUE(run(jobs::collect_files(tables_, directories_.front())).has_value());
     const auto files = directories_.front().tree->walk(10'000);
     EXPECT_TRUE(files.has_value());
     for (const auto& found : *files) {
@@ -66,7 +67,7 @@ class WorkersObjects : public WorkersFixture {
     WorkersFixture::SetUp();
     directory_ = std::filesystem::temp_directory_path() / ("tidemark-files-" + make_system_random()->guid());
     std::filesystem::create_directory(directory_);
-    auto opened = open_directories("nas=" + directory_.string(), io_.get_executor());
+    auto opened = jobs::open_directories("nas=" + directory_.string(), io_.get_executor());
     ASSERT_TRUE(opened.has_value());
     directories_ = std::move(*opened);
   }
@@ -168,6 +169,31 @@ TEST_P(WorkersObjectsForms, MovesOneEntityThereAndBack) {
   EXPECT_TRUE(names().empty());
   EXPECT_EQ(in_table().size(), 3U);
   EXPECT_EQ(finish(unarchive(GetParam(), one)).skipped, 1U);
+}
+
+TEST_P(WorkersObjectsForms, APlanOfRestoringCountsWhatIsThere) {
+  fill(9);
+  finish(archive(GetParam()));
+  const auto plan = [&](const std::string& selection, jobs::ObjectAccess access) {
+    auto spec = jobs::parse_job_spec(unarchive(GetParam(), selection));
+    EXPECT_TRUE(spec.has_value());
+    auto planned = run(jobs::plan_job(jobs_, poison_, tables_, *spec, std::move(access)));
+    EXPECT_TRUE(planned.has_value());
+    return planned ? std::move(*planned) : jobs::JobPlan{};
+  };
+  const jobs::ObjectAccess access{&blobs_, directories_};
+  const auto some = plan(R"("filter":"Number lt 4")", access);
+  EXPECT_EQ(some.keys, 4U);
+  EXPECT_TRUE(some.complete);
+  ASSERT_EQ(some.samples.size(), 4U);
+  EXPECT_NE(some.samples[0].steps[0].find("copy to Source: nothing is there"), std::string::npos);
+  EXPECT_EQ(plan(R"("partitionKey":"p1","rowKey":"r1")", access).keys, 1U);
+  // A process that reaches nothing of it says so.
+  const auto blind = plan(R"("filter":"")", {});
+  EXPECT_EQ(blind.keys, 0U);
+  EXPECT_FALSE(blind.complete);
+  EXPECT_TRUE(blind.problems.empty()) << "the workers may reach it";
+  EXPECT_EQ(archived().size(), 9U);
 }
 
 TEST_P(WorkersObjectsForms, UndoOfTheArchivingAndOfTheUndo) {
@@ -415,17 +441,17 @@ TEST_F(WorkersObjects, FilesOfTheLivingAndOfStrangersAreNotCollected) {
   ASSERT_TRUE(tree.write("a/x@1-" + job + "-1.json", job + "-1-00", "dead").has_value());
   ASSERT_TRUE(tree.write("a/x@1-" + job + "-2.json", job + "-2-00", "alive").has_value());
   ASSERT_TRUE(tree.write("a/readme.txt", "t", "a stranger's").has_value());
-  EXPECT_EQ(run(collect_files(tables_, directories_.front())).value(), 1U);
+  EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
   EXPECT_EQ(tree.read("a/x@1-" + job + "-2.json", 100)->value_or(""), "alive");
   EXPECT_EQ(tree.read("a/readme.txt", 100)->value_or(""), "a stranger's");
   ASSERT_TRUE(run(tables_.close_operation(job, 2)).has_value());
-  EXPECT_EQ(run(collect_files(tables_, directories_.front())).value(), 1U);
+  EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
 }
 
 TEST(FileTree, MakesDirectoriesAgainThatSomebodyRemoved) {
   const auto root = std::filesystem::temp_directory_path() / ("file_tree_" + std::to_string(::getpid()));
   std::filesystem::create_directory(root);
-  const auto tree = FileTree::open(root.string());
+  const auto tree = jobs::FileTree::open(root.string());
   ASSERT_TRUE(tree.has_value());
   for (const auto* text : {"one", "two"}) {
     ASSERT_TRUE((*tree)->write("a/b/c.json", "temporary", text).has_value()) << text;
@@ -438,14 +464,14 @@ TEST(FileTree, MakesDirectoriesAgainThatSomebodyRemoved) {
 
 TEST(FileTree, PathsLeadNowhereElse) {
   for (const auto* path : {"", "/", "a/", "/a", "a//b", ".", "..", "a/../b", "a/.b", "a b", "a\n"}) {
-    EXPECT_FALSE(is_tree_path(path)) << path;
+    EXPECT_FALSE(jobs::is_tree_path(path)) << path;
   }
-  EXPECT_TRUE(is_tree_path("a/b%20c/~@1-2.jsonl.gz"));
-  EXPECT_FALSE(open_directories("nas", {}).has_value());
-  EXPECT_FALSE(open_directories("nas=/no/such/directory", {}).has_value());
-  EXPECT_FALSE(open_directories("a=/tmp,a=/tmp", {}).has_value());
-  EXPECT_EQ(open_directories("a=/tmp,b=/", {})->size(), 2U);
-  EXPECT_TRUE(open_directories("", {})->empty());
+  EXPECT_TRUE(jobs::is_tree_path("a/b%20c/~@1-2.jsonl.gz"));
+  EXPECT_FALSE(jobs::open_directories("nas", {}).has_value());
+  EXPECT_FALSE(jobs::open_directories("nas=/no/such/directory", {}).has_value());
+  EXPECT_FALSE(jobs::open_directories("a=/tmp,a=/tmp", {}).has_value());
+  EXPECT_EQ(jobs::open_directories("a=/tmp,b=/", {})->size(), 2U);
+  EXPECT_TRUE(jobs::open_directories("", {})->empty());
 }
 
 }  // namespace

@@ -22,10 +22,7 @@ class DocumentPlace final : public Side {
   Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
-  [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> cuts(
-      const std::vector<Entity>& entities) const override {
-    return partition_groups(entities);
-  }
+  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return partition_groups(entities); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   Task<Result<void>> prepare() override { return objects_->prepare(); }
   std::vector<Unit> units(std::vector<Entity> entities) override { return partition_units(std::move(entities)); }

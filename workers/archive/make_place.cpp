@@ -1,31 +1,17 @@
 #include "workers/archive/make_place.h"
 
-#include "jobs/archive/blob_objects.h"
 #include "workers/archive/document_place.h"
-#include "workers/archive/file_objects.h"
 #include "workers/archive/part_place.h"
 #include "workers/archive/table_place.h"
 
 namespace tidemark::workers {
 namespace {
 
-Result<std::unique_ptr<jobs::ObjectStore>> make_store(JobContext& context, const jobs::ObjectArchive& archive) {
-  if (!archive.directory.empty()) {
-    for (const auto& directory : context.directories) {
-      if (directory.name == archive.directory) return std::make_unique<FileObjects>(context.tables, directory);
-    }
-    return fail(ErrorCode::kJobInvalid,
-                "This worker's archive_directories have no directory '" + archive.directory + "'.");
-  }
-  if (context.blobs == nullptr) return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
-  return std::make_unique<jobs::BlobObjects>(*context.blobs, archive.container);
-}
-
 Result<std::unique_ptr<Side>> make_object_place(JobContext& context, const jobs::ObjectArchive& archive,
                                                 PlaceSelection selection) {
   auto filter = table_store::Filter::parse(selection.filter);
   if (!filter) return fail(std::move(filter.error()));
-  auto store = make_store(context, archive);
+  auto store = jobs::open_archive(context.objects, context.tables, archive);
   if (!store) return fail(std::move(store.error()));
   if (archive.format == jobs::ArchiveFormat::kLines) {
     return std::make_unique<PartPlace>(context, std::move(*store), archive, std::move(selection), std::move(*filter));

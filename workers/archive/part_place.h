@@ -38,10 +38,7 @@ class PartPlace final : public Side {
   Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
-  [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> cuts(
-      const std::vector<Entity>& entities) const override {
-    return {{0, entities.size()}};
-  }
+  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return {{0, entities.size()}}; }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   [[nodiscard]] bool removes_pages() const override { return true; }
   Task<Result<void>> finish_page() override;

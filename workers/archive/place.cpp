@@ -50,13 +50,8 @@ std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note) {
 
 std::vector<Unit> partition_units(std::vector<Entity> entities) {
   std::vector<Unit> out;
-  for (const auto& [begin, end] : partition_groups(entities)) {
-    const auto first = entities.begin();
-    Unit unit;
-    unit.entities.assign(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
-                         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
-    out.push_back(std::move(unit));
-  }
+  const auto cuts = partition_groups(entities);
+  for (auto& group : cut_up(std::move(entities), cuts)) out.push_back({std::move(group), {}});
   return out;
 }
 

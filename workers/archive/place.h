@@ -71,8 +71,7 @@ class Side {
   /// The newest version that is here.
   virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
   /// [begin, end) of what remove() takes at once.
-  [[nodiscard]] virtual std::vector<std::pair<std::size_t, std::size_t>> cuts(
-      const std::vector<Entity>& entities) const = 0;
+  [[nodiscard]] virtual Cuts cuts(const std::vector<Entity>& entities) const = 0;
   /// Removes those whose version still is the one given.
   virtual Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) = 0;
   /// What is read from here is removed page by page, and does not change meanwhile: nothing needs to be noted.

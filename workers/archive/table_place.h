@@ -30,10 +30,7 @@ class TablePlace final : public Side {
   }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
-  [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> cuts(
-      const std::vector<Entity>& entities) const override {
-    return partition_groups(entities);
-  }
+  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return partition_groups(entities); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   std::vector<Unit> units(std::vector<Entity> entities) override { return partition_units(std::move(entities)); }
   [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override { return keys_note(units); }

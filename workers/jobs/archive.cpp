@@ -16,34 +16,7 @@ MoveSpec move_of(Spec spec, bool back) {
   return move;
 }
 
-template <class Spec>
-std::optional<table_store::Move> single_move_of(const jobs::JobWork& work, bool back) {
-  const auto* spec = std::get_if<Spec>(&work);
-  if (spec == nullptr || !spec->entity || spec->archive) return std::nullopt;
-  table_store::Move move;
-  move.source = spec->source;
-  move.destination = spec->destination;
-  move.partition_key = spec->entity->partition_key;
-  move.row_key = spec->entity->row_key;
-  move.back = back;
-  return move;
-}
-
 }  // namespace
-
-std::optional<table_store::Move> move_at_once(const jobs::JobSpec& spec) {
-  // What says nothing about the work itself; any other member asks for more than a move, and is not known here.
-  jobs::JobSpec plain;
-  plain.work = spec.work;
-  plain.max_attempts = spec.max_attempts;
-  plain.idempotency_key = spec.idempotency_key;
-  plain.priority = spec.priority;
-  plain.retry_base_ms = spec.retry_base_ms;
-  plain.retry_cap_ms = spec.retry_cap_ms;
-  if (plain != spec) return std::nullopt;
-  auto move = single_move_of<jobs::ArchiveSpec>(spec.work, false);
-  return move ? move : single_move_of<jobs::UnarchiveSpec>(spec.work, true);
-}
 
 Task<Result<JobOutcome>> run_archive(JobContext& context, jobs::ArchiveSpec spec) {
   return run_move(context, move_of(std::move(spec), false));

@@ -4,9 +4,6 @@
 
 namespace tidemark::workers {
 
-/// The whole of a job of one entity as one call of the table store, if the job asks for nothing besides.
-std::optional<table_store::Move> move_at_once(const jobs::JobSpec& spec);
-
 Task<Result<JobOutcome>> run_archive(JobContext& context, jobs::ArchiveSpec spec);
 Task<Result<JobOutcome>> run_unarchive(JobContext& context, jobs::UnarchiveSpec spec);
 

@@ -3,9 +3,10 @@
 #include <map>
 
 #include "common/base/encoding.h"
+#include "jobs/key_template.h"
 #include "jobs/plan.h"
-#include "workers/jobs/index_pieces.h"
 #include "workers/jobs/pages.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
@@ -19,7 +20,6 @@ using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::OutcomeKind;
 
-constexpr std::size_t kMaxKeyUnits = 512;
 constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
 constexpr std::string_view kNewerThere = "a newer copy is there";
 constexpr std::string_view kInTheWay = "another entity is in the way";
@@ -41,7 +41,6 @@ class Copier {
 
  private:
   using Partitions = std::map<std::string, std::vector<Target>>;
-  Result<void> parse_templates();
   Task<Result<void>> copy_one();
   Task<Result<void>> copy_all();
   Task<Result<void>> copy_page(std::vector<Entity> entities);
@@ -56,7 +55,7 @@ class Copier {
   JobContext& context_;
   jobs::CopySpec spec_;
   Pages pages_;
-  std::vector<jobs::TemplatePart> partition_template_, row_template_;
+  jobs::KeyTemplates templates_;
   std::string continuation_;
   std::uint64_t done_ = 0;
   SkipLog skips_;
@@ -77,8 +76,9 @@ Task<Result<JobOutcome>> Copier::run() {
     done_ = saved.value("done", std::uint64_t{0});
     skips_ = SkipLog::from_json(saved.value("skips", json::array()));
   }
-  auto parsed = parse_templates();
-  if (!parsed) co_return fail(std::move(parsed.error()));
+  auto templates = jobs::parse_key_templates(spec_.partition_key_template, spec_.row_key_template);
+  if (!templates) co_return fail(std::move(templates.error()));
+  templates_ = std::move(*templates);
   auto source_task = require_table(context_, spec_.source, "source");
   auto source = co_await std::move(source_task);
   if (!source) co_return fail(std::move(source.error()));
@@ -100,16 +100,6 @@ Task<Result<JobOutcome>> Copier::run() {
   outcome.skipped = skips_.count();
   outcome.skips = skips_.text();
   co_return outcome;
-}
-
-Result<void> Copier::parse_templates() {
-  auto partition = jobs::parse_key_template(spec_.partition_key_template);
-  if (!partition) return fail(std::move(partition.error()));
-  auto row = jobs::parse_key_template(spec_.row_key_template);
-  if (!row) return fail(std::move(row.error()));
-  partition_template_ = std::move(*partition);
-  row_template_ = std::move(*row);
-  return {};
 }
 
 Task<Result<void>> Copier::copy_one() {
@@ -185,22 +175,21 @@ Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
   Partitions out;
   for (auto& entity : entities) {
     if (one_table && entity.source_version) continue;
-    auto partition_key = apply_key_template(partition_template_, entity);
-    auto row_key = apply_key_template(row_template_, entity);
-    if (!partition_key || !row_key) {
+    auto key = apply_key_templates(templates_, entity);
+    if (!key) {
       page_skips_.add(kNoKey, entity.partition_key, entity.row_key);
       continue;
     }
     Target target;
     target.bytes = jobs::entity_bytes(entity);
     target.mutation.kind = MutationKind::kInsertOrReplace;
-    target.mutation.row_key = std::move(*row_key);
+    target.mutation.row_key = std::move(key->row_key);
     target.mutation.source_version = entity.version;
     target.mutation.lenient = true;
     target.mutation.properties = projected(std::move(entity.properties));
     target.partition_key = std::move(entity.partition_key);
     target.row_key = std::move(entity.row_key);
-    auto& targets = out[*partition_key];
+    auto& targets = out[key->partition_key];
     const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& other) {
       return other.mutation.row_key == target.mutation.row_key;
     });
@@ -263,30 +252,8 @@ Task<Result<void>> Copier::report(bool force) {
 
 }  // namespace
 
-std::optional<std::string> apply_key_template(const std::vector<jobs::TemplatePart>& parts, const Entity& entity) {
-  std::string key;
-  for (const auto& part : parts) {
-    if (!part.placeholder) {
-      key += part.text;
-    } else if (part.text == "PartitionKey") {
-      key += entity.partition_key;
-    } else if (part.text == "RowKey") {
-      key += entity.row_key;
-    } else {
-      const auto* value = entity.find(part.text);
-      if (value == nullptr) return std::nullopt;
-      key += escape_key_text(value_text(*value));
-    }
-  }
-  if (utf16_length(key) > kMaxKeyUnits) return std::nullopt;
-  return key;
-}
-
 Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec) {
-  Copier copier(context, std::move(spec));
-  auto task = copier.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  return run_as<Copier>(context, std::move(spec));
 }
 
 }  // namespace tidemark::workers

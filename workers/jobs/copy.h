@@ -4,16 +4,10 @@
 // same share one copy: the newest's.
 //   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: originals whose copy is there, of finished pages
 #pragma once
-#include "jobs/key_template.h"
-#include "table_store/model/entity.h"
 #include "workers/runtime/job_context.h"
 
 namespace tidemark::workers {
 
 Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec);
-
-/// Nothing if a property is missing or the key would be too long.
-std::optional<std::string> apply_key_template(const std::vector<jobs::TemplatePart>& parts,
-                                              const table_store::Entity& entity);
 
 }  // namespace tidemark::workers

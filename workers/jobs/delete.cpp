@@ -1,6 +1,7 @@
 #include "workers/jobs/delete.h"
 
 #include "workers/jobs/pages.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
@@ -143,12 +144,8 @@ Task<Result<void>> Eraser::erase_all() {
     auto page = co_await std::move(page_task);
     if (!page) co_return fail(std::move(page.error()));
     page_clean_ = true;
-    std::vector<std::vector<Entity>> groups;
-    for (const auto& [begin, end] : partition_groups(page->entities)) {
-      const auto first = page->entities.begin();
-      groups.emplace_back(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
-                          std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
-    }
+    const auto cuts = partition_groups(page->entities);
+    auto groups = cut_up(std::move(page->entities), cuts);
     Step step = [this, &groups](std::size_t number) { return erase_one_of_page(std::move(groups[number])); };
     auto erasing = side_by_side(context_.clock, groups.size(), std::move(step));
     auto erased = co_await std::move(erasing);
@@ -232,10 +229,7 @@ Task<Result<void>> Eraser::report() {
 }  // namespace
 
 Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec) {
-  Eraser eraser(context, std::move(spec));
-  auto task = eraser.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  return run_as<Eraser>(context, std::move(spec));
 }
 
 Task<Result<JobOutcome>> run_delete(JobContext& context, jobs::DeleteSpec spec) {

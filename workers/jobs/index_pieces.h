@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobs/job_spec.h"
+#include "jobs/key_template.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::workers {
@@ -19,13 +20,9 @@ inline constexpr std::size_t kKeysUnits = 30'000;
 /// With Value (at most 64 KiB) a piece stays under 256 KiB of UTF-16.
 inline constexpr std::size_t kKeysPerPiece = 3;
 
-/// Forbidden key characters and '%' become %XX.
-std::string escape_key_text(std::string_view text);
 /// Forbidden key characters and '%' become %XX. Longer than a key may be: "%sha256:" and the digest, which no other
 /// value can yield since a '%' is always followed by two upper-case hex digits.
 std::string encode_index_key(std::string_view value_text);
-/// The one text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
-std::string value_text(const table_store::Value& value);
 std::string piece_row_key(std::size_t number);
 
 struct IndexPiece {

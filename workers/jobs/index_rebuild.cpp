@@ -1,6 +1,7 @@
 #include "workers/jobs/index_rebuild.h"
 
 #include "workers/jobs/index_pieces.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -158,7 +159,7 @@ Result<void> Rebuild::take(const Entity& entity) {
   } else if (spec_.property == "RowKey") {
     text = entity.row_key;
   } else if (const auto* value = entity.find(spec_.property)) {
-    text = value_text(*value);
+    text = jobs::value_text(*value);
   } else {
     ++without_value_;
     return {};
@@ -291,10 +292,7 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<Mutatio
 }  // namespace
 
 Task<Result<JobOutcome>> run_index_rebuild(JobContext& context, jobs::IndexSpec spec) {
-  Rebuild rebuild(context, std::move(spec));
-  auto task = rebuild.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  return run_as<Rebuild>(context, std::move(spec));
 }
 
 }  // namespace tidemark::workers

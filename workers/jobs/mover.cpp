@@ -3,6 +3,7 @@
 #include <set>
 
 #include "workers/archive/make_place.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
@@ -406,12 +407,8 @@ Task<Result<std::vector<jobs::EntityKey>>> Mover::move_unit(Unit unit) {
 Task<Result<std::vector<jobs::EntityKey>>> Mover::remove(std::string unit_name, std::vector<Entity> entities) {
   std::vector<jobs::EntityKey> again;
   std::vector<Entity> changed;
-  std::vector<std::vector<Entity>> groups;
-  for (const auto& [begin, end] : from_->cuts(entities)) {
-    const auto first = entities.begin();
-    groups.emplace_back(std::make_move_iterator(first + static_cast<std::ptrdiff_t>(begin)),
-                        std::make_move_iterator(first + static_cast<std::ptrdiff_t>(end)));
-  }
+  const auto cuts = from_->cuts(entities);
+  auto groups = cut_up(std::move(entities), cuts);
   Step step = [&](std::size_t number) { return remove_cut(std::move(groups[number]), changed); };
   auto removing = side_by_side(context_.clock, groups.size(), std::move(step));
   auto removed = co_await std::move(removing);
@@ -494,8 +491,7 @@ Task<Result<void>> Mover::report(bool force) {
 Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec) {
   auto sides = make_sides(context, spec);
   if (!sides) co_return fail(std::move(sides.error()));
-  Mover mover(context, std::move(spec), std::move(*sides));
-  auto task = mover.run();
+  auto task = run_as<Mover>(context, std::move(spec), std::move(*sides));
   auto outcome = co_await std::move(task);
   co_return outcome;
 }

@@ -5,8 +5,9 @@
 #include "common/base/encoding.h"
 #include "jobs/archive/blob_link.h"
 #include "jobs/archive/blob_objects.h"
-#include "jobs/archive/object_names.h"
 #include "workers/jobs/pages.h"
+#include "workers/jobs/property_swap.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
@@ -15,7 +16,6 @@ namespace tidemark::workers {
 namespace {
 
 using jobs::BlobLink;
-using jobs::kLinkSuffix;
 using nlohmann::json;
 using table_store::Entity;
 using table_store::Mutation;
@@ -30,7 +30,6 @@ constexpr std::string_view kTooLarge = "the entity would be too large";
 constexpr std::string_view kBlobGone = "the blob is missing or not what the link says";
 constexpr std::size_t kChunkEntities = 50;
 constexpr std::size_t kNoteBytes = 60'000;
-constexpr std::size_t kMaxPropertyName = 255;
 constexpr int kPasses = 10;
 constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written once
 
@@ -38,85 +37,6 @@ std::unexpected<Error> kept_changing() {
   return fail(ErrorCode::kUpdateConditionNotSatisfied,
               "Some entities kept changing while their properties were moved.");
 }
-
-bool wanted(const std::vector<std::string>& names, std::string_view name) {
-  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// What is to be done with one entity.
-struct Change {
-  std::vector<std::size_t> places;  // of the properties
-  std::vector<BlobLink> links;      // of the same properties; for offload without the ETag yet
-};
-
-/// Which way values go. Pure decisions; the walk is the same.
-class Direction {
- public:
-  virtual ~Direction() = default;
-  [[nodiscard]] virtual Change change_of(const Entity& entity) const = 0;
-  [[nodiscard]] virtual bool outward() const = 0;
-};
-
-class Outward final : public Direction {
- public:
-  Outward(const jobs::OffloadSpec& spec, std::string job) : spec_(spec), job_(std::move(job)) {
-    root_.container = spec.container;
-    root_.prefix = spec.prefix;
-    root_.table = spec.source;
-  }
-  [[nodiscard]] bool outward() const override { return true; }
-  [[nodiscard]] Change change_of(const Entity& entity) const override {
-    Change change;
-    for (std::size_t i = 0; i < entity.properties.size(); ++i) {
-      const auto& property = entity.properties[i];
-      const auto bytes = jobs::blob_bytes(property.value);
-      const auto link_name = property.name + std::string(kLinkSuffix);
-      const bool fits = bytes && bytes->size() >= spec_.min_bytes && wanted(spec_.properties, property.name) &&
-                        !property.name.ends_with(kLinkSuffix) && link_name.size() <= kMaxPropertyName &&
-                        entity.find(link_name) == nullptr;
-      if (!fits) continue;
-      BlobLink link;
-      link.container = spec_.container;
-      link.name = jobs::archive_root(root_) + jobs::key_segment(entity.partition_key) + "/" +
-                  jobs::key_segment(entity.row_key) + "/" + jobs::key_segment(property.name) + "-" +
-                  std::to_string(entity.version) + "-" + job_;
-      link.size = bytes->size();
-      link.binary = std::holds_alternative<table_store::Binary>(property.value);
-      link.sha256 = hex_encode(sha256(*bytes));
-      change.places.push_back(i);
-      change.links.push_back(std::move(link));
-    }
-    return change;
-  }
-
- private:
-  const jobs::OffloadSpec& spec_;
-  std::string job_;
-  jobs::ObjectArchive root_;
-};
-
-class Inward final : public Direction {
- public:
-  explicit Inward(const jobs::InlineSpec& spec) : spec_(spec) {}
-  [[nodiscard]] bool outward() const override { return false; }
-  [[nodiscard]] Change change_of(const Entity& entity) const override {
-    Change change;
-    for (std::size_t i = 0; i < entity.properties.size(); ++i) {
-      const auto& property = entity.properties[i];
-      const auto* text = std::get_if<std::string>(&property.value);
-      if (text == nullptr || !property.name.ends_with(kLinkSuffix)) continue;
-      const auto name = property.name.substr(0, property.name.size() - kLinkSuffix.size());
-      auto link = jobs::parse_link(*text);
-      if (!link || name.empty() || !wanted(spec_.properties, name) || entity.find(name) != nullptr) continue;
-      change.places.push_back(i);
-      change.links.push_back(std::move(*link));
-    }
-    return change;
-  }
-
- private:
-  const jobs::InlineSpec& spec_;
-};
 
 struct Walk : jobs::Selection {
   std::string source;
@@ -126,10 +46,10 @@ struct Walk : jobs::Selection {
 /// One run of either job. Lives in its frame.
 class Swapper {
  public:
-  Swapper(JobContext& context, Walk walk, const Direction& direction)
+  Swapper(JobContext& context, Walk walk, std::unique_ptr<const PropertySwap> swap)
       : context_(context),
         walk_(std::move(walk)),
-        direction_(direction),
+        swap_(std::move(swap)),
         pages_(context, {walk_.source, walk_.filter.value_or(""), ""}) {}
   Task<Result<JobOutcome>> run();
 
@@ -141,7 +61,7 @@ class Swapper {
   Task<Result<void>> swap_chunk(std::vector<Entity> chunk);
   Task<Result<void>> swap(Entity entity);
   /// Uploads, or reads: false if the value cannot be had, which is noted.
-  Task<Result<bool>> carry(const Entity& entity, Change& change, std::vector<Property>& properties);
+  Task<Result<bool>> carry(const Entity& entity, PropertyChange& change, std::vector<Property>& properties);
   Task<Result<void>> upload(const Property& property, BlobLink& link);
   Task<Result<std::optional<std::string>>> download(BlobLink link);
   Task<Result<void>> erase(std::string container, std::string name);
@@ -152,12 +72,12 @@ class Swapper {
   Task<Result<bool>> open_blobs();
   Task<Result<void>> close_blobs();
   [[nodiscard]] jobs::BlobObjects objects(std::string container) const {
-    return {*context_.blobs, std::move(container)};
+    return {*context_.objects.blobs, std::move(container)};
   }
 
   JobContext& context_;
   Walk walk_;
-  const Direction& direction_;
+  std::unique_ptr<const PropertySwap> swap_;
   Pages pages_;
   std::string continuation_;
   std::uint64_t done_ = 0;
@@ -168,7 +88,7 @@ class Swapper {
 };
 
 Task<Result<JobOutcome>> Swapper::run() {
-  if (context_.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
+  if (context_.objects.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
   auto open_task = context_.open();
   auto ledger = co_await std::move(open_task);
   if (!ledger) co_return fail(std::move(ledger.error()));
@@ -236,7 +156,7 @@ Task<Result<void>> Swapper::swap_one() {
     auto get_task = context_.tables.get(walk_.source, key.partition_key, key.row_key);
     auto entity = co_await std::move(get_task);
     if (!entity) co_return fail(std::move(entity.error()));
-    const bool nothing = entity->has_value() && direction_.change_of(**entity).places.empty();
+    const bool nothing = entity->has_value() && swap_->change_of(**entity).places.empty();
     if (nothing || !entity->has_value()) {
       if (done_ == 0) skips_.add(nothing ? kNothing : kMissing, key.partition_key, key.row_key);
       co_return Result<void>{};
@@ -302,7 +222,7 @@ Task<Result<void>> Swapper::swap_page(std::vector<Entity> entities) {
     }
     if (last) break;
     auto& entity = entities[i];
-    const auto change = direction_.change_of(entity);
+    const auto change = swap_->change_of(entity);
     if (change.places.empty()) continue;
     for (const auto& link : change.links) {
       loose.push_back(json::array({entity.partition_key, entity.row_key, link.container, link.name}));
@@ -340,7 +260,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   if (!permit) co_return fail(std::move(permit.error()));
   auto going = context_.check();
   if (!going) co_return going;
-  auto change = direction_.change_of(entity);
+  auto change = swap_->change_of(entity);
   auto properties = entity.properties;
   auto carry_task = carry(entity, change, properties);
   auto carried = co_await std::move(carry_task);
@@ -371,8 +291,8 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   if (end == OutcomeKind::kApplied) ++done_;
   if (end == OutcomeKind::kConflict) page_clean_ = false;
   // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
-  const bool linked = end == OutcomeKind::kApplied && (direction_.outward() || !walk_.erase_blobs);
-  if (linked || (!direction_.outward() && end != OutcomeKind::kApplied)) co_return Result<void>{};
+  const bool linked = end == OutcomeKind::kApplied && (swap_->outward() || !walk_.erase_blobs);
+  if (linked || (!swap_->outward() && end != OutcomeKind::kApplied)) co_return Result<void>{};
   for (auto& link : change.links) {
     auto erase_task = erase(std::move(link.container), std::move(link.name));
     auto erased = co_await std::move(erase_task);
@@ -381,15 +301,15 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   co_return Result<void>{};
 }
 
-Task<Result<bool>> Swapper::carry(const Entity& entity, Change& change, std::vector<Property>& properties) {
+Task<Result<bool>> Swapper::carry(const Entity& entity, PropertyChange& change, std::vector<Property>& properties) {
   for (std::size_t i = 0; i < change.places.size(); ++i) {
     auto& property = properties[change.places[i]];
     auto& link = change.links[i];
-    if (direction_.outward()) {
+    if (swap_->outward()) {
       auto upload_task = upload(property, link);
       auto uploaded = co_await std::move(upload_task);
       if (!uploaded) co_return fail(std::move(uploaded.error()));
-      property.name += kLinkSuffix;
+      property.name += jobs::kLinkSuffix;
       property.value = jobs::link_text(link);
       continue;
     }
@@ -400,7 +320,7 @@ Task<Result<bool>> Swapper::carry(const Entity& entity, Change& change, std::vec
       page_skips_.add(kBlobGone, entity.partition_key, entity.row_key);
       co_return false;
     }
-    property.name.resize(property.name.size() - kLinkSuffix.size());
+    property.name.resize(property.name.size() - jobs::kLinkSuffix.size());
     property.value = jobs::value_of(link, std::move(**bytes));
   }
   co_return true;
@@ -418,7 +338,7 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   auto put = co_await std::move(put_task);
   fail_points::kOffloadUpload.after.reach();
   if (!put) co_return fail(std::move(put.error()));
-  auto read_task = context_.blobs->read(link.container, link.name, link.size, {});
+  auto read_task = context_.objects.blobs->read(link.container, link.name, link.size, {});
   auto piece = co_await std::move(read_task);
   if (!piece) co_return fail(std::move(piece.error()));
   // Only somebody who writes over the jobs' own blobs can have changed it.
@@ -452,7 +372,7 @@ Task<Result<void>> Swapper::erase(std::string container, std::string name) {
 
 Task<Result<void>> Swapper::tie_loose_ends() {
   const auto& saved = context_.checkpoint();
-  if (!saved.is_object() || (!direction_.outward() && !walk_.erase_blobs)) co_return Result<void>{};
+  if (!saved.is_object() || (!swap_->outward() && !walk_.erase_blobs)) co_return Result<void>{};
   const auto loose = saved.value("loose", json::array());
   if (!loose.is_array()) co_return Result<void>{};
   for (const auto& end : loose) {
@@ -479,7 +399,7 @@ Task<Result<void>> Swapper::report(bool force) {
   progress.done = done_;
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
-  progress.phase = direction_.outward() ? "offloading" : "inlining";
+  progress.phase = swap_->outward() ? "offloading" : "inlining";
   auto task = context_.report(std::move(progress), force);
   auto reported = co_await std::move(task);
   if (!reported) co_return fail(std::move(reported.error()));
@@ -489,26 +409,15 @@ Task<Result<void>> Swapper::report(bool force) {
 }  // namespace
 
 Task<Result<JobOutcome>> run_offload(JobContext& context, jobs::OffloadSpec spec) {
-  const Outward direction(spec, context.job_id());
-  Walk walk;
-  static_cast<jobs::Selection&>(walk) = spec;
-  walk.source = spec.source;
-  Swapper swapper(context, std::move(walk), direction);
-  auto task = swapper.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  Walk walk{spec, spec.source};
+  auto swap = swap_outward(std::move(spec), context.job_id());
+  return run_as<Swapper>(context, std::move(walk), std::move(swap));
 }
 
 Task<Result<JobOutcome>> run_inline(JobContext& context, jobs::InlineSpec spec) {
-  const Inward direction(spec);
-  Walk walk;
-  static_cast<jobs::Selection&>(walk) = spec;
-  walk.source = spec.source;
-  walk.erase_blobs = !spec.keep_blobs;
-  Swapper swapper(context, std::move(walk), direction);
-  auto task = swapper.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  Walk walk{spec, spec.source, !spec.keep_blobs};
+  auto swap = swap_inward(std::move(spec));
+  return run_as<Swapper>(context, std::move(walk), std::move(swap));
 }
 
 }  // namespace tidemark::workers

@@ -111,8 +111,8 @@ Error too_many_selected(std::uint64_t limit) {
                                                          std::to_string(limit) + ". Nothing was changed.");
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vector<Entity>& entities) {
-  std::vector<std::pair<std::size_t, std::size_t>> groups;
+Cuts partition_groups(const std::vector<Entity>& entities) {
+  Cuts groups;
   std::size_t begin = 0;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < entities.size(); ++i) {
@@ -128,6 +128,15 @@ std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vec
   }
   if (begin < entities.size()) groups.emplace_back(begin, entities.size());
   return groups;
+}
+
+std::vector<std::vector<Entity>> cut_up(std::vector<Entity> entities, const Cuts& cuts) {
+  std::vector<std::vector<Entity>> out;
+  for (const auto& [begin, end] : cuts) {
+    const auto first = std::make_move_iterator(entities.begin());
+    out.emplace_back(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end));
+  }
+  return out;
 }
 
 Task<Result<void>> require_table(JobContext& context, std::string table, std::string role) {

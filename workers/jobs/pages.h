@@ -57,7 +57,9 @@ class Pages {
 
 Error too_many_selected(std::uint64_t limit);
 /// [begin, end) of consecutive entities of one partition that fit into one transaction each.
-std::vector<std::pair<std::size_t, std::size_t>> partition_groups(const std::vector<table_store::Entity>& entities);
+using Cuts = std::vector<std::pair<std::size_t, std::size_t>>;
+Cuts partition_groups(const std::vector<table_store::Entity>& entities);
+std::vector<std::vector<table_store::Entity>> cut_up(std::vector<table_store::Entity> entities, const Cuts& cuts);
 /// kTableNotFound.
 Task<Result<void>> require_table(JobContext& context, std::string table, std::string role);
 /// Creates it if it is missing.

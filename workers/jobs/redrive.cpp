@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobs/poison.h"
+#include "workers/jobs/run_as.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -222,10 +223,7 @@ Task<Result<void>> Redrive::report(std::string phase, bool force) {
 }  // namespace
 
 Task<Result<JobOutcome>> run_redrive(JobContext& context, jobs::RedriveSpec spec) {
-  Redrive redrive(context, std::move(spec));
-  auto task = redrive.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  return run_as<Redrive>(context, std::move(spec));
 }
 
 }  // namespace tidemark::workers

@@ -1,6 +1,6 @@
 #include "workers/runtime/housekeeping.h"
 
-#include "workers/archive/file_objects.h"
+#include "jobs/archive/file_objects.h"
 
 namespace tidemark::workers {
 

@@ -16,7 +16,7 @@ struct HousekeepingOptions {
   jobs::WorkerInfo self;
   Duration retention = std::chrono::hours(24 * 7);
   Duration collect_every = std::chrono::minutes(10);
-  std::vector<FileDirectory> directories = {};  // whose orphans are removed
+  std::vector<jobs::FileDirectory> directories = {};  // whose orphans are removed
   /// A new or changed schedule is noticed, and a clock that was set, within this time.
   Duration schedule_poll = std::chrono::seconds(2);
   Duration schedule_hold = std::chrono::seconds(30);

@@ -1,6 +1,6 @@
 #include "workers/runtime/job_batch.h"
 
-#include "workers/jobs/archive.h"
+#include "workers/jobs/small_move.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
@@ -16,7 +16,7 @@ std::optional<SmallJob> small_job(const queue_service::Message& message) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
   if (!parsed) return std::nullopt;
-  auto move = move_at_once(parsed->spec);
+  auto move = small_move(parsed->spec);
   if (!move) return std::nullopt;
   SmallJob job;
   job.job_id = job_id_of(message, parsed, {});
@@ -69,8 +69,8 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     auto& job = batch.jobs[i];
     const std::string kind(jobs::kind_name(job.spec));
-    const std::vector<Place> places{{job.move.source, job.move.partition_key},
-                                    {job.move.destination, job.move.partition_key}};
+    std::vector<Place> places{{job.move.source, job.move.partition_key}};
+    if (!job.move.destination.empty()) places.push_back({job.move.destination, job.move.partition_key});
     if (!gate_.unrestricted(kind, places)) continue;
     // At its first delivery a job is still what its submission put into the record.
     auto& record = (*records)[i];

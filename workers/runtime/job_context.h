@@ -8,9 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "blob_store/internal/blob_client.h"
+#include "jobs/archive/object_access.h"
 #include "jobs/job_store.h"
-#include "workers/archive/file_tree.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
@@ -53,8 +52,7 @@ struct JobServices {
   Clock& clock;
   Random& random;
   const CallbackServices* callbacks = nullptr;  // null: this worker sends none
-  blob_store::BlobClient* blobs = nullptr;      // absent: jobs that need it fail
-  std::vector<FileDirectory> directories = {};  // that jobs may name
+  jobs::ObjectAccess objects = {};              // jobs that need what is not in it fail
 };
 
 /// Of one delivery.
@@ -79,8 +77,7 @@ class JobContext {
         clock(services.clock),
         random(services.random),
         callbacks(services.callbacks),
-        blobs(services.blobs),
-        directories(std::move(services.directories)),
+        objects(std::move(services.objects)),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
@@ -126,8 +123,7 @@ class JobContext {
   Clock& clock;
   Random& random;
   const CallbackServices* callbacks;
-  blob_store::BlobClient* blobs;
-  std::vector<FileDirectory> directories;
+  jobs::ObjectAccess objects;
 
  private:
   /// Until then, or until check() says something.

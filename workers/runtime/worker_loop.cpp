@@ -14,23 +14,21 @@ constexpr std::size_t kMostAtOnce = 32;  // the protocol's limit on one receive
 std::shared_ptr<WorkerLoop> WorkerLoop::create(WorkerOptions options, table_store::TableClient& tables,
                                                queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
                                                Random& random, const Executor& executor, RunObserver observer,
-                                               OtherStores others) {
+                                               jobs::ObjectAccess objects) {
   return std::shared_ptr<WorkerLoop>(new WorkerLoop(std::move(options), tables, queues, jobs, clock, random, executor,
-                                                    std::move(observer), std::move(others)));
+                                                    std::move(observer), std::move(objects)));
 }
 
 WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
                        jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor,
-                       RunObserver observer, OtherStores others)
+                       RunObserver observer, jobs::ObjectAccess objects)
     : options_(std::move(options)),
       queues_(queues),
       jobs_(jobs),
       clock_(clock),
       random_(random),
       gate_(tables, clock, options_.runner.lease),
-      runner_(options_.runner,
-              JobServices{tables, queues, jobs, clock, random, options_.callbacks, others.blobs,
-                          std::move(others.directories)},
+      runner_(options_.runner, JobServices{tables, queues, jobs, clock, random, options_.callbacks, std::move(objects)},
               gate_),
       batch_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
       strand_(asio::make_strand(executor)),

@@ -22,12 +22,6 @@ struct WorkerOptions {
   const CallbackServices* callbacks = nullptr;  // outlives the loop; null: callbacks are refused
 };
 
-/// What not every job needs.
-struct OtherStores {
-  blob_store::BlobClient* blobs = nullptr;
-  std::vector<FileDirectory> directories = {};
-};
-
 /// Called on the loop's strand after each delivery.
 using RunObserver = std::function<void(const RunReport& report, Duration took)>;
 
@@ -36,7 +30,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   static std::shared_ptr<WorkerLoop> create(WorkerOptions options, table_store::TableClient& tables,
                                             queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
                                             Random& random, const Executor& executor, RunObserver observer,
-                                            OtherStores others = {});
+                                            jobs::ObjectAccess objects = {});
 
   /// Starts polling. Once.
   void start();
@@ -50,7 +44,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
  private:
   WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
              jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer,
-             OtherStores others);
+             jobs::ObjectAccess objects);
   /// Takes from the queues that may have messages while there is room.
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.

@@ -8,18 +8,18 @@
 //            File (path below the directory), Version (Int64), Size (Int64), Type
 //   file     PATH/STEM@VERSION-JOB-EPOCH.ENDING       temporary: .tidemark/JOB-EPOCH-SHA256 of the path, first 16
 // Order of a put: file durable, row, then the file of the version before is removed. Blocking calls run on an executor
-// of their own.
+// of their own. Without a tree only the catalog is at hand: find() and list(); read() fails with kJobInvalid.
 #pragma once
 #include "common/base/async.h"
+#include "jobs/archive/file_tree.h"
 #include "jobs/archive/object_store.h"
 #include "table_store/internal/table_client.h"
-#include "workers/archive/file_tree.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 
 inline constexpr std::string_view kFileTable = "TidemarkFiles";
 
-class FileObjects final : public jobs::ObjectStore {
+class FileObjects final : public ObjectStore {
  public:
   FileObjects(table_store::TableClient& tables, FileDirectory directory)
       : tables_(tables), directory_(std::move(directory)) {}
@@ -27,21 +27,23 @@ class FileObjects final : public jobs::ObjectStore {
   Task<Result<bool>> open(Fence fence) override;
   /// The rows are the table store's, whose ledger the job closes itself.
   Task<Result<void>> close(Fence) override { co_return Result<void>{}; }
-  Task<Result<jobs::WriteOutcome>> put(jobs::ObjectWrite write, Fence fence) override;
-  Task<Result<jobs::WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) override;
-  Task<Result<std::optional<jobs::StoredObject>>> read(std::string name) override;
-  Task<Result<jobs::ObjectNames>> list(std::string prefix, std::string from) override;
+  Task<Result<WriteOutcome>> put(ObjectWrite write, Fence fence) override;
+  Task<Result<WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) override;
+  Task<Result<std::optional<StoredObject>>> read(std::string name) override;
+  Task<Result<ObjectNames>> list(std::string prefix, std::string from) override;
 
- private:
   struct Row {
     table_store::Version row_version = 0;
     std::string file;
     std::int64_t version = 0;
+    std::string job;  // that wrote it
   };
   Task<Result<std::optional<Row>>> find(std::string name);
+
+ private:
   /// Nothing: the row has changed since `old` was read.
-  Task<Result<std::optional<jobs::WriteOutcome>>> commit(jobs::ObjectWrite write, std::string file, std::size_t size,
-                                                         std::optional<Row> old, Fence fence);
+  Task<Result<std::optional<WriteOutcome>>> commit(ObjectWrite write, std::string file, std::size_t size,
+                                                   std::optional<Row> old, Fence fence);
   /// Orphans are collected: a file that cannot be removed now is no failure.
   Task<void> remove_file(std::string file);
   table_store::TableClient& tables_;
@@ -52,4 +54,4 @@ class FileObjects final : public jobs::ObjectStore {
 /// do not have the form of an archived file are left alone. Returns how many went.
 Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, FileDirectory directory);
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

@@ -1,4 +1,4 @@
-#include "workers/archive/file_tree.h"
+#include "jobs/archive/file_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "jobs/archive/object_archive.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 namespace {
 
 constexpr const char* kTemporaries = ".tidemark";
@@ -154,7 +154,7 @@ Result<std::vector<FileDirectory>> open_directories(const std::string& setting, 
     const auto equals = item.find('=');
     const auto name = item.substr(0, equals);
     const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.name == name; });
-    if (equals == std::string::npos || equals + 1 == item.size() || !jobs::is_directory_name(name) || twice) {
+    if (equals == std::string::npos || equals + 1 == item.size() || !is_directory_name(name) || twice) {
       return fail(ErrorCode::kConfigInvalid, "archive_directories must be name=path,name=path, not '" + item + "'");
     }
     auto tree = FileTree::open(item.substr(equals + 1));
@@ -295,4 +295,4 @@ Result<std::vector<FileTree::Found>> FileTree::walk(std::size_t most) const {
   return out;
 }
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

@@ -11,7 +11,7 @@
 #include "common/base/async.h"
 #include "common/base/error.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 
 class FileTree {
  public:
@@ -55,4 +55,4 @@ Result<std::vector<FileDirectory>> open_directories(const std::string& setting, 
 /// Segments of letters, digits and "-_%~@." that do not begin with a dot, joined by '/'.
 bool is_tree_path(const std::string& path);
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

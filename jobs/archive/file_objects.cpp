@@ -1,21 +1,24 @@
-#include "workers/archive/file_objects.h"
+#include "jobs/archive/file_objects.h"
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 
 #include "common/base/encoding.h"
+#include "common/base/fail_points.h"
 #include "jobs/job_record.h"
-#include "workers/runtime/fail_points.h"
+#include "jobs/rows.h"
 
-namespace tidemark::workers {
+namespace tidemark::jobs {
 namespace {
 
-using jobs::WriteOutcome;
 using table_store::Entity;
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::OutcomeKind;
+
+const FailPoint kFileRenamed("file.rename", "after");
+const FailStep kFileRow("file.row");
+const FailPoint kFileUnrowed("file.erase", "after");
 
 constexpr int kRaces = 20;
 constexpr std::size_t kMaxFileBytes = 256UL << 20;
@@ -33,7 +36,7 @@ std::string name_of_row(std::string row_key) {
 
 std::string writer_text(const Fence& fence) { return fence.operation_id + "-" + std::to_string(fence.epoch); }
 
-std::string file_of(const jobs::ObjectWrite& write, const Fence& fence) {
+std::string file_of(const ObjectWrite& write, const Fence& fence) {
   const auto slash = write.name.rfind('/') + 1;  // 0 without one
   const auto dot = std::min(write.name.find('.', slash), write.name.size());
   return write.name.substr(0, dot) + "@" + std::to_string(write.version) + "-" + writer_text(fence) +
@@ -53,7 +56,7 @@ std::optional<Writer> writer_from(std::string_view text) {
   writer.job = std::string(text.substr(0, dash));
   const auto digits = text.substr(dash + 1);
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), writer.epoch);
-  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !jobs::is_job_id(writer.job)) {
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !is_job_id(writer.job)) {
     return std::nullopt;
   }
   return writer;
@@ -111,9 +114,7 @@ Task<Result<void>> spare_named(table_store::TableClient& tables, std::string dir
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
     if (!page) co_return fail(std::move(page.error()));
     for (const auto& entity : page->entities) {
-      const auto* file = entity.find("File");
-      const auto* path = file == nullptr ? nullptr : std::get_if<std::string>(file);
-      if (path != nullptr) files.erase(*path);
+      if (const auto* path = property<std::string>(entity, "File")) files.erase(*path);
     }
     continuation = std::move(page->continuation);
   } while (!continuation.empty());
@@ -154,16 +155,17 @@ Task<Result<std::optional<FileObjects::Row>>> FileObjects::find(std::string name
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return std::optional<Row>();
   if (!entity) co_return fail(std::move(entity.error()));
   if (!entity->has_value()) co_return std::optional<Row>();
-  const auto* file = (*entity)->find("File");
-  const auto* version = (*entity)->find("Version");
-  if (file == nullptr || version == nullptr || !std::holds_alternative<std::string>(*file) ||
-      !std::holds_alternative<std::int64_t>(*version)) {
+  const auto* file = property<std::string>(**entity, "File");
+  const auto* version = property<std::int64_t>(**entity, "Version");
+  if (file == nullptr || version == nullptr) {
     co_return fail(ErrorCode::kCorruption, "A row of " + std::string(kFileTable) + " is broken.");
   }
-  co_return std::optional<Row>({(*entity)->version, std::get<std::string>(*file), std::get<std::int64_t>(*version)});
+  Row row{(*entity)->version, *file, *version, {}};
+  if (auto writer = writer_of({row.file, false})) row.job = std::move(writer->job);
+  co_return std::optional<Row>(std::move(row));
 }
 
-Task<Result<WriteOutcome>> FileObjects::put(jobs::ObjectWrite write, Fence fence) {
+Task<Result<WriteOutcome>> FileObjects::put(ObjectWrite write, Fence fence) {
   const auto file = file_of(write, fence);
   const auto temporary = writer_text(fence) + "-" + hex_encode(sha256(file)).substr(0, kHashLength);
   const auto size = write.bytes.size();
@@ -174,7 +176,7 @@ Task<Result<WriteOutcome>> FileObjects::put(jobs::ObjectWrite write, Fence fence
   auto write_task = on<Result<void>>(directory_.blocking, std::move(writing));
   auto written = co_await std::move(write_task);
   if (!written) co_return fail(std::move(written.error()));
-  fail_points::kFileRenamed.reach();
+  kFileRenamed.reach();
   for (int race = 0; race < kRaces; ++race) {
     auto find_task = find(write.name);
     auto old = co_await std::move(find_task);
@@ -195,25 +197,21 @@ Task<Result<WriteOutcome>> FileObjects::put(jobs::ObjectWrite write, Fence fence
   co_return fail(ErrorCode::kConditionNotMet, "The file '" + write.name + "' kept changing.");
 }
 
-Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(jobs::ObjectWrite write, std::string file,
-                                                              std::size_t size, std::optional<Row> old, Fence fence) {
+Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write, std::string file, std::size_t size,
+                                                              std::optional<Row> old, Fence fence) {
   if (old && old->version == write.version) co_return WriteOutcome::kUnchanged;
   const bool may = write.replaces ? old && old->version == *write.replaces : !old || old->version < write.version;
   if (!may) co_return WriteOutcome::kSuperseded;
-  Mutation mutation;
-  mutation.kind = old ? MutationKind::kReplace : MutationKind::kInsert;
-  mutation.row_key = row_key_of(std::move(write.name));
-  if (old) mutation.if_version = old->row_version;
-  mutation.lenient = true;
-  mutation.properties = {{"File", std::move(file)},
-                         {"Version", write.version},
-                         {"Size", static_cast<std::int64_t>(size)},
-                         {"Type", std::move(write.type)}};
-  std::vector<Mutation> mutations{std::move(mutation)};
-  fail_points::kFileRow.before.reach();
+  const auto seen = old ? std::optional(old->row_version) : std::nullopt;
+  std::vector<table_store::Property> properties{{"File", std::move(file)},
+                                                {"Version", write.version},
+                                                {"Size", static_cast<std::int64_t>(size)},
+                                                {"Type", std::move(write.type)}};
+  std::vector<Mutation> mutations{write_of(row_key_of(std::move(write.name)), seen, std::move(properties))};
+  kFileRow.before.reach();
   auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
   auto outcomes = co_await std::move(task);
-  fail_points::kFileRow.after.reach();
+  kFileRow.after.reach();
   if (outcomes.failed_with(ErrorCode::kTableNotFound)) {
     auto prepare_task = prepare();
     auto prepared = co_await std::move(prepare_task);
@@ -232,17 +230,12 @@ Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t ver
     if (!row) co_return fail(std::move(row.error()));
     if (!*row) co_return WriteOutcome::kMissing;
     if ((*row)->version > version) co_return WriteOutcome::kSuperseded;
-    Mutation mutation;
-    mutation.kind = MutationKind::kErase;
-    mutation.row_key = row_key_of(name);
-    mutation.if_version = (*row)->row_version;
-    mutation.lenient = true;
-    std::vector<Mutation> mutations{std::move(mutation)};
+    std::vector<Mutation> mutations{erasure_of(row_key_of(name), (*row)->row_version)};
     auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence);
     auto outcomes = co_await std::move(task);
     if (!outcomes) co_return fail(std::move(outcomes.error()));
     if (outcomes->front().kind != OutcomeKind::kApplied) continue;
-    fail_points::kFileUnrowed.reach();
+    kFileUnrowed.reach();
     auto remove_task = remove_file((*row)->file);
     co_await std::move(remove_task);
     co_return WriteOutcome::kApplied;
@@ -259,13 +252,16 @@ Task<void> FileObjects::remove_file(std::string file) {
   static_cast<void>(removed.has_value());
 }
 
-Task<Result<std::optional<jobs::StoredObject>>> FileObjects::read(std::string name) {
+Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
+  if (!directory_.tree) {
+    co_return fail(ErrorCode::kJobInvalid, "This process may not read the directory '" + directory_.name + "'.");
+  }
   std::string before;
   for (int race = 0; race < kRaces; ++race) {
     auto find_task = find(name);
     auto row = co_await std::move(find_task);
     if (!row) co_return fail(std::move(row.error()));
-    if (!*row) co_return std::optional<jobs::StoredObject>();
+    if (!*row) co_return std::optional<StoredObject>();
     // The file of a row that was replaced is gone; that of a row that stands must be there.
     if ((*row)->file == before) break;
     before = (*row)->file;
@@ -276,20 +272,20 @@ Task<Result<std::optional<jobs::StoredObject>>> FileObjects::read(std::string na
     auto bytes = co_await std::move(read_task);
     if (!bytes) co_return fail(std::move(bytes.error()));
     if (!*bytes) continue;
-    jobs::StoredObject object{std::move(**bytes), (*row)->version, std::to_string((*row)->row_version)};
-    co_return std::optional<jobs::StoredObject>(std::move(object));
+    StoredObject object{std::move(**bytes), (*row)->version, std::to_string((*row)->row_version)};
+    co_return std::optional<StoredObject>(std::move(object));
   }
   co_return fail(ErrorCode::kCorruption, "The archived file '" + before + "' is missing.");
 }
 
-Task<Result<jobs::ObjectNames>> FileObjects::list(std::string prefix, std::string from) {
+Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from) {
   // Names hold nothing between ' ' and '!' and no quote, so this is the range of the names below a prefix "a/b/".
   auto first = row_key_of(std::max(prefix, from));
   auto end = row_key_of(prefix);
   if (!end.empty()) ++end.back();
   const auto filter = "PartitionKey eq '" + directory_.name + "' and RowKey ge '" + first + "'" +
                       (end.empty() ? "" : " and RowKey lt '" + end + "'");
-  jobs::ObjectNames out;
+  ObjectNames out;
   std::string continuation;
   do {
     table_store::QueryRequest request;
@@ -336,4 +332,4 @@ Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, File
   co_return removed;
 }
 
-}  // namespace tidemark::workers
+}  // namespace tidemark::jobs

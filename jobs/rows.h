@@ -1,0 +1,35 @@
+// Rows of the table that jobs, limits, schedules, groups and workers are kept in: what is in them, and the change of
+// one by compare-and-swap. Every SDK may write there: what is not of the expected type counts as absent.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/async.h"
+#include "table_store/internal/table_client.h"
+
+namespace tidemark::jobs {
+
+template <class T>
+const T* property(const table_store::Entity& entity, std::string_view name) {
+  const auto* value = entity.find(name);
+  return value == nullptr ? nullptr : std::get_if<T>(value);
+}
+
+template <class T>
+T property_or(const table_store::Entity& entity, std::string_view name, T fallback = {}) {
+  const auto* found = property<T>(entity, name);
+  return found == nullptr ? fallback : *found;
+}
+
+/// Inserts the row or, if it was seen, replaces that version.
+table_store::Mutation write_of(std::string row_key, std::optional<table_store::Version> seen,
+                               std::vector<table_store::Property> properties);
+/// Of the version that was seen, or of any.
+table_store::Mutation erasure_of(std::string row_key, std::optional<table_store::Version> seen);
+/// The row's new version; nothing if the row is not as the mutation asks for.
+Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string partition,
+                                                             table_store::Mutation mutation);
+
+}  // namespace tidemark::jobs
