@@ -146,12 +146,18 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
     auto blob = co_await std::move(task);
     if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
       complete_ = false;
+      give_up_on_blobs(blob.error());
       there.problem = std::move(blob.error().message);
       co_return;
     }
     const bool present = blob && *blob && (*blob)->blob.version.etag() == link->etag;
     there.blobs.push_back({property.name.substr(0, property.name.size() - kLinkSuffix.size()), *link, present});
   }
+}
+
+/// A store that does not answer is not asked for every place: each would wait until its deadline.
+void EntityPlaces::give_up_on_blobs(const Error& error) {
+  if (http_status_of(error.code) >= 500) access_.blobs = nullptr;
 }
 
 Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
@@ -172,6 +178,7 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   if (!found) {
     // The rest of the story is worth telling: containers are not the only place.
     complete_ = false;
+    if (archive.directory.empty()) give_up_on_blobs(found.error());
     there.problem = std::move(found.error().message);
     co_return Result<void>{};
   }
@@ -193,7 +200,6 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
 /// Of a directory that this process may not read. The catalog names every object: of a document it tells all but the
 /// properties, of parts which there are.
 Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
-  complete_ = false;
   const auto archive = *places_[place].location.archive;
   const auto key = places_[place].key;
   FileObjects catalog(tables_, {archive.directory, nullptr, {}});
@@ -204,6 +210,8 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
     auto task = jobs::look_into_archive(catalog, std::move(wanted), bounds);
     auto found = co_await std::move(task);
     if (!found) co_return fail(std::move(found.error()));
+    if (found->unread.empty()) co_return Result<void>{};
+    complete_ = false;
     places_[place].may_be_in = std::move(found->unread);
     places_[place].problem = "What is in the parts of this directory is seen by the workers alone.";
     co_return Result<void>{};
@@ -213,6 +221,7 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   auto row = co_await std::move(task);
   if (!row) co_return fail(std::move(row.error()));
   if (!*row) co_return Result<void>{};
+  complete_ = false;
   auto& there = places_[place];
   there.present = true;
   there.source_version = (*row)->version;
