@@ -302,6 +302,26 @@ class BlobClient(SharedKeyClient):
                 return None
             raise
 
+    def objects(self, container):
+        """{name: content} of a container, none if there is no such; what goes while it is read is left out."""
+        found, marker = {}, ""
+        while True:
+            query = urlencode({"comp": "list", "restype": "container", "marker": marker})
+            try:
+                _, body = self._ask("GET", f"/{container}", query)
+            except HttpFailure as failure:
+                if failure.status == 404:
+                    return {}
+                raise
+            listed = xml.etree.ElementTree.fromstring(body.decode("utf-8-sig"))
+            for name in listed.iter("Name"):
+                content = self.get(container, quote(name.text))
+                if content is not None:
+                    found[name.text] = content
+            marker = listed.findtext("NextMarker")
+            if not marker:
+                return found
+
     def delete(self, container, name):
         self._ask("DELETE", f"/{container}/{name}")
 
