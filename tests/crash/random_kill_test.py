@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import scenarios  # noqa: E402
 from archive_crash_test import JOB_QUEUE, WORKER  # noqa: E402
 from callback_crash_test import HOSTS  # noqa: E402
-from clients import (ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, ended, job_if_known,  # noqa: E402
+from clients import (ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, job_if_known,  # noqa: E402
                      patiently)
 from receiver import SECRET, Receiver  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
@@ -310,6 +310,8 @@ class Run:
 
 def main():
     read_options(sys.argv[1:])
+    # Who waits for an answer revives nobody: an api that starts must not have to wait for its stores until it gives up.
+    HttpClient.timeout_s = 10.0
     seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 30)
     print(f"repeat with --seed {seed}", flush=True)
     with Stack() as stack:
