@@ -23,8 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import scenarios  # noqa: E402
 from archive_crash_test import JOB_QUEUE, WORKER  # noqa: E402
 from callback_crash_test import HOSTS  # noqa: E402
-from clients import (ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, job_if_known,  # noqa: E402
-                     patiently)
+from clients import (ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, ended,  # noqa: E402
+                     job_if_known, patiently)
 from receiver import SECRET, Receiver  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 from store_crashes import OPTIONS, read_options  # noqa: E402
