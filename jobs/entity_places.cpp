@@ -146,12 +146,18 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
     auto blob = co_await std::move(task);
     if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
       complete_ = false;
+      give_up_on_blobs(blob.error());
       there.problem = std::move(blob.error().message);
       co_return;
     }
     const bool present = blob && *blob && (*blob)->blob.version.etag() == link->etag;
     there.blobs.push_back({property.name.substr(0, property.name.size() - kLinkSuffix.size()), *link, present});
   }
+}
+
+/// A store that does not answer is not asked for every place: each would wait until its deadline.
+void EntityPlaces::give_up_on_blobs(const Error& error) {
+  if (http_status_of(error.code) >= 500) access_.blobs = nullptr;
 }
 
 Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
@@ -172,6 +178,7 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   if (!found) {
     // The rest of the story is worth telling: containers are not the only place.
     complete_ = false;
+    if (archive.directory.empty()) give_up_on_blobs(found.error());
     there.problem = std::move(found.error().message);
     co_return Result<void>{};
   }

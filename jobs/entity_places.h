@@ -39,6 +39,7 @@ class EntityPlaces {
   Task<Result<void>> look(std::size_t place);
   Task<Result<void>> look_into_table(std::size_t place);
   Task<void> look_at_blobs(std::size_t place);
+  void give_up_on_blobs(const Error& error);
   Task<Result<void>> look_into_archive(std::size_t place);
   Task<Result<void>> look_into_catalog(std::size_t place);
 

@@ -41,7 +41,8 @@ class BlobStore : public service::Store {
     auto answering = answer(request);
     auto answered = co_await std::move(answering);
     auto response = answered ? std::move(*answered) : render_error(answered.error(), request.request_id);
-    if (!answered && http_status_of(answered.error().code) >= 500) {
+    const bool failed = !answered && !answered.failed_with(ErrorCode::kNotImplemented);  // that is the client's choice
+    if (failed && http_status_of(answered.error().code) >= 500) {
       spdlog::error("request failed request_id={} code={} detail={}", request.request_id,
                     azure_name_of(answered.error().code), answered.error().detail);
     }

@@ -9,10 +9,26 @@ namespace tidemark::blob_store {
 namespace {
 
 Result<void> load(pugi::xml_document& document, const std::string& xml) {
-  if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8)) {
+  // As a fragment, so that what stands outside of the one element is seen.
+  constexpr unsigned kFlags = pugi::parse_default | pugi::parse_fragment;
+  if (!document.load_buffer(xml.data(), xml.size(), kFlags, pugi::encoding_utf8)) {
     return fail(ErrorCode::kInvalidXmlDocument);
   }
+  if (document.first_child() != document.last_child()) return fail(ErrorCode::kInvalidXmlDocument);
   return {};
+}
+
+/// Headers may be stored with any bytes above the controls; those that are no text of XML are read as Latin-1, so that
+/// one blob cannot spoil the list it stands in.
+std::string as_xml_text(std::string_view text) {
+  if (is_xml_text(text)) return std::string(text);
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) out.push_back(static_cast<char>(0xC0 | byte >> 6));
+    out.push_back(byte < 0x80 ? c : static_cast<char>(0x80 | (byte & 0x3F)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -28,7 +44,7 @@ std::string name_element(std::string_view name) {
 std::string element(std::string_view name, std::string_view text) {
   std::string out("<");
   if (text.empty()) return out.append(name).append(" />");
-  return out.append(name).append(">").append(escaped(text)).append("</").append(name).append(">");
+  return out.append(name).append(">").append(escaped(as_xml_text(text))).append("</").append(name).append(">");
 }
 
 std::string metadata_element(const Metadata& metadata) {

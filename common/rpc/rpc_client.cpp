@@ -55,6 +55,7 @@ struct Inbox {
   void submit(Call call) {
     auto refusal = ErrorCode::kCancelled;
     bool was_empty = false;
+    bool taken = false;
     {
       std::lock_guard lock(mutex);
       bool full = pending_calls >= kMaxPendingCalls || unsent_bytes + call.payload.size() > kMaxUnsentBytes;
@@ -64,13 +65,13 @@ struct Inbox {
         unsent_bytes += call.payload.size();
         was_empty = calls.empty();
         calls.push_back(std::move(call));
-        call.complete = nullptr;
+        taken = true;
       } else if (!stopping) {
         refusal = ErrorCode::kServerBusy;
       }
     }
     if (was_empty) wake.notify();
-    if (call.complete) finish(std::move(call), fail(refusal));
+    if (!taken) finish(std::move(call), fail(refusal));
   }
   void note_sent(std::size_t bytes) {
     std::lock_guard lock(mutex);
@@ -265,6 +266,7 @@ class ZmqTransport final : public Transport {
         std::move(handler)(std::move(result));
       };
       // The call may resume on another thread, and destroy this callable, before submit() returns.
+      // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
       auto keep = inbox;
       keep->submit(std::move(call));
     };

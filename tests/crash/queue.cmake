@@ -8,3 +8,7 @@ foreach(queue_case FailPointTest RandomKillTest)
   set_tests_properties(crash_queue_${queue_case} PROPERTIES LABELS crash TIMEOUT 400
     ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
 endforeach()
+
+add_test(NAME crash_queue_groups COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/queue_groups_crash_test.py)
+set_tests_properties(crash_queue_groups PROPERTIES LABELS crash TIMEOUT 400
+  ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")

@@ -2,14 +2,18 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import {
+  AccountSASPermissions,
+  AccountSASResourceTypes,
+  AccountSASServices,
   BlobSASPermissions,
   BlobServiceClient,
   ContainerSASPermissions,
   StorageSharedKeyCredential,
+  generateAccountSASQueryParameters,
   generateBlobSASQueryParameters,
   newPipeline,
 } from "@azure/storage-blob";
-import { account, all as collect, key, test } from "./support.mjs";
+import { account, all as collect, inOneHour, key, request, test } from "./support.mjs";
 
 const credential = new StorageSharedKeyCredential(account, key);
 const url = process.env.TIDEMARK_BLOB_URL;
@@ -19,6 +23,14 @@ const blob = (name) => container.getBlockBlobClient(name);
 const blockId = (n) => Buffer.from(String(n).padStart(8, "0")).toString("base64");
 const put = (name, text, options) => blob(name).upload(text, Buffer.byteLength(text), options);
 const text = async (name) => (await blob(name).downloadToBuffer()).toString();
+/// A request below the SDK, signed by an account SAS.
+const wire = (method, target, { headers = {}, body = "", secondary = false } = {}) => {
+  const sas = generateAccountSASQueryParameters({ permissions: AccountSASPermissions.parse("rwdlac"), expiresOn: inOneHour(),
+    services: AccountSASServices.parse("b").toString(), resourceTypes: AccountSASResourceTypes.parse("sco").toString() }, credential);
+  const separator = target.includes("?") ? "&" : "?";
+  return request(`${url}${secondary ? "-secondary" : ""}/${container.containerName}${target}${separator}${sas}`, { method, headers, body });
+};
+const isRefused = (answer, status, code) => assert.deepEqual([answer.status, answer.headers["x-ms-error-code"]], [status, code]);
 const refused = (promise, statusCode, code) =>
   assert.rejects(promise, (error) => {
     assert.equal(error.statusCode, statusCode);
@@ -89,7 +101,7 @@ test("blob: missing", async () => {
   assert.equal((await blob("missing").deleteIfExists()).succeeded, false);
 });
 
-test("blob: ranges", async () => {
+test("blob: ranges", { azurite: "blob-range-past-end" }, async () => {
   await put("range", "0123456789");
   const part = async (offset, count) => {
     const answer = await blob("range").download(offset, count);
@@ -207,6 +219,33 @@ test("list: flat with metadata, in pages", async () => {
   assert.deepEqual(names, ["l/a", "l/b/1", "l/b/2", "l/c&<>", "l/d/x/y"]);
 });
 
+test("list: a blob whose headers are no UTF-8 does not spoil it", { azurite: "blob-header-bytes" }, async () => {
+  const dirty = { "x-ms-blob-type": "BlockBlob", "x-ms-blob-content-disposition": "inline; filename=\u00e9.txt" };
+  // With a body of bytes Node sends the headers as Latin-1.
+  assert.equal((await wire("PUT", "/dirty/one", { headers: dirty, body: Buffer.from("x") })).status, 201);
+  const [item] = await collect(container.listBlobsFlat({ prefix: "dirty/" }));
+  assert.equal(item.properties.contentDisposition, "inline; filename=\u00e9.txt");
+  assert.equal((await wire("HEAD", "/dirty/one")).headers["content-disposition"], "inline; filename=\u00e9.txt");
+});
+
+test("blocks: a list is one element", { azurite: "blob-block-list-xml" }, async () => {
+  await blob("listed").stageBlock(blockId(1), "one", 3);
+  const list = `<BlockList><Latest>${blockId(1)}</Latest></BlockList>`;
+  for (const body of [`${list}junk`, `junk${list}`, `${list}${list}`, ""]) {
+    isRefused(await wire("PUT", "/listed?comp=blocklist", { body }), 400, "InvalidXmlDocument");
+  }
+  assert.equal(await blob("listed").exists(), false);
+  assert.equal((await wire("PUT", "/listed?comp=blocklist", { body: `<?xml version="1.0"?>\n${list}\n` })).status, 201);
+});
+
+test("secondary: reads and does not write", { azurite: "blob-secondary-writes" }, async () => {
+  assert.equal((await wire("GET", "/listed", { secondary: true })).text, "one");
+  const headers = { "x-ms-blob-type": "BlockBlob" };
+  isRefused(await wire("PUT", "/listed", { headers, body: "x", secondary: true }), 403, "InsufficientAccountPermissions");
+  isRefused(await wire("DELETE", "/listed", { secondary: true }), 403, "InsufficientAccountPermissions");
+  assert.equal(await text("listed"), "one");
+});
+
 test("list: by hierarchy, in pages of one", async () => {
   const found = [];
   for await (const page of container.listBlobsByHierarchy("/", { prefix: "l/" }).byPage({ maxPageSize: 1 })) {
@@ -243,7 +282,7 @@ test("policies and SAS", async () => {
   await refused(at("blocks", single).getProperties(), 403);
 });
 
-test("service properties and account information", async () => {
+test("service properties and account information", { azurite: "blob-default-properties" }, async () => {
   assert.equal((await service.getProperties()).deleteRetentionPolicy.enabled, false);
   const rule = { allowedOrigins: "*", allowedMethods: "GET", allowedHeaders: "", exposedHeaders: "", maxAgeInSeconds: 5 };
   await service.setProperties({ cors: [rule] });
@@ -251,13 +290,13 @@ test("service properties and account information", async () => {
   assert.equal((await service.getAccountInfo()).accountKind, "StorageV2");
 });
 
-test("what is not offered says so", async () => {
+test("what is not offered says so", { azurite: "blob-not-offered" }, async () => {
   await refused(blob("range").createSnapshot(), 501, "NotImplemented");
   await refused(container.getAppendBlobClient("append").create(), 501, "NotImplemented");
   await refused(blob("range").setTags({ a: "b" }), 501, "NotImplemented");
 });
 
-test("a wrong key is refused", async () => {
+test("a wrong key is refused", { azurite: "blob-auth-errors" }, async () => {
   const stranger = new StorageSharedKeyCredential(account, Buffer.alloc(64).toString("base64"));
   await refused(new BlobServiceClient(url, stranger).getProperties(), 403, "AuthenticationFailed");
 });

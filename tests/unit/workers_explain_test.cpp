@@ -201,12 +201,19 @@ TEST_F(WorkersExplain, TellsOfADirectoryWhatItsCatalogTells) {
 TEST_F(WorkersExplain, AContainerThatCannotBeReadIsNotTheEndOfTheStory) {
   put("p", "a", 1);
   archive_to(R"({"container":"old"})");
+  archive_to(R"({"container":"older"})");
   put("p", "a", 2);
-  blob_link_.before = [](std::string) -> Task<Result<void>> { co_return fail(ErrorCode::kUnavailable); };
+  int calls = 0;
+  blob_link_.before = [&calls](std::string) -> Task<Result<void>> {
+    ++calls;
+    co_return fail(ErrorCode::kUnavailable);
+  };
   const auto told = tell("Source", "a");
   blob_link_.before = nullptr;
-  EXPECT_EQ(places(told), "Source+ old-");
+  EXPECT_EQ(places(told), "Source+ older- old-");
   EXPECT_FALSE(told.places[1].problem.empty());
+  EXPECT_FALSE(told.places[2].problem.empty());
+  EXPECT_EQ(calls, 1) << "each would wait for its deadline";
   EXPECT_FALSE(told.complete);
 }
 

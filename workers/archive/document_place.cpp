@@ -48,9 +48,7 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
       break;
     }
     bytes += jobs::entity_bytes(*entity);
-    const bool selected =
-        filter_.matches(*entity) && (selection_.operation.empty() || entity->operation == selection_.operation);
-    if (selected) page.entities.push_back(std::move(*entity));
+    if (selects(*entity)) page.entities.push_back(std::move(*entity));
   }
   if (bytes < kSmallPageBytes) page_documents_ = std::min(kMostDocuments, 2 * page_documents_);
   if (bytes > kLargePageBytes) page_documents_ = std::max(kLeastDocuments, page_documents_ / 2);
@@ -85,9 +83,7 @@ Task<Result<std::optional<Entity>>> DocumentPlace::get(jobs::EntityKey key) {
   auto task = load(jobs::document_name(archive_, key.partition_key, key.row_key));
   auto document = co_await std::move(task);
   if (!document) co_return fail(std::move(document.error()));
-  const bool other =
-      document->entity && !selection_.operation.empty() && document->entity->operation != selection_.operation;
-  if (other) co_return std::optional<Entity>();
+  if (document->entity && !of_operation(*document->entity)) co_return std::optional<Entity>();
   co_return std::move(document->entity);
 }
 

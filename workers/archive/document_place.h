@@ -1,30 +1,18 @@
 // One document per entity as one side of a move. A document is put if newer, and erased if it still is the version that
 // was restored; what somebody else put under its name stays, and is in the way.
 #pragma once
-#include "jobs/archive/object_names.h"
-#include "jobs/archive/object_store.h"
-#include "table_store/model/filter.h"
-#include "workers/archive/place.h"
+#include "workers/archive/object_side.h"
 
 namespace tidemark::workers {
 
-class DocumentPlace final : public Side {
+class DocumentPlace final : public ObjectSide {
  public:
-  DocumentPlace(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
-                PlaceSelection selection, table_store::Filter filter)
-      : Side(context),
-        objects_(std::move(objects)),
-        archive_(std::move(archive)),
-        selection_(std::move(selection)),
-        filter_(std::move(filter)) {}
+  using ObjectSide::ObjectSide;
 
-  Task<Result<bool>> open() override { return objects_->open(context_.fence({})); }
-  Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
   [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return partition_groups(entities); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
-  Task<Result<void>> prepare() override { return objects_->prepare(); }
   std::vector<Unit> units(std::vector<Entity> entities) override { return partition_units(std::move(entities)); }
   [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override { return keys_note(units); }
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
@@ -42,10 +30,6 @@ class DocumentPlace final : public Side {
   [[nodiscard]] std::string name_of(const Entity& entity) const {
     return jobs::document_name(archive_, entity.partition_key, entity.row_key);
   }
-  std::unique_ptr<jobs::ObjectStore> objects_;
-  jobs::ObjectArchive archive_;
-  PlaceSelection selection_;
-  table_store::Filter filter_;
   std::size_t page_documents_ = 100;
 };
 

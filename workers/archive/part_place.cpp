@@ -126,9 +126,7 @@ Task<Result<PlacePage>> PartPlace::read(std::string continuation) {
   }
   read_from_.push_back((*part)->name);
   for (auto& entity : (*part)->entities) {
-    const bool selected =
-        filter_.matches(entity) && (selection_.operation.empty() || entity.operation == selection_.operation);
-    if (selected) (obsolete(entity) ? obsolete_ : page.entities).push_back(std::move(entity));
+    if (selects(entity)) (obsolete(entity) ? obsolete_ : page.entities).push_back(std::move(entity));
   }
   co_return page;
 }

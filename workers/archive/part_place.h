@@ -13,10 +13,7 @@
 #include <array>
 #include <map>
 
-#include "jobs/archive/object_names.h"
-#include "jobs/archive/object_store.h"
-#include "table_store/model/filter.h"
-#include "workers/archive/place.h"
+#include "workers/archive/object_side.h"
 
 namespace tidemark::workers {
 
@@ -24,18 +21,10 @@ inline constexpr std::size_t kBatchEntities = 10'000;
 inline constexpr std::size_t kBatchBytes = 16UL << 20;
 inline constexpr std::size_t kMaxIndexedLines = 4'000'000;
 
-class PartPlace final : public Side {
+class PartPlace final : public ObjectSide {
  public:
-  PartPlace(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
-            PlaceSelection selection, table_store::Filter filter)
-      : Side(context),
-        objects_(std::move(objects)),
-        archive_(std::move(archive)),
-        selection_(std::move(selection)),
-        filter_(std::move(filter)) {}
+  using ObjectSide::ObjectSide;
 
-  Task<Result<bool>> open() override { return objects_->open(context_.fence({})); }
-  Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
   Task<Result<PlacePage>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
   [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return {{0, entities.size()}}; }
@@ -44,7 +33,6 @@ class PartPlace final : public Side {
   Task<Result<void>> finish_page() override;
   [[nodiscard]] bool keeps_versions() const override { return true; }
 
-  Task<Result<void>> prepare() override { return objects_->prepare(); }
   [[nodiscard]] bool wants_more(const std::vector<Entity>& page) const override;
   std::vector<Unit> units(std::vector<Entity> entities) override;
   [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override;
@@ -77,10 +65,6 @@ class PartPlace final : public Side {
   Task<Result<WriteOutcome>> publish(std::string name, std::vector<Entity> entities, std::int64_t version,
                                      std::optional<std::int64_t> replaces);
 
-  std::unique_ptr<jobs::ObjectStore> objects_;
-  jobs::ObjectArchive archive_;
-  PlaceSelection selection_;
-  table_store::Filter filter_;
   std::uint64_t next_number_ = 0;
   bool learned_ = false;
   std::vector<std::pair<KeyDigest, std::int64_t>> newest_;  // of keys that are in several versions; sorted

@@ -49,21 +49,11 @@ class Eraser {
 };
 
 Task<Result<JobOutcome>> Eraser::run() {
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
   if (context_.checkpoint().is_object()) continuation_ = context_.checkpoint().value("continuation", std::string());
-  done_ = ledger->counter(kDone);
-  if (!ledger->closed) {
-    auto work_task = work(*ledger);
-    auto worked = co_await std::move(work_task);
-    if (!worked) co_return fail(std::move(worked.error()));
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto close_task = context_.close();
-    ledger = co_await std::move(close_task);
-    if (!ledger) co_return fail(std::move(ledger.error()));
-  }
+  JobContext::Work doing = [this](OperationLedger before) { return work(std::move(before)); };
+  auto task = context_.complete(std::move(doing));
+  auto ledger = co_await std::move(task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   outcome.skipped = ledger->counter(kSkipped);
@@ -77,6 +67,7 @@ Task<Result<JobOutcome>> Eraser::run() {
 }
 
 Task<Result<void>> Eraser::work(OperationLedger ledger) {
+  done_ = ledger.counter(kDone);
   // One entity or one table: what this operation removed is not removed again, whatever has been created since.
   const bool single = spec_.entity || spec_.whole_table;
   if (single && (ledger.counter(kDone) > 0 || ledger.counter(kSkipped) > 0)) co_return Result<void>{};

@@ -39,7 +39,7 @@ class Mover {
   /// Whether the work was completed before.
   Task<Result<bool>> open_places();
   Task<Result<void>> close_places();
-  Task<Result<void>> work();
+  Task<Result<void>> work(std::uint64_t done_before);
   Task<Result<void>> check_places();
   Task<Result<void>> move_one();
   /// For an entity that this delivery found nothing of: whether an earlier one, or nobody, has moved it.
@@ -95,23 +95,15 @@ class Mover {
 };
 
 Task<Result<JobOutcome>> Mover::run() {
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
   const auto& saved = context_.checkpoint();
   if (saved.is_object()) {
     continuation_ = saved.value("continuation", std::string());
     skips_ = SkipLog::from_json(saved.value("skips", json::array()));
   }
-  done_ = ledger->counter(kDone);
-  if (!ledger->closed) {
-    auto work_task = work();
-    auto worked = co_await std::move(work_task);
-    if (!worked) co_return fail(std::move(worked.error()));
-    auto close_task = context_.close();
-    ledger = co_await std::move(close_task);
-    if (!ledger) co_return fail(std::move(ledger.error()));
-  }
+  JobContext::Work doing = [this](const OperationLedger& before) { return work(before.counter(kDone)); };
+  auto task = context_.complete(std::move(doing));
+  auto ledger = co_await std::move(task);
+  if (!ledger) co_return fail(std::move(ledger.error()));
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   if (spec_.entity) {
@@ -121,7 +113,8 @@ Task<Result<JobOutcome>> Mover::run() {
   co_return outcome;
 }
 
-Task<Result<void>> Mover::work() {
+Task<Result<void>> Mover::work(std::uint64_t done_before) {
+  done_ = done_before;
   auto open_task = open_places();
   auto over = co_await std::move(open_task);
   if (!over) co_return fail(std::move(over.error()));

@@ -53,7 +53,7 @@ class Swapper {
   Task<Result<JobOutcome>> run();
 
  private:
-  Task<Result<void>> work();
+  Task<Result<void>> work(std::uint64_t done_before);
   Task<Result<void>> swap_one();
   Task<Result<void>> swap_all();
   Task<Result<void>> swap_page(std::vector<Entity> entities);
@@ -88,24 +88,17 @@ class Swapper {
 
 Task<Result<JobOutcome>> Swapper::run() {
   if (context_.objects.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
+  JobContext::Work doing = [this](const table_store::OperationLedger& before) { return work(before.counter(kDone)); };
+  auto task = context_.complete(std::move(doing));
+  auto ledger = co_await std::move(task);
   if (!ledger) co_return fail(std::move(ledger.error()));
-  done_ = ledger->counter(kDone);
-  if (!ledger->closed) {
-    auto work_task = work();
-    auto worked = co_await std::move(work_task);
-    if (!worked) co_return fail(std::move(worked.error()));
-    auto close_task = context_.close();
-    ledger = co_await std::move(close_task);
-    if (!ledger) co_return fail(std::move(ledger.error()));
-  }
   JobOutcome outcome;
   outcome.done = ledger->counter(kDone);
   co_return outcome;
 }
 
-Task<Result<void>> Swapper::work() {
+Task<Result<void>> Swapper::work(std::uint64_t done_before) {
+  done_ = done_before;
   auto open_task = open_blobs();
   auto over = co_await std::move(open_task);
   if (!over) co_return fail(std::move(over.error()));

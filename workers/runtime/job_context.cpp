@@ -137,4 +137,18 @@ Task<Result<table_store::OperationLedger>> JobContext::close() {
   co_return closed;
 }
 
+Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
+  auto open_task = open();
+  auto ledger = co_await std::move(open_task);
+  if (!ledger || ledger->closed) co_return ledger;
+  auto work_task = work(std::move(*ledger));
+  auto worked = co_await std::move(work_task);
+  if (!worked) co_return fail(std::move(worked.error()));
+  auto going = check();
+  if (!going) co_return fail(std::move(going.error()));
+  auto close_task = close();
+  auto closed = co_await std::move(close_task);
+  co_return closed;
+}
+
 }  // namespace tidemark::workers

@@ -119,6 +119,10 @@ class JobContext {
   /// job's work was completed before.
   Task<Result<table_store::OperationLedger>> open();
   Task<Result<table_store::OperationLedger>> close();
+  /// Opens the operation, does the work unless that was completed before, and closes it: the ledger as it is then.
+  /// `work` is given the ledger as earlier deliveries left it.
+  using Work = std::function<Task<Result<void>>(table_store::OperationLedger)>;
+  Task<Result<table_store::OperationLedger>> complete(Work work);
 
   table_store::TableClient& tables;
   queue_service::QueueClient& queues;

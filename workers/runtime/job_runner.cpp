@@ -374,7 +374,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
     if (state == JobState::kSucceeded || state == JobState::kCancelled) {
-      auto dropped = drop(run, std::move(**record));
+      auto dropped = drop(run, std::move(*record));
       co_return co_await std::move(dropped);
     }
     // An earlier delivery set it and could not move the message any more.
@@ -428,7 +428,7 @@ Task<RunEnd> JobRunner::overtaken(Run& run) {
   const bool over = record && record->has_value() &&
                     ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
   if (!over) co_return RunEnd::kAbandoned;
-  auto dropped = drop(run, std::move(**record));
+  auto dropped = drop(run, std::move(*record));
   co_return co_await std::move(dropped);
 }
 
