@@ -13,6 +13,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/request_meter.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::api {
@@ -24,6 +25,7 @@ struct ApiSettings {
   std::string host = "127.0.0.1";
   std::int64_t port = 10003;
   std::string data = "data";
+  std::string name = "api";
   std::string account = "devstoreaccount1";
   std::string token;
   std::int64_t threads = 1;
@@ -37,6 +39,7 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("host", s.host, "address to listen on");
   settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
   settings.add("data", s.data, "data directory of the whole stack: its run folder holds the stores' sockets");
+  settings.add("name", s.name, "name of this process in the run folder: two of one stack need two names");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
   settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
   settings.add(
@@ -66,6 +69,16 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, Duration lim
   }
 }
 
+// Of health and metrics nothing is counted.
+Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& meter, http::Request& request) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto serving = routes.serve(request);
+  auto response = co_await std::move(serving);
+  const bool counts = request.path != "/metrics" && request.path != "/healthz" && request.path != "/readyz";
+  if (counts) meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  co_return response;
+}
+
 template <class T>
 T run_to_end(const Executor& executor, Task<T> task) {
   auto outcome = asio::co_spawn(executor, std::move(task), asio::use_future);
@@ -73,13 +86,15 @@ T run_to_end(const Executor& executor, Task<T> task) {
 }
 
 Result<void> run(const ApiSettings& settings) {
-  const bool loopback = settings.host.starts_with("127.") || settings.host == "::1";
-  if (!loopback && settings.token.empty()) {
+  const auto loopback = http::is_loopback(settings.host);
+  if (!loopback) return fail(loopback.error());
+  if (!*loopback && settings.token.empty()) {
     return fail(ErrorCode::kConfigInvalid,
                 "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
   }
   const auto data = std::filesystem::absolute(settings.data);
-  if (auto prepared = process::prepare_directory(data / "run"); !prepared) return prepared;
+  auto pid_file = process::PidFile::create(data, settings.name);
+  if (!pid_file) return fail(std::move(pid_file.error()));
 
   auto callbacks = jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                 settings.callback_http_hosts);
@@ -115,10 +130,9 @@ Result<void> run(const ApiSettings& settings) {
                             ready.error().message + ")";
     return ready;
   }
-  auto pid_file = process::PidFile::create(data, "api");
-  if (!pid_file) return fail(std::move(pid_file.error()));
+  service::RequestMeter meter(metrics);
   const auto port = (*builder)->port();
-  auto server = (*builder)->start([&](http::Request& request) { return routes.serve(request); },
+  auto server = (*builder)->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
                                   [](const Error& error, const std::string& id) { return problem(error, id); });
   process::announce_ready("api port=" + std::to_string(port));
   process::wait_for_shutdown();
@@ -148,5 +162,6 @@ int main(int argc, char** argv) {
   spdlog::info("starting {}", settings.describe());
   auto ran = api::run(values);
   if (!ran) return process::report_startup_failure(ran.error());
+  spdlog::info("stopped");
   return 0;
 }

@@ -74,6 +74,14 @@ std::unexpected<Error> bad_entry(std::string_view text) {
                                              "and :PORT or :* if it is not the port of the scheme");
 }
 
+/// How a setting names the host: with its port, if it is not the one of the scheme.
+std::string entry_of(const CallbackUrl& url) {
+  constexpr std::uint16_t kTls = 443, kPlain = 80;
+  const bool usual = url.port == (url.tls ? kTls : kPlain);
+  const auto host = url.address && url.address->is_v6() && !usual ? "[" + url.host + "]" : url.host;
+  return usual ? host : host + ":" + std::to_string(url.port);
+}
+
 std::unexpected<Error> refuse(const CallbackUrl& url, const std::string& why) {
   return fail(ErrorCode::kCallbackRefused, "Callbacks to " + url.origin() + " are not allowed: " + why + ".");
 }
@@ -148,11 +156,12 @@ Result<CallbackPolicy> CallbackPolicy::create(std::string_view hosts, std::strin
 
 Result<void> CallbackPolicy::admit(const CallbackUrl& url) const {
   if (!enabled()) return refuse(url, "callback_hosts is empty");
-  if (!hosts_.contains(url)) return refuse(url, "the host is not in callback_hosts");
+  if (!hosts_.contains(url)) return refuse(url, entry_of(url) + " is not in callback_hosts");
   if (!url.tls && !http_hosts_.contains(url))
-    return refuse(url, "without TLS it would have to be in callback_http_hosts");
+    return refuse(url, "without TLS " + entry_of(url) + " would have to be in callback_http_hosts");
   if (url.address && !may_connect(url, *url.address)) {
-    return refuse(url, "the address is not a public one, so it would have to be in callback_private_hosts");
+    return refuse(
+        url, "the address is not a public one, so " + entry_of(url) + " would have to be in callback_private_hosts");
   }
   return {};
 }

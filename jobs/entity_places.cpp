@@ -200,7 +200,6 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
 /// Of a directory that this process may not read. The catalog names every object: of a document it tells all but the
 /// properties, of parts which there are.
 Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
-  complete_ = false;
   const auto archive = *places_[place].location.archive;
   const auto key = places_[place].key;
   FileObjects catalog(tables_, {archive.directory, nullptr, {}});
@@ -211,6 +210,8 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
     auto task = jobs::look_into_archive(catalog, std::move(wanted), bounds);
     auto found = co_await std::move(task);
     if (!found) co_return fail(std::move(found.error()));
+    if (found->unread.empty()) co_return Result<void>{};
+    complete_ = false;
     places_[place].may_be_in = std::move(found->unread);
     places_[place].problem = "What is in the parts of this directory is seen by the workers alone.";
     co_return Result<void>{};
@@ -220,6 +221,7 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   auto row = co_await std::move(task);
   if (!row) co_return fail(std::move(row.error()));
   if (!*row) co_return Result<void>{};
+  complete_ = false;
   auto& there = places_[place];
   there.present = true;
   there.source_version = (*row)->version;

@@ -20,6 +20,7 @@ constexpr LookBounds kPlanBounds{.keys = kPlannedKeys, .samples = kPlanSamples, 
 /// What a plan looks at, from any kind of job.
 struct Scope {
   std::string source, destination, filter, operation;
+  std::string other;  // the step of a kind that does something else than those below
   std::optional<EntityKey> entity;
   std::optional<ObjectArchive> archive;  // instead of the table that is the archive
   bool moves = false;
@@ -59,12 +60,26 @@ struct ScopeOf {
   }
   Scope operator()(const DeleteSpec& spec) const {
     auto scope = selected(spec, spec.source);
-    scope.erases = true;
+    scope.erases = !spec.whole_table;
+    if (spec.whole_table) scope.other = "removed together with the table " + spec.source;
     return scope;
   }
-  Scope operator()(const IndexSpec& spec) const { return selected({}, spec.source); }
-  Scope operator()(const OffloadSpec& spec) const { return selected(spec, spec.source); }
-  Scope operator()(const InlineSpec& spec) const { return selected(spec, spec.source); }
+  Scope operator()(const IndexSpec& spec) const {
+    auto scope = selected({}, spec.source);
+    scope.other = "list its key in " + spec.destination + " under its " + spec.property + ", if it has one";
+    return scope;
+  }
+  Scope operator()(const OffloadSpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.other = "move properties of at least " + std::to_string(spec.min_bytes) +
+                  " bytes, if it has any, to container " + spec.container;
+    return scope;
+  }
+  Scope operator()(const InlineSpec& spec) const {
+    auto scope = selected(spec, spec.source);
+    scope.other = "put properties back, if any are in blobs";
+    return scope;
+  }
   Scope operator()(const UndoSpec&) const { return {}; }
   Scope operator()(const CallbackSpec&) const { return {}; }
   Scope operator()(const RedriveSpec&) const { return {}; }
@@ -121,8 +136,10 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Scope
   if (scope.copies) sample.steps.push_back("write a copy to " + scope.destination + ", unless a newer one is there");
   if (scope.moves || scope.erases) {
     const auto from = scope.archive && scope.back ? text_of(*scope.archive) : scope.source;
-    sample.steps.push_back("remove from " + from + " if its version still is " + std::to_string(entity.version));
+    sample.steps.push_back("remove from " + from + " if it still is the version of " +
+                           to_iso8601(Time(Ticks(entity.version))));
   }
+  if (!scope.other.empty()) sample.steps.push_back(scope.other);
   co_return sample;
 }
 

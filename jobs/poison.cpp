@@ -172,38 +172,51 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   co_return out;
 }
 
-Task<Result<PoisonRecord>> PoisonStore::edit(std::string message_id, JobSpec edited) {
-  auto find_task = queues_.find(std::string(kPoisonQueue), message_id);
-  auto message = co_await std::move(find_task);
-  if (!message) co_return fail(std::move(message.error()));
-  if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
-  auto poison = poison_record_of(**message);
-  keep_group(poison.body, edited);
-  auto text = job_message_text(poison.job_id, edited);
-  // From the queue to itself: one transaction, and the story stays.
-  auto edit_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::string(kPoisonQueue), std::move(text),
-                                   (*message)->annotation);
-  auto done = co_await std::move(edit_task);
-  if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
-  if (!done) co_return fail(std::move(done.error()));
-  auto task = find(std::move(message_id));
-  auto found = co_await std::move(task);
-  co_return found;
-}
-
-Task<Result<PoisonRecord>> PoisonStore::find(std::string message_id) {
-  auto task = queues_.find(std::string(kPoisonQueue), std::move(message_id));
+Task<Result<Message>> PoisonStore::message_of(std::string id) {
+  if (is_job_id(id)) {
+    auto record_task = jobs_.find(std::move(id));
+    auto record = co_await std::move(record_task);
+    if (!record) co_return fail(std::move(record.error()));
+    if (!record->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
+    id = (*record)->message_id;
+  }
+  auto task = queues_.find(std::string(kPoisonQueue), std::move(id));
   auto message = co_await std::move(task);
   if (message.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!message) co_return fail(std::move(message.error()));
   if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
-  co_return poison_record_of(**message);
+  co_return std::move(**message);
 }
 
-Task<Result<PoisonRecord>> PoisonStore::redrive(std::string message_id, std::optional<JobSpec> edited) {
-  auto find_task = find(message_id);
+Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
+  auto task = message_of(std::move(id));
+  const auto message = co_await std::move(task);
+  if (!message) co_return fail(message.error());
+  co_return poison_record_of(*message);
+}
+
+Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited) {
+  auto find_task = message_of(std::move(id));
+  auto message = co_await std::move(find_task);
+  if (!message) co_return fail(std::move(message.error()));
+  auto poison = poison_record_of(*message);
+  keep_group(poison.body, edited);
+  auto text = job_message_text(poison.job_id, edited);
+  // From the queue to itself: one transaction, and the story stays.
+  auto edit_task = queues_.redrive(std::string(kPoisonQueue), message->id, std::string(kPoisonQueue), std::move(text),
+                                   message->annotation);
+  auto done = co_await std::move(edit_task);
+  if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!done) co_return fail(std::move(done.error()));
+  auto task = find(message->id);
+  co_return co_await std::move(task);
+}
+
+Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited) {
+  auto find_task = find(std::move(id));
   auto poison = co_await std::move(find_task);
   if (!poison) co_return fail(std::move(poison.error()));
+  const auto message_id = poison->message_id;
 
   // The record is read before the message moves: a worker may take the message at once, and its claim must win over
   // the note that is written afterwards. A crash in between heals: the claim takes the poisoned record up.
@@ -237,8 +250,11 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string message_id, std::opt
   co_return std::move(*poison);
 }
 
-Task<Result<void>> PoisonStore::remove(std::string message_id) {
-  auto task = queues_.remove(std::string(kPoisonQueue), std::move(message_id));
+Task<Result<void>> PoisonStore::remove(std::string id) {
+  auto find_task = message_of(std::move(id));
+  auto message = co_await std::move(find_task);
+  if (!message) co_return fail(std::move(message.error()));
+  auto task = queues_.remove(std::string(kPoisonQueue), message->id);
   auto removed = co_await std::move(task);
   if (removed.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!removed) co_return fail(std::move(removed.error()));

@@ -68,17 +68,18 @@ class PoisonStore {
   Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {});
   /// Those that match, counted by fingerprint, the most frequent first.
   Task<Result<PoisonGroups>> groups(PoisonFilter which);
-  /// By message id. kPoisonNotFound.
-  Task<Result<PoisonRecord>> find(std::string message_id);
+  /// Here and below `id` is the message's, or that of its job. kPoisonNotFound.
+  Task<Result<PoisonRecord>> find(std::string id);
   /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
   /// given. kPoisonNotFound.
-  Task<Result<PoisonRecord>> redrive(std::string message_id, std::optional<JobSpec> edited);
+  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited);
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
-  Task<Result<PoisonRecord>> edit(std::string message_id, JobSpec edited);
+  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
-  Task<Result<void>> remove(std::string message_id);
+  Task<Result<void>> remove(std::string id);
 
  private:
+  Task<Result<queue_service::Message>> message_of(std::string id);
   JobStore& jobs_;
   queue_service::QueueClient& queues_;
 };

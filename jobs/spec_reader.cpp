@@ -26,7 +26,7 @@ std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std:
     error.message += problems[i];
     error.fields.emplace_back("problem", problems[i]);
   }
-  error.message += '.';
+  if (!error.message.ends_with('.')) error.message += '.';
   return fail(std::move(error));
 }
 

@@ -188,6 +188,7 @@ Result<void> run(const WorkerConfig& config) {
   chores.collect_every = std::chrono::seconds(config.collect_every_s);
   chores.schedule_hold = std::chrono::seconds(config.lease_s);
   auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
+  spdlog::info("looking for the stores run={}", (std::filesystem::path(data) / "run").string());
   // The signals must work while the stores are still away: readiness is announced from a thread of its own.
   std::thread announcer;
   auto waiting = wait_until_ready(jobs, *clock, ready);
@@ -217,8 +218,15 @@ Result<void> run(const WorkerConfig& config) {
   }
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
-  files.join();                       // a call that is still under way ends into a context that is still there
-  if (!ready->load()) std::_Exit(0);  // the announcer waits for stores that never came; nothing is left to finish
+  files.join();  // a call that is still under way ends into a context that is still there
+  if (!ready->load()) {
+    // The announcer waits for stores that never came; nothing is left to finish.
+    {
+      const auto gone = std::move(*pid_file);
+    }
+    spdlog::info("stopped");
+    std::_Exit(0);
+  }
   announcer.join();
   return {};
 }

@@ -4,7 +4,8 @@ namespace tidemark::workers {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its folder run");
-  settings.add("name", config.name, "name of this worker in job records and logs; empty: worker- and the process id");
+  settings.add("name", config.name,
+               "name of this worker in job records, logs and the run folder; empty: worker- and the process id");
   settings.add("account", config.account, "account whose jobs this worker does");
   settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
   settings.add("lease_s", config.lease_s, 2, 3600, "length of a lease: a crashed worker's job goes on after this time");

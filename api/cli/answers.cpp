@@ -1,11 +1,21 @@
 #include "api/cli/answers.h"
 
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 
 #include "common/base/encoding.h"
+#include "common/base/time.h"
 
 namespace tidemark::cli {
+namespace {
+
+constexpr const char* kLocalTime = "%Y-%m-%d %H:%M:%S";
+
+}  // namespace
 
 using nlohmann::json;
 
@@ -91,6 +101,54 @@ std::string cell(const json& object, const char* member) {
   const auto found = object.find(member);
   if (found == object.end() || found->is_null()) return {};
   return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string time_cell(const json& object, const char* member) {
+  const auto text = cell(object, member);
+  const auto time = parse_iso8601(text);
+  if (!time) return text;
+  const auto seconds =
+      static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count());
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 32> shown{};
+  return {shown.data(), std::strftime(shown.data(), shown.size(), kLocalTime, &local)};
+}
+
+void accept_local_time(CLI::Option& option) {
+  option.transform(
+      [](std::string text) {
+        for (const auto* form : {kLocalTime, "%Y-%m-%d %H:%M"}) {
+          std::tm local{};
+          local.tm_isdst = -1;
+          const auto* end = ::strptime(text.c_str(), form, &local);
+          if (end == nullptr || *end != '\0') continue;
+          return to_iso8601(Time(std::chrono::seconds(::mktime(&local))));
+        }
+        return text;
+      },
+      "");
+}
+
+std::string readable_duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+std::string readable_bytes(std::uint64_t bytes) {
+  constexpr double kStep = 1024;
+  if (bytes < 1024) return std::to_string(bytes) + " bytes";
+  auto amount = static_cast<double>(bytes) / kStep;
+  const char* unit = "KiB";
+  for (const auto* larger : {"MiB", "GiB", "TiB"}) {
+    if (amount < kStep) break;
+    amount /= kStep;
+    unit = larger;
+  }
+  std::array<char, 32> shown{};
+  return {shown.data(), static_cast<std::size_t>(std::snprintf(shown.data(), shown.size(), "%.1f %s", amount, unit))};
 }
 
 }  // namespace tidemark::cli

@@ -5,6 +5,10 @@
 
 #include "api/cli/api_client.h"
 
+namespace CLI {
+class Option;
+}
+
 namespace tidemark::cli {
 
 using Print = std::function<void(const nlohmann::json&)>;
@@ -35,5 +39,13 @@ class TextTable {
 
 /// The text of a member, a number or boolean as JSON writes it, "" if it is absent.
 std::string cell(const nlohmann::json& object, const char* member);
+
+/// The same of a time, in this machine's time zone and to the second: "2026-11-21 23:51:39".
+std::string time_cell(const nlohmann::json& object, const char* member);
+/// Lets an option take such a time, too; anything else goes to the api as it is.
+void accept_local_time(CLI::Option& option);
+
+std::string readable_duration(double seconds);    // "42 s", "7 min", "3 h 20 min"
+std::string readable_bytes(std::uint64_t bytes);  // "812 bytes", "47.5 KiB"
 
 }  // namespace tidemark::cli

@@ -7,13 +7,22 @@
 namespace tidemark::cli {
 namespace {
 
-Error problem_of(const HttpReply& reply) {
-  auto error = make_error(reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidInput,
-                          "the server answered with status " + std::to_string(reply.status));
+ErrorCode code_of(unsigned status) {
+  if (status == 404) return ErrorCode::kNotFound;
+  if (status == 503) return ErrorCode::kUnavailable;
+  return status < 500 ? ErrorCode::kInvalidInput : ErrorCode::kInternalError;
+}
+
+/// What the api says of a refusal; its own name of the code goes along for report().
+Error problem_of(const HttpReply& reply, const std::string& url) {
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
-  if (!body.is_object()) return error;
-  error.message = body.value("detail", error.message);
-  if (error.message.empty()) error.message = body.value("title", error.message);
+  if (!body.is_object() || !body.contains("code")) {
+    return make_error(ErrorCode::kInternalError, url + " answered with status " + std::to_string(reply.status) +
+                                                     ", and not as the api does: is --api right?");
+  }
+  auto error = make_error(code_of(reply.status), body.value("detail", ""));
+  if (error.message.empty()) error.message = body.value("title", "");
+  error.fields.emplace_back("code", body.value("code", ""));
   return error;
 }
 
@@ -21,7 +30,11 @@ Error problem_of(const HttpReply& reply) {
 
 int report(const GlobalOptions& options, const Error& error) {
   if (options.json) {
-    std::cerr << nlohmann::json{{"error", {{"code", azure_name_of(error.code)}, {"message", error.message}}}} << "\n";
+    std::string code(azure_name_of(error.code));
+    for (const auto& [name, value] : error.fields) {
+      if (name == "code") code = value;
+    }
+    std::cerr << nlohmann::json{{"error", {{"code", code}, {"message", error.message}}}} << "\n";
   } else {
     std::cerr << "error: " << error.message << "\n";
   }
@@ -41,7 +54,7 @@ Result<nlohmann::json> ApiClient::call(const std::string& method, const std::str
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
   auto reply = http_.send(method, path, authorized(std::move(headers)), body);
   if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400) return fail(problem_of(*reply));
+  if (reply->status >= 400) return fail(problem_of(*reply, http_.base_url()));
   if (reply->body.empty()) return nlohmann::json();
   auto parsed = nlohmann::json::parse(reply->body, nullptr, false);
   if (parsed.is_discarded()) return fail(ErrorCode::kInternalError, "the server's answer is not JSON");
@@ -56,7 +69,7 @@ HttpHeaders ApiClient::authorized(HttpHeaders headers) const {
 Result<void> ApiClient::stream(const std::string& path, const std::function<void(std::string_view)>& each) {
   auto reply = http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each);
   if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400) return fail(problem_of(*reply));
+  if (reply->status >= 400) return fail(problem_of(*reply, http_.base_url()));
   return {};
 }
 

@@ -56,13 +56,13 @@ void print(const json& explanation) {
                             : relation == "gaveUp"  ? "gave up; would take it if sent back"
                                                     : "was for this key alone";
       table.add(
-          {cell(job, "id"), cell(job, "kind"), cell(job, "state"), where(job), meaning, cell(job, "submittedAt")});
+          {cell(job, "id"), cell(job, "kind"), cell(job, "state"), where(job), meaning, time_cell(job, "submittedAt")});
     }
     table.print(std::cout);
   }
   for (const auto& schedule : explanation.value("schedules", json::array())) {
     std::cout << "\nschedule " << cell(schedule, "name") << " would " << cell(schedule, "kind") << " it from "
-              << where(schedule) << " at " << cell(schedule, "dueTime");
+              << where(schedule) << " at " << time_cell(schedule, "dueTime");
   }
   if (!explanation.value("schedules", json::array()).empty()) std::cout << "\n";
   const auto looked = explanation.value("looked", json::object());

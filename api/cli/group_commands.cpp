@@ -15,7 +15,7 @@ void print_group(const json& group) {
   const auto states = group.value("states", json::object());
   table.add({cell(group, "id"), cell(group, "members"), cell(states, "queued"), cell(states, "running"),
              cell(states, "succeeded"), cell(states, "poisoned"), cell(states, "cancelled"),
-             cell(group, "finishedAt")});
+             time_cell(group, "finishedAt")});
   table.print(std::cout);
 }
 

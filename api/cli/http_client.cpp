@@ -63,7 +63,8 @@ std::string HttpReply::header(std::string_view name) const {
 Result<HttpClient> HttpClient::create(const std::string& base_url) {
   constexpr std::string_view kScheme = "http://";
   if (!base_url.starts_with(kScheme)) {
-    return fail(ErrorCode::kConfigInvalid, "\"" + base_url + "\" is not an http:// URL");
+    return fail(ErrorCode::kConfigInvalid,
+                "\"" + base_url + "\" is not an http:// URL; for TLS put a terminator of it on this machine");
   }
   auto connection = std::make_unique<Connection>();
   connection->base_url = base_url;

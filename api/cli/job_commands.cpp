@@ -124,7 +124,7 @@ void print_jobs(const json& items) {
   for (const auto& job : items) {
     const auto progress = job.value("progress", json::object());
     table.add({cell(job, "id"), cell(job, "kind"), cell(job, "state"), cell(progress, "done"),
-               cell(progress, "skipped"), cell(job, "attempts"), cell(job, "submittedAt"), cell(job, "worker")});
+               cell(progress, "skipped"), cell(job, "attempts"), time_cell(job, "submittedAt"), cell(job, "worker")});
   }
   table.print(std::cout);
 }

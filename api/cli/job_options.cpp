@@ -1,6 +1,9 @@
 #include "api/cli/job_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "api/cli/answers.h"
 
 namespace tidemark::cli {
 namespace {
@@ -28,8 +31,9 @@ constexpr MemberOption kTextOptions[] = {
     {"--secret", "secret", "callback: name of the worker's secret that signs it"},
     {"--idempotency-key", "idempotencyKey", "the same key gives the same job again"},
     {"--priority", "priority", "high, normal or low"},
-    {"--not-before", "notBefore", "time of the earliest start, such as 2026-01-31T22:00:00Z"},
+    {"--not-before", "notBefore", "time of the earliest start: 2026-01-31T22:00:00Z, or \"2026-01-31 23:00\" here"},
 };
+constexpr std::string_view kTimes[] = {"movedAfter", "movedBefore", "notBefore"};
 /// Of an archive outside of tables: what archive has as destination, unarchive as source.
 constexpr MemberOption kArchiveOptions[] = {
     {"--container", "container", "archive, unarchive: a container instead of a table; offload: for the values"},
@@ -55,11 +59,21 @@ constexpr MemberOption kNumberOptions[] = {
 
 }  // namespace
 
+CLI::Validator positive_number() {
+  return {[](std::string& text) -> std::string {
+            const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+            const bool positive = digits && text.find_first_not_of('0') != std::string::npos;
+            return positive ? "" : "it must be a whole number from 1 on, not " + text;
+          },
+          "from 1 on"};
+}
+
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("kind", arguments.texts["kind"],
                      "archive, unarchive, copy, delete, index, offload, inline, undo, redrive or callback");
   for (const auto& [flag, member, meaning] : kTextOptions) {
-    command.add_option(flag, arguments.texts[member], meaning);
+    auto* option = command.add_option(flag, arguments.texts[member], meaning);
+    if (std::ranges::find(kTimes, std::string_view(member)) != std::end(kTimes)) accept_local_time(*option);
   }
   for (const auto& [flag, member, meaning] : kArchiveOptions) {
     command.add_option(flag, arguments.archive[member], meaning);
@@ -67,7 +81,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_flag("--gzip", arguments.gzip, "archive: compress the parts");
   command.add_flag("--keep-blobs", arguments.keep_blobs, "inline: leave the blobs where they are");
   for (const auto& [flag, member, meaning] : kNumberOptions) {
-    command.add_option(flag, arguments.numbers[member], meaning)->check(CLI::PositiveNumber);
+    command.add_option(flag, arguments.numbers[member], meaning)->check(positive_number());
   }
   arguments.filter_option = command.add_option("--filter", arguments.filter, "OData filter; '' selects every entity");
   command.add_option("--property-list", arguments.properties, "copy, offload, inline: these properties; all if absent");

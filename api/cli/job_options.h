@@ -12,6 +12,7 @@
 namespace CLI {
 class App;
 class Option;
+class Validator;
 }  // namespace CLI
 
 namespace tidemark::cli {
@@ -29,6 +30,8 @@ struct JobArguments {
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };
 
+/// A check with an answer that a person understands.
+CLI::Validator positive_number();
 /// With the kind as a positional argument. The arguments must live as long as the command.
 void add_job_options(CLI::App& command, JobArguments& arguments);
 nlohmann::json job_of(const JobArguments& arguments);

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <thread>
 
+#include "api/cli/answers.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
@@ -28,13 +30,6 @@ bool ended(const json& job) {
 
 int exit_code_of(const json& job) { return job.value("state", "") == "succeeded" ? kOk : kJobNotSucceeded; }
 
-std::string time_left(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
-  if (whole < 60) return std::to_string(whole) + " s";
-  if (whole < 3600) return std::to_string(whole / 60) + " min";
-  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
-}
-
 /// A bar where the total is known, a running count otherwise; how fast, and how long it will take.
 std::string progress_line(const json& job) {
   const auto progress = job.value("progress", json::object());
@@ -52,7 +47,7 @@ std::string progress_line(const json& job) {
   if (progress.contains("perSecond")) {
     line += "  " + std::to_string(static_cast<std::uint64_t>(progress.value("perSecond", 0.0))) + "/s";
   }
-  if (progress.contains("secondsLeft")) line += "  " + time_left(progress.value("secondsLeft", 0.0)) + " left";
+  if (progress.contains("secondsLeft")) line += "  " + readable_duration(progress.value("secondsLeft", 0.0)) + " left";
   const auto phase = progress.value("phase", "");
   return phase.empty() ? line : line + "  " + phase;
 }
@@ -83,6 +78,27 @@ class ProgressDisplay {
   std::string state_;
   SteadyClock::time_point shown_;
 };
+
+/// Ctrl-C ends the watching, not the job: says so, and how to go on. One at a time.
+class InterruptNote {
+ public:
+  explicit InterruptNote(const std::string& id) {
+    text_ = "\nThe job goes on; to follow it again: tidemark job show " + id + " --watch\n";
+    std::signal(SIGINT, [](int number) {
+      // Only what a signal handler may do.
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
+      std::signal(number, SIG_DFL);
+      std::raise(number);
+    });
+  }
+  ~InterruptNote() { std::signal(SIGINT, SIG_DFL); }
+  InterruptNote(const InterruptNote&) = delete;
+  InterruptNote& operator=(const InterruptNote&) = delete;
+
+ private:
+  static std::string text_;
+};
+std::string InterruptNote::text_;
 
 /// Cuts a stream of server-sent events into the jobs it tells of.
 class JobEventReader {
@@ -141,21 +157,34 @@ std::string job_summary(const json& job) {
 
 std::string job_details(const json& job) {
   std::string text = job_summary(job) + "\n";
-  for (const auto* name : {"submittedAt", "startedAt", "finishedAt", "worker", "error"}) {
-    if (job.contains(name)) text += std::string(name) + ": " + job[name].get<std::string>() + "\n";
+  constexpr std::pair<const char*, const char*> kTimes[] = {
+      {"submittedAt", "submitted"}, {"notBefore", "not before"}, {"startedAt", "started"}, {"finishedAt", "finished"}};
+  for (const auto& [name, shown] : kTimes) {
+    if (job.contains(name)) text += std::string(shown) + ": " + time_cell(job, name) + "\n";
+  }
+  for (const auto* name : {"worker", "error"}) {
+    if (job.contains(name)) text += std::string(name) + ": " + cell(job, name) + "\n";
   }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
-  if (job.contains("skips")) text += "skipped: " + job["skips"].dump() + "\n";
+  for (const auto& skip : job.value("skips", json::array())) {
+    text += "skipped " + cell(skip, "count") + ": " + cell(skip, "reason") + ", such as " +
+            skip.value("samples", json::array()).dump() + "\n";
+  }
   for (const auto& attempt : job.value("history", json::array())) {
     text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +
-            attempt.value("worker", "") + "  " + attempt.value("startedAt", "") + "  " +
+            attempt.value("worker", "") + "  " + time_cell(attempt, "startedAt") + "  " +
             std::to_string(attempt.value("durationMs", 0)) + " ms  " + attempt.value("message", "") + "\n";
   }
-  return text + "spec: " + job.value("spec", json()).dump() + "\n";
+  text += "spec: " + job.value("spec", json()).dump() + "\n";
+  if (job.value("state", "") == "poisoned") {
+    text += "To look into it: tidemark poison show " + job.value("id", "") + "; once it is mended: poison redrive\n";
+  }
+  return text;
 }
 
 int watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
   ProgressDisplay display;
+  const InterruptNote note(id);
   const auto job = follow(api, id, [&](const json& seen) {
     if (!options.json) display.show(seen);
   });

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(kHelpColumn);  // inherited by the subcommands, so before them
   app.footer(
       "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
+  app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
   app.add_option("--token", options.token, "bearer token of the api")->envname("TIDEMARK_TOKEN");
   app.add_option("--table-url", options.table, "URL of the table service with the account")

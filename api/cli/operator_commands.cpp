@@ -12,7 +12,7 @@ using nlohmann::json;
 
 void print_kinds(const json& kinds) {
   TextTable table({"kind", "state"});
-  for (const auto& kind : kinds) table.add({cell(kind, "kind"), kind.value("paused", false) ? "paused" : "running"});
+  for (const auto& kind : kinds) table.add({cell(kind, "kind"), kind.value("paused", false) ? "paused" : "active"});
   table.print(std::cout);
 }
 
@@ -23,7 +23,7 @@ void print_workers(const json& workers) {
   for (const auto& worker : workers) {
     table.add({cell(worker, "name"), worker.value("alive", false) ? "alive" : "lost", cell(worker, "running"),
                cell(worker, "concurrency"), cell(worker, "host"), cell(worker, "pid"), cell(worker, "version"),
-               cell(worker, "startedAt"), cell(worker, "heartbeatAt")});
+               time_cell(worker, "startedAt"), time_cell(worker, "heartbeatAt")});
   }
   table.print(std::cout);
 }

@@ -19,7 +19,7 @@ void print_summary(const json& poison) {
 void print_list(const json& items) {
   TextTable table({"message", "job", "kind", "moved", "fingerprint", "reason"});
   for (const auto& item : items) {
-    table.add({cell(item, "id"), cell(item, "jobId"), cell(item, "kind"), cell(item, "movedAt"),
+    table.add({cell(item, "id"), cell(item, "jobId"), cell(item, "kind"), time_cell(item, "movedAt"),
                cell(item, "fingerprint"), cell(item, "reason")});
   }
   table.print(std::cout);
@@ -27,10 +27,11 @@ void print_list(const json& items) {
 
 void print_details(const json& poison) {
   print_summary(poison);
-  std::cout << "fingerprint: " << poison.value("fingerprint", "") << "\nmoved at: " << poison.value("movedAt", "")
+  std::cout << "fingerprint: " << poison.value("fingerprint", "") << "\nmoved at: " << time_cell(poison, "movedAt")
+            << "\nfrom: " << poison.value("queue", "") << ", sent back " << poison.value("redrives", 0) << " times"
             << "\nbody: " << poison.value("body", json()).dump() << "\nattempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {
-    std::cout << "  " << attempt.value("number", 0) << "  " << attempt.value("startedAt", "") << "  "
+    std::cout << "  " << attempt.value("number", 0) << "  " << time_cell(attempt, "startedAt") << "  "
               << attempt.value("worker", "") << "  " << attempt.value("errorClass", "") << "  "
               << attempt.value("code", "") << ": " << attempt.value("message", "") << "  ("
               << attempt.value("durationMs", 0) << " ms)\n";
@@ -45,8 +46,9 @@ std::shared_ptr<Filter> add_filter(CLI::App& command) {
   auto filter = std::make_shared<Filter>();
   command.add_option("--kind", filter->kind, "of this kind of job; unknown for what is no job");
   command.add_option("--fingerprint", filter->fingerprint, "with this kind of failure, as `poison groups` shows it");
-  command.add_option("--moved-after", filter->moved_after, "that became poison at or after this time");
-  command.add_option("--moved-before", filter->moved_before, "and before this time");
+  accept_local_time(
+      *command.add_option("--moved-after", filter->moved_after, "that became poison at or after this time"));
+  accept_local_time(*command.add_option("--moved-before", filter->moved_before, "and before this time"));
   return filter;
 }
 
@@ -103,8 +105,8 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
       return call_and_print(options, "GET", "/v1/poison/groups" + query, {}, [](const json& page) {
         TextTable table({">count", "fingerprint", "kind", "last", "reason"});
         for (const auto& group : page.value("groups", json::array())) {
-          table.add({cell(group, "count"), cell(group, "fingerprint"), cell(group, "kind"), cell(group, "lastMovedAt"),
-                     cell(group, "reason")});
+          table.add({cell(group, "count"), cell(group, "fingerprint"), cell(group, "kind"),
+                     time_cell(group, "lastMovedAt"), cell(group, "reason")});
         }
         table.print(std::cout);
         if (!page.value("complete", true)) std::cout << "(there are more: only the first were counted)\n";
@@ -113,7 +115,7 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
   });
 
   auto* planning = poison->add_subcommand("plan", "what a message's job would do now; does nothing");
-  planning->add_option("id", *id, "the message's id")->required();
+  planning->add_option("id", *id, "the message's id, or the job's")->required();
   planning->callback([&run, &options, id] {
     run = [&options, id] {
       auto api = ApiClient::create(options);
@@ -124,7 +126,7 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
   });
 
   auto* editing = poison->add_subcommand("edit", "replace a message's job; it stays where it is");
-  editing->add_option("id", *id, "the message's id")->required();
+  editing->add_option("id", *id, "the message's id, or the job's")->required();
   editing->add_option("--file", *file, "the new job as JSON, - for standard input")->required();
   editing->callback([&run, &options, id, file] {
     run = [&options, id, file] {
@@ -135,7 +137,7 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
   });
 
   auto* showing = poison->add_subcommand("show", "show a message with its reason and history");
-  showing->add_option("id", *id, "the message's id")->required();
+  showing->add_option("id", *id, "the message's id, or the job's")->required();
   showing->callback([&run, &options, id] {
     run = [&options, id] {
       return call_and_print(options, "GET", "/v1/poison/" + percent_encode(*id), {}, print_details);
@@ -144,13 +146,13 @@ void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run) 
 
   auto* redriving =
       poison->add_subcommand("redrive", "send a message back to its queue; for many: tidemark job submit redrive");
-  redriving->add_option("id", *id, "the message's id")->required();
+  redriving->add_option("id", *id, "the message's id, or the job's")->required();
   redriving->add_option("--file", *file, "replace the job by this JSON, - for standard input");
   redriving->callback(
       [&run, &options, id, file] { run = [&options, id, file] { return redrive(options, *id, *file); }; });
 
   auto* removing = poison->add_subcommand("delete", "forget a message; its job stays poisoned");
-  removing->add_option("id", *id, "the message's id")->required();
+  removing->add_option("id", *id, "the message's id, or the job's")->required();
   removing->callback([&run, &options, id] {
     run = [&options, id] {
       return call_and_print(options, "DELETE", "/v1/poison/" + percent_encode(*id), {},

@@ -2,6 +2,8 @@
 
 #include <iostream>
 
+#include "api/cli/answers.h"
+
 namespace tidemark::cli {
 
 using nlohmann::json;
@@ -12,13 +14,20 @@ int print_plan(const GlobalOptions& options, const json& plan) {
     std::cout << plan << "\n";
     return problems.empty() ? kOk : kFailed;
   }
-  std::cout << plan.value("kind", "") << ": " << (plan.value("complete", true) ? "" : "at least ")
-            << plan.value("keys", 0ULL) << " keys, " << plan.value("bytes", 0ULL) << " bytes, about "
-            << plan.value("seconds", 0.0) << " s\n";
+  const auto kind = plan.value("kind", "");
+  std::cout << kind << ": " << (plan.value("complete", true) ? "" : "at least ") << plan.value("keys", 0ULL)
+            << (kind == "redrive"    ? " messages, "
+                : kind == "callback" ? " call, "
+                                     : " entities, ")
+            << readable_bytes(plan.value("bytes", 0ULL)) << ", about " << readable_duration(plan.value("seconds", 0.0))
+            << "\n";
   for (const auto& problem : problems) std::cout << "would fail: " << problem.get<std::string>() << "\n";
   for (const auto& sample : plan.value("samples", json::array())) {
-    std::cout << "  " << sample.value("partitionKey", "") << " / " << sample.value("rowKey", "") << "  "
-              << sample.value("bytes", 0ULL) << " bytes\n";
+    const bool of_an_entity = !cell(sample, "partitionKey").empty() || !cell(sample, "rowKey").empty();
+    if (of_an_entity) {
+      std::cout << "  " << cell(sample, "partitionKey") << " / " << cell(sample, "rowKey") << "  "
+                << readable_bytes(sample.value("bytes", 0ULL)) << "\n";
+    }
     for (const auto& step : sample.value("steps", json::array())) {
       std::cout << "    " << step.get<std::string>() << "\n";
     }

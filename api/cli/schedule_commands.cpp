@@ -18,7 +18,7 @@ void print_list(const json& schedules) {
     const auto last = schedule.value("lastRun", json::object());
     table.add({cell(schedule, "name"), schedule.value("paused", false) ? "paused" : "active", cell(schedule, "cron"),
                cell(schedule, "timeZone"), cell(schedule.value("job", json::object()), "kind"),
-               cell(schedule, "nextRun"), cell(last, "dueTime"), cell(last, "job"),
+               time_cell(schedule, "nextRun"), time_cell(last, "dueTime"), cell(last, "job"),
                last.contains("problem") ? "refused" : cell(last, "jobState"), cell(schedule, "runs"),
                cell(schedule, "skipped"), cell(schedule, "missed")});
   }
@@ -79,8 +79,9 @@ void add_put(CLI::App& schedules, const GlobalOptions& options, Run& run) {
   putting->add_option("--overlap", arguments->overlap, "while the job before runs: skip, allow, wait or cancel")
       ->check(CLI::IsMember({"skip", "allow", "wait", "cancel"}));
   putting->add_option("--max-late-s", arguments->max_late_s, "a time that is later than this is missed")
-      ->check(CLI::PositiveNumber);
-  putting->add_option("--start-after", arguments->start_after, "only times after this count; now if absent");
+      ->check(positive_number());
+  accept_local_time(
+      *putting->add_option("--start-after", arguments->start_after, "only times after this count; now if absent"));
   putting->add_flag("--create", arguments->create, "refuse to replace one");
   putting->add_option("--if-match", arguments->if_match, "refuse unless the schedule has this ETag");
   add_job_options(*putting, arguments->job);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -62,12 +63,25 @@ class Importer {
   };
   Result<void> flush(Group& group) {
     if (group.entities.empty()) return {};
-    if (auto sent = tables_.upsert(table_, group.entities); !sent) return sent;
+    if (auto sent = tables_.upsert(table_, group.entities); !sent) return fail(told_of(sent.error(), group));
     sent_ += group.entities.size();
     waiting_ -= group.entities.size();
     group = Group();
     if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K" << sent_ << " entities" << std::flush;
     return {};
+  }
+  /// The service names the entity by its place in the transaction: "CODE: 3:why".
+  [[nodiscard]] Error told_of(Error error, const Group& group) const {
+    const auto colon = error.message.find(": ");
+    const auto place = colon == std::string::npos ? std::string() : error.message.substr(colon + 2);
+    std::size_t index = group.entities.size();
+    std::from_chars(place.data(), place.data() + place.size(), index);
+    if (index < group.entities.size()) {
+      const auto& entity = group.entities[index];
+      error.message += " (PartitionKey " + entity["PartitionKey"].dump() + ", RowKey " + entity["RowKey"].dump() + ")";
+    }
+    error.message += " " + std::to_string(sent_) + " entities were imported before; importing again does no harm.";
+    return error;
   }
   TableHttp& tables_;
   std::string table_;

@@ -117,7 +117,10 @@ Task<http::Response> ApiRoutes::route(http::Request& request) {
     allowed += (allowed.empty() ? "" : ", ") + std::string(candidate.method);
   }
   const bool open = chosen != nullptr && chosen->open;
-  if (!open && !authorized(request)) co_return problem(make_error(ErrorCode::kUnauthorized), request.request_id);
+  if (!open && !authorized(request)) {
+    const auto* why = request.header("authorization") ? "This is not the bearer token." : "A bearer token is required.";
+    co_return problem(make_error(ErrorCode::kUnauthorized, why), request.request_id);
+  }
   if (chosen == nullptr) {
     const auto code = allowed.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupportedHttpVerb;
     auto refusal = problem(make_error(code), request.request_id);

@@ -137,6 +137,13 @@ class Worker {
   std::thread thread_;
 };
 
+Result<asio::ip::address> address_of(const std::string& host) {
+  error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  if (!error) return address;
+  return fail(ErrorCode::kConfigInvalid, "host \"" + host + "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
+}
+
 class ServerImpl final : public Server {
  public:
   ServerImpl(const ServerOptions& options, Random& random) {
@@ -149,14 +156,11 @@ class ServerImpl final : public Server {
   ~ServerImpl() override { stop(Duration::zero()); }
 
   Result<void> bind() {
-    error_code error;
-    const auto address = asio::ip::make_address(context_.options.host, error);
-    if (error) {
-      return fail(ErrorCode::kConfigInvalid,
-                  "host \"" + context_.options.host + "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
-    }
-    asio::ip::tcp::endpoint endpoint(address, context_.options.port);
+    const auto address = address_of(context_.options.host);
+    if (!address) return fail(address.error());
+    asio::ip::tcp::endpoint endpoint(*address, context_.options.port);
     if (auto free = check_free(endpoint); !free) return free;
+    error_code error;
     for (auto& worker : workers_) {
       if (error = worker->bind(endpoint); error) return bind_failure(endpoint, error);
       endpoint.port(worker->port());
@@ -227,6 +231,7 @@ class Builder final : public ServerBuilder {
   }
   Executor executor() override { return server_->executor(); }
   std::uint16_t port() const override { return port_; }
+  void stop() override { server_->stop(Duration::zero()); }
 
  private:
   std::unique_ptr<ServerImpl> server_;
@@ -234,6 +239,12 @@ class Builder final : public ServerBuilder {
 };
 
 }  // namespace
+
+Result<bool> is_loopback(const std::string& host) {
+  const auto address = address_of(host);
+  if (!address) return fail(address.error());
+  return address->is_loopback();
+}
 
 Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random) {
   auto server = std::make_unique<ServerImpl>(options, random);

@@ -42,7 +42,12 @@ class ServerBuilder {
   virtual std::unique_ptr<Server> start(Handler handler, ErrorRenderer render_error) = 0;
   [[nodiscard]] virtual Executor executor() = 0;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// Instead of start(): ends the I/O threads, so that nothing runs on the executors any more.
+  virtual void stop() = 0;
 };
+
+/// Of an IP address; kConfigInvalid for what is none.
+Result<bool> is_loopback(const std::string& host);
 
 Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random);
 

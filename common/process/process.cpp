@@ -5,9 +5,13 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -85,11 +89,20 @@ bool make_directories(const fs::path& directory) {
   return true;
 }
 
-bool write_file(const fs::path& path, std::string_view text) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
-  bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  return (::close(fd) == 0) && written;
+constexpr std::size_t kMaxNameBytes = 63;
+
+bool is_process_name(std::string_view name) {
+  constexpr std::string_view kOthers = "._-";
+  return !name.empty() && name.size() <= kMaxNameBytes && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || kOthers.find(c) != std::string_view::npos;
+         });
+}
+
+bool is_file_of(int file, const fs::path& path) {
+  struct stat opened{}, named{};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -107,31 +120,66 @@ void start_logging(const std::string& process_name, const LogOptions& options) {
 }
 
 Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::string& name) {
-  auto run = data / "run";
-  auto prepared = prepare_directory(run);
-  if (!prepared) return fail(std::move(prepared.error()));
-  auto path = run / (name + ".pid");
-  auto pid = std::to_string(::getpid());
-  auto staged = run / (name + ".pid." + pid);
-  if (!write_file(staged, pid + "\n") || ::rename(staged.c_str(), path.c_str()) != 0) {
-    auto reason = why();
-    ::unlink(staged.c_str());
-    return fail(ErrorCode::kStorageFailure, "The pid file " + path.string() + " cannot be written: " + reason + ".");
+  if (!is_process_name(name)) {
+    return fail(
+        ErrorCode::kConfigInvalid,
+        "The name '" + name + "' is not possible: 1 to 63 letters, digits and . _ -, not a . at its beginning.");
   }
-  return PidFile(std::move(path));
+  const auto run = data / "run";
+  if (auto prepared = prepare_directory(run); !prepared) return fail(std::move(prepared.error()));
+  const auto path = run / (name + ".pid");
+  // Whoever had the lock may remove the file between the two steps: then once more, with a file of its own.
+  for (;;) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) {
+      return fail(ErrorCode::kConfigInvalid, "The pid file " + path.string() + " cannot be written: " + why() + ".");
+    }
+    PidFile mine(path, file);
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+      std::ifstream in(path);
+      std::string other;
+      in >> other;
+      mine.path_.clear();
+      return fail(ErrorCode::kConfigInvalid, "Another process runs as " + name + " on the data directory " +
+                                                 data.string() + ": process " + other +
+                                                 ". Stop it, or configure another directory or name.");
+    }
+    if (!is_file_of(file, path)) {
+      mine.path_.clear();
+      continue;
+    }
+    const auto pid = std::to_string(::getpid()) + "\n";
+    if (::ftruncate(file, 0) != 0 || ::write(file, pid.data(), pid.size()) != static_cast<ssize_t>(pid.size())) {
+      return fail(ErrorCode::kStorageFailure, "The pid file " + path.string() + " cannot be written: " + why() + ".");
+    }
+    return mine;
+  }
 }
 
-PidFile::PidFile(PidFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+PidFile::PidFile(PidFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})), file_(std::exchange(other.file_, -1)) {}
 PidFile& PidFile::operator=(PidFile&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
   return *this;
 }
 PidFile::~PidFile() {
-  if (path_.empty()) return;
-  // A successor may have written its own meanwhile.
-  std::ifstream in(path_);
-  long recorded = 0;
-  if ((in >> recorded) && recorded == static_cast<long>(::getpid())) ::unlink(path_.c_str());
+  // Removed while it is still locked; but not if a person removed it and somebody else has a new one.
+  if (!path_.empty() && is_file_of(file_, path_)) ::unlink(path_.c_str());
+  if (file_ >= 0) ::close(file_);
+}
+
+std::size_t make_room_for_connections(std::size_t connections) {
+  constexpr std::size_t kOthers = 512;  // files of the database, sockets between the processes
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= connections + kOthers) return connections;
+  const auto room = limit.rlim_cur > 2 * kOthers ? limit.rlim_cur - kOthers : limit.rlim_cur / 2;
+  spdlog::warn("only {} open files are allowed (ulimit -Hn): max_connections is {} instead of {}", limit.rlim_cur, room,
+               connections);
+  return room;
 }
 
 Result<void> prepare_directory(const std::filesystem::path& directory) {

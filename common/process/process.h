@@ -15,18 +15,25 @@ struct LogOptions {
 /// Logs to stderr. key=value in messages.
 void start_logging(const std::string& process_name, const LogOptions& options);
 
-/// Writes DATA/run/NAME.pid, atomically; removed by the destructor.
+/// DATA/run/NAME.pid: tells who has this name on this data directory, and sees to it that nobody else has. It is locked
+/// as long as the process lives, so what a killed process left behind is taken over; removed by the destructor.
 class PidFile {
  public:
+  /// kConfigInvalid: another process has the name, or nobody can have it. Letters, digits and ._- (of a file's name).
   static Result<PidFile> create(const std::filesystem::path& data, const std::string& name);
   PidFile(PidFile&&) noexcept;
   PidFile& operator=(PidFile&&) noexcept;
   ~PidFile();
 
  private:
-  explicit PidFile(std::filesystem::path path) : path_(std::move(path)) {}
+  PidFile(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
   std::filesystem::path path_;
+  int file_ = -1;
 };
+
+/// Lets this process open as many files as the system allows it. How many of `connections` there is room for, besides
+/// what the databases need; a warning if that is less.
+std::size_t make_room_for_connections(std::size_t connections);
 
 /// Creates the directory (0700) and checks that it can be written; the error says which directory and what to do.
 Result<void> prepare_directory(const std::filesystem::path& directory);

@@ -9,6 +9,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/request_meter.h"
 
 namespace tidemark::service {
 namespace {
@@ -64,10 +65,10 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
 }
 
-bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
-
 Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
-  if (is_loopback(settings.host) || settings.allow_development_key) return {};
+  const auto loopback = http::is_loopback(settings.host);
+  if (!loopback) return fail(loopback.error());
+  if (*loopback || settings.allow_development_key) return {};
   const auto development = auth::development_account();
   for (const auto& account : accounts) {
     for (const auto& key : account.keys) {
@@ -112,31 +113,6 @@ std::vector<prometheus::MetricFamily> engine_metrics(const kv::Engine& engine) {
           gauge_family("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
                        {{"", static_cast<double>(engine.queue_depth())}})};
 }
-
-// Durations and outcomes of requests, and the access log.
-class RequestMeter {
- public:
-  explicit RequestMeter(process::Metrics& metrics)
-      : latency_(metrics.latency_histogram("tidemark_http_request_duration_seconds", "Time to answer a request.")) {
-    for (unsigned family = 1; family <= 5; ++family) {
-      const auto label = std::to_string(family) + "xx";
-      answers_[family] = &metrics.counter("tidemark_http_requests_total", "Requests answered.", {{"status", label}});
-    }
-  }
-  void record(const http::Request& request, unsigned status, std::chrono::steady_clock::duration taken) {
-    latency_.Observe(std::chrono::duration<double>(taken).count());
-    answers_[std::min(status / 100, 5U)]->Increment();
-    if (spdlog::should_log(spdlog::level::debug)) {
-      // The query may hold a signature: never logged.
-      spdlog::debug("request request_id={} method={} path={} status={} us={}", request.request_id, request.method,
-                    request.path, status, std::chrono::duration_cast<std::chrono::microseconds>(taken).count());
-    }
-  }
-
- private:
-  prometheus::Histogram& latency_;
-  std::array<prometheus::Counter*, 6> answers_{};
-};
 
 std::vector<prometheus::MetricFamily> internal_metrics(const rpc::Server& internal) {
   const auto counters = internal.counters();
@@ -193,9 +169,9 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto accounts = parse_accounts(settings.accounts);
   if (!accounts) return fail(std::move(accounts.error()));
   if (auto safe = check_key_safety(settings, *accounts); !safe) return safe;
-  for (const auto& directory : {data, data / "run", data / description.folder}) {
-    if (auto prepared = process::prepare_directory(directory); !prepared) return prepared;
-  }
+  auto pid_file = process::PidFile::create(data, description.process_name);
+  if (!pid_file) return fail(std::move(pid_file.error()));
+  if (auto prepared = process::prepare_directory(data / description.folder); !prepared) return prepared;
   kv::RocksDbOptions database;
   database.path = data / description.folder;
   database.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
@@ -211,7 +187,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   http_options.host = settings.host;
   http_options.port = static_cast<std::uint16_t>(settings.port);
   http_options.threads = static_cast<unsigned>(settings.threads);
-  http_options.max_connections = static_cast<std::size_t>(settings.max_connections);
+  http_options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
   http_options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
   auto builder = http::bind_server(http_options, *random);
   if (!builder) return fail(std::move(builder.error()));
@@ -229,7 +205,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     rpc_options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
     rpc_options.undelivered = store->undelivered();
     auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
-    if (!served) return fail(std::move(served.error()));
+    if (!served) {
+      // The store may have begun background work: it ends before the store goes.
+      (*builder)->stop();
+      wait_for_writer(**engine);
+      builder->reset();
+      return fail(std::move(served.error()));
+    }
     internal = std::move(*served);
     metrics.add_source([&face = *internal] { return internal_metrics(face); });
   }
@@ -239,8 +221,6 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                                        std::chrono::hours(settings.operation_retention_h), stopping);
     spawn((*builder)->executor(), std::move(forgetting));
   }
-  auto pid_file = process::PidFile::create(data, description.process_name);
-  if (!pid_file) return fail(std::move(pid_file.error()));
 
   RequestMeter meter(metrics);
   const auto port = (*builder)->port();

@@ -344,7 +344,12 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(self.api.call("GET", "/v1/poison?kind=unknown")["poison"][0]["id"], broken)
 
         one = found["poison"][0]["id"]
-        self.assertEqual(len(self.api.call("GET", f"/v1/poison/{one}")["attempts"]), 1)
+        shown = self.api.call("GET", f"/v1/poison/{one}")
+        self.assertEqual(len(shown["attempts"]), 1)
+        # The job's id leads to its message, too; that of a job that is not poisoned to none.
+        self.assertEqual(self.api.call("GET", f"/v1/poison/{shown['jobId']}"), shown)
+        for absent in ("7fffffffffffffff-00000000", self.finish({"kind": "redrive", "fingerprint": "0" * 16})["id"]):
+            self.refused(404, "PoisonNotFound", "GET", f"/v1/poison/{absent}")
         self.assertTrue(self.api.call("GET", f"/v1/poison/{one}/plan")["problems"])
         self.refused(400, "JobInvalid", "GET", f"/v1/poison/{broken}/plan")
         self.fill("Present")
@@ -352,7 +357,8 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(edited["body"]["source"], "Present")
         self.assertEqual(self.api.call("GET", f"/v1/poison/{one}/plan")["keys"], 30)
         self.assertEqual(len(self.tables.scan("Present")), 30)
-        sent = self.api.call("POST", f"/v1/poison/{one}/redrive")
+        sent = self.api.call("POST", f"/v1/poison/{shown['jobId']}/redrive")
+        self.assertEqual((sent["id"], sent["jobId"]), (one, shown["jobId"]))
         wait_until(lambda: self.api.job(sent["jobId"])["state"] == "succeeded", "the edited job's end")
         self.assertEqual(self.tables.scan("Present"), {})
 
@@ -392,7 +398,7 @@ class ApiTest(unittest.TestCase):
                 self.assertEqual(problem["requestId"], answer.headers["x-request-id"])
 
     def test_a_token_is_asked_for(self):
-        child = self.stack.launch("api-token", "api", "--port", "0", "--token", "s3cret").await_ready()
+        child = self.stack.launch("api-token", "api", "--name", "api-token", "--port", "0", "--token", "s3cret").await_ready()
         port = int(child.ready["port"])
         with self.assertRaises(Exception):
             CheckedApiClient(port)  # not even the description
@@ -401,6 +407,7 @@ class ApiTest(unittest.TestCase):
         authorized.extra = {"Authorization": "Bearer other"}
         status, headers, _ = authorized.send("GET", "/v1/jobs")
         self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"))
+        self.assertEqual(json.loads(authorized.send("GET", "/v1/jobs")[2])["detail"], "This is not the bearer token.")
         self.assertEqual(authorized.send("GET", "/healthz")[0], 200)
         self.assertEqual(child.terminate(), 0)
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -94,6 +95,9 @@ class EveryOperationTest(unittest.TestCase):
                     missing.add((method.upper(), template))
         self.assertEqual(missing, set(), "operations without a command")
 
+    def test_version(self):
+        self.assertRegex(tidemark("--version").stdout, r"^tidemark \d+\.\d+\.\d+\n$")
+
     def test_every_command_explains_itself(self):
         for path in commands():
             shown = tidemark(*path, "--help")
@@ -114,6 +118,8 @@ class EveryOperationTest(unittest.TestCase):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):
             self.assertEqual(tidemark(*arguments).returncode, 2, arguments)
+        many = tidemark("job", "submit", "archive", "--max-attempts", "0")
+        self.assertIn("--max-attempts: it must be a whole number from 1 on, not 0", many.stderr)
         gone = tidemark("--json", "--api", "http://127.0.0.1:1", "job", "list")
         self.assertEqual((gone.returncode, json.loads(gone.stderr)["error"]["code"]), (1, "Unavailable"))
 
@@ -143,6 +149,74 @@ class StackTest(unittest.TestCase):
     def rows(text):
         """The lines of an aligned table as lists of cells."""
         return [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+
+    def test_errors_are_what_the_api_calls_them(self):
+        for arguments, code, name in ((["job", "show", "none"], 3, "JobNotFound"),
+                                      (["job", "submit", "--source", "Abc"], 1, "JobInvalid"),
+                                      (["limit", "kind", "none", "--max-running", "1"], 1, "InvalidInput")):
+            error = json.loads(self.command("--json", *arguments, code=code).stderr)["error"]
+            self.assertEqual(error["code"], name)
+            self.assertFalse(error["message"].endswith(".."), error)
+        stranger = self.command("--api", self.environment["TIDEMARK_TABLE_URL"], "job", "list", code=1)
+        self.assertIn("is --api right?", stranger.stderr)
+
+    def test_times_are_those_of_this_place(self):
+        """Shown to the second in the local time zone, and taken so; JSON has UTC."""
+        there = {**self.environment, "TZ": "XXX-5:30"}
+        job_id = self.command("job", "submit", "delete", "--source", "Later", "--filter", "", "--not-before",
+                              "2126-11-22T01:30:00Z").stdout.strip()
+        self.assertIn("not before: 2126-11-22 07:00:00\n", tidemark("job", "show", job_id, environment=there).stdout)
+        self.assertEqual(self.api.job(job_id)["notBefore"], "2126-11-22T01:30:00Z")
+        self.command("job", "cancel", job_id)
+        for text in ("2126-11-22 07:00", "2126-11-22 07:00:00"):
+            again = tidemark("--json", "job", "submit", "delete", "--source", "Later", "--filter", "", "--not-before", text,
+                             environment=there)
+            again = json.loads(again.stdout)
+            self.assertEqual(again["notBefore"], "2126-11-22T01:30:00Z")
+            self.command("job", "cancel", again["id"])
+
+    def test_plans_are_for_people(self):
+        self.fill("Planned", 3)
+        for arguments, says in (
+                (["delete", "--filter", ""], ["delete: 3 entities, ", " bytes, about 0 s", "if it still is the version of 20"]),
+                (["delete", "--whole-table"], ["removed together with the table Planned"]),
+                (["index", "--property", "Number", "--destination", "Index"], ["list its key in Index under its Number"]),
+                (["offload", "--container", "large", "--filter", "", "--min-bytes", "40000"], ["40000 bytes", "large"]),
+                (["inline", "--filter", ""], ["put properties back"])):
+            plan = self.command("job", "submit", *arguments, "--source", "Planned", "--dry-run").stdout
+            for text in says:
+                self.assertIn(text, plan)
+        self.assertEqual(len(self.tables.scan("Planned")), 3)
+
+    def test_poison_by_the_id_that_the_submission_told(self):
+        done = self.command("job", "submit", "delete", "--source", "Missing", "--filter", "", "--wait", code=4).stdout
+        job_id = done.split()[0]
+        self.assertIn(f"tidemark poison show {job_id}", done)
+        wait_until(lambda: any(p["jobId"] == job_id for p in self.api.poison()), "the message's move")
+        shown = self.command("poison", "show", job_id).stdout
+        self.assertIn('"source":"Missing"', shown)
+        self.assertIn("from: tidemark-jobs, sent back 0 times", shown)
+        self.command("poison", "delete", job_id)
+        self.command("poison", "show", job_id, code=3)
+
+    def test_ctrl_c_ends_the_watching_and_not_the_job(self):
+        job_id = self.command("job", "submit", "delete", "--source", "Later", "--filter", "", "--not-before",
+                              "2126-01-01").stdout.strip()
+        with subprocess.Popen([program("tidemark"), "job", "show", job_id, "--watch"], stderr=subprocess.PIPE, text=True,
+                              env=clean_environment(self.environment)) as watching:
+            self.assertIn("queued", watching.stderr.readline())
+            watching.send_signal(signal.SIGINT)
+            self.assertIn(f"tidemark job show {job_id} --watch", watching.stderr.read())
+        self.assertEqual(watching.returncode, -signal.SIGINT)
+        self.assertEqual(self.api.job(job_id)["state"], "queued")
+        self.command("job", "cancel", job_id)
+
+    def test_an_import_tells_what_it_stopped_at(self):
+        good = [json.dumps({"PartitionKey": "p", "RowKey": f"{i:03}"}) for i in range(150)]
+        bad = json.dumps({"PartitionKey": "p", "RowKey": "bad", "Text": "x" * 40_000})
+        failed = self.command("table", "import", "Imported", stdin="\n".join([*good, bad]), code=1)
+        self.assertIn('(PartitionKey "p", RowKey "bad") 100 entities were imported before', failed.stderr)
+        self.assertEqual(len(self.tables.scan("Imported")), 100)
 
     def test_a_job_is_watched_with_plain_lines(self):
         self.fill("Watched")

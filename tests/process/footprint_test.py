@@ -2,7 +2,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -11,29 +10,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from stack import BIN, SOURCE, clean_environment  # noqa: E402
+from stack import BIN, SOURCE, clean_environment, free_port_base  # noqa: E402
 
 MEMORY_LIMIT_MB = 150
 IDLE_S = 2.0
 # Of all processes together, in IDLE_S: one percent of one core.
 IDLE_CPU_LIMIT_S = 0.02 * IDLE_S / 2
 START_LIMIT_S = 30.0
-
-
-def free_port_base():
-    """Four ports in a row that are free now, below those that the system hands out."""
-    for base in range(21_000, 31_000, 10):
-        sockets = []
-        try:
-            for port in range(base, base + 4):
-                sockets.append(socket.create_server(("127.0.0.1", port)))
-            return base
-        except OSError:
-            continue
-        finally:
-            for taken in sockets:
-                taken.close()
-    raise AssertionError("no four free ports in a row")
 
 
 def proportional_memory_mb(pid):

@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import SOURCE, Stack, clean_environment, program  # noqa: E402
+from stack import SOURCE, Child, Stack, clean_environment, program  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
@@ -111,10 +111,36 @@ class StartupTest(unittest.TestCase):
         for name in STORES:
             with self.subTest(program=name):
                 self.stack.start(name)
-                error = self.refuse(name, says=[os.path.join(self.stack.data, FOLDERS[name]), "Another process"])
-                self.assertNotIn("Resource temporarily", error)
+                self.refuse(name, says=[self.stack.data, "Another process", str(self.stack.children[name].pid)])
                 self.assertTrue(self.stack.children[name].alive())
                 HttpClient(self.stack.ports[name]).ask("GET", "/readyz")
+
+    def test_name_in_use(self):
+        """Neither is told apart from the first by its records, or by whoever stops the stack."""
+        self.stack.up(1)
+        for name in ("api", "worker"):
+            with self.subTest(program=name):
+                known = "worker-1" if name == "worker" else "api"
+                self.refuse(name, "--name", known, says=[known, str(self.stack.children[known].pid)])
+                self.refuse(name, "--name", "a/b", says=["a/b", "letters"])
+                with open(os.path.join(self.stack.data, "run", known + ".pid"), encoding="ascii") as file:
+                    self.assertEqual(int(file.read()), self.stack.children[known].pid)
+
+    def test_too_long_a_path_for_sockets(self):
+        """The stores have begun their work in the background by then: it ends in order."""
+        for name in STORES:
+            with self.subTest(program=name):
+                self.refuse(name, data=os.path.join(self.stack.data, "x" * 110), says=["107", "shorter"])
+
+    def test_few_open_files(self):
+        few = ["prlimit", "--nofile=300:300"]
+        child = subprocess.run([*few, program("table_store"), "--data", self.stack.data, "--port", "0", "--host", "x"],
+                               capture_output=True, text=True, timeout=30, env=clean_environment())
+        self.assertIn("is not an IP address", child.stderr)
+        child = Child("table_store", [*few, program("table_store"), "--data", self.stack.data, "--port", "0"],
+                      os.path.join(self.stack.directory, "few.log")).await_ready()
+        self.addCleanup(child.kill)
+        self.assertIn("max_connections is 150 instead of 4096", child.log())
 
     def test_damaged_database(self):
         for name in STORES:
@@ -288,6 +314,13 @@ class ServingTest(unittest.TestCase):
                 metrics = client.ask("GET", "/metrics")[1].decode()
                 self.assertRegex(metrics, r"(?m)^process_resident_memory_bytes [1-9]")
                 self.assertRegex(metrics, r"(?m)^process_cpu_seconds_total \d")
+                if name in SERVERS:
+                    # Health and metrics are not counted; what is refused is.
+                    before = int(re.search(r'(?m)^tidemark_http_requests_total\{status="4xx"\} (\d+)$', metrics)[1])
+                    self.failure(client.ask, "GET", "/nothing")
+                    metrics = client.ask("GET", "/metrics")[1].decode()
+                    self.assertIn(f'tidemark_http_requests_total{{status="4xx"}} {before + 1}\n', metrics)
+                    self.assertRegex(metrics, r"(?m)^tidemark_http_request_duration_seconds_count [1-9]")
         self.assertEqual(worker.terminate(), 0)
 
 

@@ -68,7 +68,13 @@ void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& 
       auto table = table_store::decode_table(*change.value);
       if (table) tables_[table->generation] = table->name;
     }
-    if (change.key.starts_with('e')) entity_changed(change, context);
+  }
+  // The records first: they may say only in this transaction what kind of job it is that changes the rest.
+  for (const bool records : {true, false}) {
+    for (const auto& change : changes) {
+      if (!change.key.starts_with('e')) continue;
+      if ((tables_[generation_in(change.key)] == jobs::kJobTable) == records) entity_changed(change, context);
+    }
   }
   for (const auto& change : changes) {
     if (!change.key.starts_with('o')) continue;

@@ -4,9 +4,11 @@ Nothing waits for a fixed time: every wait polls a condition until a deadline. W
 when it did not do what was expected of it. For one thread, except where a method says otherwise.
 """
 import os
+import random
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,22 @@ def wait_until(condition, what, limit_s=30.0, interval_s=0.02):
         if time.monotonic() >= deadline:
             raise AssertionError(f"not within {limit_s:g} s: {what}")
         time.sleep(interval_s)
+
+
+def free_port_base():
+    """Four ports in a row that are free now, below those that the system hands out."""
+    for base in random.sample(range(16_000, 31_000, 10), 1_500):  # other tests may look for some at the same time
+        sockets = []
+        try:
+            for port in range(base, base + 4):
+                sockets.append(socket.create_server(("127.0.0.1", port)))
+            return base
+        except OSError:
+            continue
+        finally:
+            for taken in sockets:
+                taken.close()
+    raise AssertionError("no four free ports in a row")
 
 
 def clean_environment(extra=None):

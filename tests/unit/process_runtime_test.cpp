@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,14 +51,43 @@ TEST_F(Runtime, PidFileHoldsThePidAndGoesWithItsOwner) {
 TEST_F(Runtime, PidFileReplacesAStaleOneAndSparesASuccessors) {
   auto path = directory_ / "run" / "table.pid";
   fs::create_directories(path.parent_path());
-  std::ofstream(path) << "1\n";
+  std::ofstream(path) << "1000000000\n";
   {
     auto file = PidFile::create(directory_, "table");
     ASSERT_TRUE(file);
     EXPECT_EQ(contents(path), std::to_string(::getpid()) + "\n");
+    fs::remove(path);
     std::ofstream(path) << "1\n";
   }
   EXPECT_EQ(contents(path), "1\n");
+}
+
+TEST_F(Runtime, PidFileIsOneProcessAlone) {
+  auto file = PidFile::create(directory_, "table");
+  ASSERT_TRUE(file);
+  const auto second = PidFile::create(directory_, "table");
+  ASSERT_TRUE(second.failed_with(ErrorCode::kConfigInvalid));
+  EXPECT_THAT(second.error().message, AllOf(HasSubstr(directory_.string()), HasSubstr(std::to_string(::getpid()))));
+  EXPECT_EQ(contents(directory_ / "run" / "table.pid"), std::to_string(::getpid()) + "\n");
+  EXPECT_TRUE(PidFile::create(directory_, "other"));
+}
+
+TEST_F(Runtime, NameOfAPidFileIsAFilesName) {
+  for (const auto* wrong : {"", "a/b", "..", "a b", "\xC3\xA4"}) {
+    EXPECT_TRUE(PidFile::create(directory_, wrong).failed_with(ErrorCode::kConfigInvalid)) << wrong;
+  }
+  EXPECT_TRUE(PidFile::create(directory_, "worker-1.Backup_2"));
+}
+
+TEST_F(Runtime, ConnectionsAreAsManyAsThereAreFilesFor) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(make_room_for_connections(10), 10);
+  rlimit raised{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  EXPECT_LT(make_room_for_connections(std::size_t{1} << 40), std::size_t{1} << 40);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(Runtime, PreparedDirectoryIsPrivate) {

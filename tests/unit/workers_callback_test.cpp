@@ -215,7 +215,7 @@ TEST_F(WorkersCallback, GoesOnlyWhereItMay) {
     EXPECT_NE(record(job.id).error.find(why), std::string::npos) << record(job.id).error;
   };
   refused(R"({"kind":"callback","url":"https://elsewhere/"})", "not in callback_hosts");
-  refused(R"({"kind":"callback","url":"http://h/"})", "callback_http_hosts");
+  refused(R"({"kind":"callback","url":"http://h/"})", "h would have to be in callback_http_hosts");
   refused(R"({"kind":"callback","url":"https://h/","secret":"three"})", "no secret named 'three'");
   callbacks_ = nullptr;
   refused(R"({"kind":"callback","url":"https://h/"})", "callback_hosts is empty");

@@ -198,6 +198,17 @@ TEST_F(WorkersExplain, TellsOfADirectoryWhatItsCatalogTells) {
   EXPECT_EQ(places(tell("Source", "nobody")), "Source- nas- nas-");
 }
 
+TEST_F(WorkersExplain, ACatalogWithoutTheEntityLeavesNothingOpen) {
+  put("p", "a", 1);
+  put("p", "b", 2);
+  archive_to(R"({"directory":"nas"})", "Number eq 1");
+  access_ = {};
+  EXPECT_FALSE(tell("Source", "a").complete) << "its properties are not known";
+  const auto told = tell("Source", "b");
+  EXPECT_EQ(places(told), "Source+ nas-");
+  EXPECT_TRUE(told.complete);
+}
+
 TEST_F(WorkersExplain, AContainerThatCannotBeReadIsNotTheEndOfTheStory) {
   put("p", "a", 1);
   archive_to(R"({"container":"old"})");

@@ -46,7 +46,11 @@ Task<Result<void>> Pages::begin(std::string continuation, std::uint64_t before) 
     co_return co_await std::move(task);
   }
   // Known from an earlier delivery: what is left of it would be less.
-  if (context_.known_total()) co_return Result<void>{};
+  if (const auto known = context_.known_total()) {
+    count_->found = *known;
+    count_->through = true;
+    co_return Result<void>{};
+  }
   count_->found = before;
   auto executor = co_await asio::this_coro::executor;
   auto task = count(context_.tables, counting(std::move(continuation)), count_);

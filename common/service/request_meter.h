@@ -1,0 +1,22 @@
+// What an HTTP server tells of the requests that it answers: tidemark_http_requests_total and
+// tidemark_http_request_duration_seconds, and a line of the log each at level debug. From any thread.
+#pragma once
+#include <array>
+#include <chrono>
+
+#include "common/http/http.h"
+#include "common/process/metrics.h"
+
+namespace tidemark::service {
+
+class RequestMeter {
+ public:
+  explicit RequestMeter(process::Metrics& metrics);
+  void record(const http::Request& request, unsigned status, std::chrono::steady_clock::duration taken);
+
+ private:
+  prometheus::Histogram& latency_;
+  std::array<prometheus::Counter*, 6> answers_{};  // by the first digit of the status
+};
+
+}  // namespace tidemark::service

@@ -1,0 +1,114 @@
+"""scripts/stack as an operator uses it: up, status, down, again and again, side by side, and what goes wrong."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from stack import BIN, SOURCE, clean_environment, free_port_base, wait_until  # noqa: E402
+
+NAMES = ["api", "blob_store", "queue_service", "table_store", "worker-1", "worker-2"]
+
+
+class StackScriptTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def stack(self, command, *arguments, data="d", code=0):
+        line = [os.path.join(SOURCE, "scripts", "stack"), command, "--data", os.path.join(self.directory, data), *arguments]
+        ended = subprocess.run(line, capture_output=True, text=True, timeout=90,
+                               env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN)}))
+        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+        return ended
+
+    def up(self, *arguments, data="d", code=0):
+        self.addCleanup(self.stack, "down", data=data)
+        return self.stack("up", *arguments, data=data, code=code)
+
+    def running(self, data="d", code=0):
+        """Name to process id."""
+        lines = self.stack("status", data=data, code=code).stdout.splitlines()
+        return {line.split()[0]: int(re.search(r"pid=(\d+)", line)[1]) for line in lines if " running " in line}
+
+    def test_from_up_to_down(self):
+        self.assertEqual(self.stack("status", code=1).stdout, "not running\n")
+        self.stack("down")
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "d")), "asking makes no directory")
+        base = free_port_base()
+        told = self.up("--port-base", str(base)).stdout
+        self.assertEqual([int(p) for p in re.findall(r":(\d+)", told)], [base, base + 1, base + 2, base + 3])
+        first = self.running()
+        self.assertEqual(sorted(first), NAMES)
+        # Another port base changes nothing that runs, and the answer says so.
+        self.assertEqual(self.up("--port-base", str(base + 10)).stdout, told)
+        self.assertEqual(self.running(), first)
+        # What died is started again, the others go on.
+        os.kill(first["worker-2"], signal.SIGKILL)
+        wait_until(lambda: "worker-2" not in self.running(code=1), "the death of worker-2", interval_s=0.1)
+        self.assertIn("worker-2 dead", self.stack("status", code=1).stdout)
+        self.up("--port-base", str(base))
+        again = self.running()
+        self.assertNotEqual(again.pop("worker-2"), first.pop("worker-2"))
+        self.assertEqual(again, first)
+        self.stack("down")
+        self.assertEqual(self.stack("status", code=1).stdout, "not running\n")
+        self.up("--port-base", str(base), "--workers", "0")
+        self.assertEqual(sorted(self.running()), NAMES[:4])
+
+    def test_two_side_by_side(self):
+        one = free_port_base()
+        self.up("--port-base", str(one), "--workers", "1")
+        before = self.running()
+        # On the ports of the first: refused, nothing left behind, the first goes on.
+        refused = self.up("--port-base", str(one), data="e", code=1)
+        self.assertIn("the port is in use", refused.stderr)
+        self.assertEqual(self.stack("status", data="e", code=1).stdout, "not running\n")
+        self.up("--port-base", str(free_port_base()), "--workers", "1", data="e")
+        self.assertEqual(set(self.running(data="e").values()) & set(before.values()), set())
+        self.stack("down", data="e")
+        self.assertEqual(self.running(), before)
+
+    def test_a_failed_start_leaves_alone_what_ran(self):
+        base = free_port_base()
+        self.up("--port-base", str(base), "--workers", "1")
+        before = self.running()
+        os.kill(before["api"], signal.SIGTERM)
+        wait_until(lambda: "api" not in self.running(), "the end of the api", interval_s=0.1)
+        with socket.create_server(("127.0.0.1", base + 3)):
+            self.assertIn(str(base + 3), self.up("--port-base", str(base), code=1).stderr)
+        before.pop("api")
+        self.assertEqual(self.running(), before)
+
+    def test_a_stale_process_id_is_nobody(self):
+        """After a crash of the machine its number may be anybody's: not counted, and above all not killed."""
+        run = os.path.join(self.directory, "d", "run")
+        os.makedirs(run)
+        with subprocess.Popen(["sleep", "600"]) as innocent:
+            try:
+                with open(os.path.join(run, "table_store.pid"), "w", encoding="ascii") as file:
+                    file.write(f"{innocent.pid}\n")
+                self.assertEqual(self.stack("status", code=1).stdout, "table_store dead\n")
+                self.up("--port-base", str(free_port_base()), "--workers", "0")
+                self.assertIn("table_store", self.running())
+                self.stack("down")
+                self.assertIsNone(innocent.poll())
+            finally:
+                innocent.kill()
+
+    def test_wrong_arguments(self):
+        for arguments, says in ((["--port-base"], "needs a value"), (["--port-base", "70000"], "70000"),
+                                (["--workers", "many"], "many"), (["--colour", "red"], "--colour")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(says, self.stack("up", *arguments, code=2).stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "d")))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
