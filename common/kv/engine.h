@@ -89,6 +89,12 @@ struct Completion::Due {
   Result<void> outcome;
 };
 
+/// Where the engine's memory is; none of it grows with what is stored.
+struct EngineMemory {
+  std::size_t cache_bytes = 0;          // blocks, indexes and filters
+  std::size_t write_buffers_bytes = 0;  // changes that are in no file yet
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -109,6 +115,9 @@ class Engine {
 
   /// Waiting transactions now, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
+
+  /// For metrics.
+  [[nodiscard]] virtual EngineMemory memory() const { return {}; }
 
   /// submit() as a coroutine; resumes on the caller's executor. `step` names the write for crash tests: reached before
   /// it is handed in, and once it is durable.

@@ -272,6 +272,14 @@ class RocksEngine final : public Engine {
     return queue_.size();
   }
 
+  EngineMemory memory() const override {
+    const auto of = [this](const std::string& property) {
+      std::uint64_t value = 0;
+      return db_->GetIntProperty(property, &value) ? static_cast<std::size_t>(value) : 0;
+    };
+    return {of(rocksdb::DB::Properties::kBlockCacheUsage), of(rocksdb::DB::Properties::kSizeAllMemTables)};
+  }
+
  private:
   struct Waiting {
     TransactionBody body;

@@ -19,6 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A piece of the cache holds no block that is larger than itself, and reads it from the file each time it is asked for.
+// The filter of a full file with small rows takes several MiB.
+constexpr std::size_t kCachePieceBytes = 16UL << 20;
+constexpr int kMostCachePieceBits = 6;
 constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
 
 rocksdb::CompressionType best_compression() {
@@ -29,9 +33,16 @@ rocksdb::CompressionType best_compression() {
   return rocksdb::kNoCompression;
 }
 
+/// As many pieces, each with a lock of its own, as there is room for.
+std::shared_ptr<rocksdb::Cache> block_cache(std::size_t bytes) {
+  int bits = 0;
+  while (bits < kMostCachePieceBits && (bytes >> (bits + 1)) >= kCachePieceBytes) ++bits;
+  return rocksdb::NewLRUCache(bytes, bits);
+}
+
 rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.block_cache = block_cache(options.block_cache_bytes);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.format_version = 5;
   // Indexes and filters count against the cache too, so memory stays bounded however much is stored.

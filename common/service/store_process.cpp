@@ -93,6 +93,27 @@ std::optional<http::Response> serve_health(const http::Request& request, const p
   return response;
 }
 
+prometheus::MetricFamily gauge_family(std::string name, std::string help,
+                                      const std::vector<std::pair<std::string, double>>& parts) {
+  prometheus::MetricFamily family{std::move(name), std::move(help), prometheus::MetricType::Gauge, {}};
+  for (const auto& [part, value] : parts) {
+    prometheus::ClientMetric metric;
+    if (!part.empty()) metric.label.push_back({"part", part});
+    metric.gauge.value = value;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+std::vector<prometheus::MetricFamily> engine_metrics(const kv::Engine& engine) {
+  const auto memory = engine.memory();
+  return {gauge_family("tidemark_database_memory_bytes", "Memory of the database, by part.",
+                       {{"cache", static_cast<double>(memory.cache_bytes)},
+                        {"write_buffers", static_cast<double>(memory.write_buffers_bytes)}}),
+          gauge_family("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
+                       {{"", static_cast<double>(engine.queue_depth())}})};
+}
+
 std::vector<prometheus::MetricFamily> internal_metrics(const rpc::Server& internal) {
   const auto counters = internal.counters();
   const auto family = [](const char* name, const char* help, std::uint64_t value) {
@@ -161,6 +182,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
+  metrics.add_source([&database_engine = **engine] { return engine_metrics(database_engine); });
   http::ServerOptions http_options;
   http_options.host = settings.host;
   http_options.port = static_cast<std::uint16_t>(settings.port);

@@ -39,6 +39,14 @@ def by_key(entities):
     return {(e["PartitionKey"], e["RowKey"]): e for e in entities}
 
 
+def minutes_of_yesterday(count):
+    """Due times that are past, a cron expression of these and no others within a year, and a time before them."""
+    midnight = (int(time.time()) // 86400 - 1) * 86400
+    shown = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))  # noqa: E731
+    cron = time.strftime(f"0-{count - 1} 0 %-d %-m *", time.gmtime(midnight))
+    return [shown(midnight + 60 * n) for n in range(count)], cron, shown(midnight - 1)
+
+
 def index_content(pieces):
     """{value: [key, ...]} of an index table."""
     content = {}
@@ -309,13 +317,10 @@ class FailPointTest(CrashTest):
         """Each due time has its job once, whoever dies while submitting it."""
         source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
         self.tables.create_table(source)
-        now = time.time()
-        begin = now - now % 3600 - 2 * 3600 - 1
-        due = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin + 1 + 3600 * i)) for i in range(3)]
+        due, cron, start = minutes_of_yesterday(3)
         dying = self.worker("dying", fail_point=point)
         self.api.call("PUT", f"/v1/schedules/{name}", {
-            "cron": "0 * * * *", "catchUp": "all", "overlap": "allow",
-            "startAfter": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin)),
+            "cron": cron, "catchUp": "all", "overlap": "allow", "startAfter": start,
             "job": {"kind": "delete", "source": source, "filter": "", "maxAttempts": 100}})
         self.await_death(dying)
         worker = self.worker("clean")

@@ -22,10 +22,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import scenarios  # noqa: E402
 from archive_crash_test import JOB_QUEUE, WORKER  # noqa: E402
-from clients import ApiClient, BlobClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from callback_crash_test import HOSTS  # noqa: E402
+from clients import (ApiClient, BlobClient, HttpClient, HttpFailure, QueueClient, TableClient, ended,  # noqa: E402
+                     job_if_known, patiently)
+from receiver import SECRET, Receiver  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 from store_crashes import OPTIONS, read_options  # noqa: E402
 
+WORKER = (*WORKER, *HOSTS, "--callback-secrets", SECRET)
 STORES = ("table_store", "queue_service", "blob_store")
 WORKERS = ("w-a", "w-b", "w-c")
 PROGRAM_OF = {**{name: name for name in (*STORES, "api")}, **{name: "worker" for name in WORKERS}}
@@ -46,6 +50,7 @@ class World:
         self.queues = QueueClient(stack.ports["queue_service"])
         self.blobs = BlobClient(stack.ports["blob_store"])
         self.api = ApiClient(stack.ports["api"])
+        self.endpoint = Receiver(self.answer_callback)
         self.progress = {}         # of each job that was submitted: what it told last
         self.put_by_hand = set()   # texts of messages that were no submissions
         self.entities, self.texts, self.contents = {}, set(), {}  # acknowledged
@@ -95,9 +100,19 @@ class World:
         self.progress[job_id] = {name: now[name] for name in ("done", "skipped")}
         return job
 
+    def look_if_known(self, job_id):
+        """A job that another has made: None until a worker has taken it."""
+        self.progress.setdefault(job_id, {"done": 0, "skipped": 0})
+        return self.look(job_id) if self.call(job_if_known, self.api, job_id) else None
+
     def sent_again(self, jobs):
         for job_id in jobs:
             self.progress[job_id] = {"done": 0, "skipped": 0}
+
+    def answer_callback(self, request):
+        """What is called /busy is refused the first time it is tried. On a thread of the receiver."""
+        tried = [r for r in list(self.endpoint.got) if r["webhook-id"] == request["webhook-id"]]
+        return (503 if request["path"].startswith("/busy") and len(tried) == 1 else 204), {}, b""
 
     # Users who are not interested in jobs.
 
@@ -159,7 +174,7 @@ class World:
         if name in WORKERS:
             arguments = ("--name", name, *WORKER)
         else:
-            arguments = ("--port", str(self.stack.ports[name]))
+            arguments = ("--port", str(self.stack.ports[name]), *(HOSTS if name == "api" else ()))
         environment = {"TIDEMARK_FAIL_POINT": point} if point else None
         self.stack.launch(name, PROGRAM_OF[name], *arguments, environment=environment)
 
@@ -262,12 +277,16 @@ class Run:
 
     def judge(self):
         world = self.world
-        known = {}
+        known, keys = {}, collections.Counter()
         for job in world.api.jobs():
             assert ended(job), job
+            key = job["spec"].get("idempotencyKey", "")
             if job["id"] not in world.progress:
-                assert job["state"] == "succeeded" and not job["spec"].get("idempotencyKey"), job
+                assert job["state"] == "succeeded" and (not key or key.startswith("schedule:")), job
             known[job["id"]] = job["state"]
+            keys[key] += 1
+        del keys[""]
+        assert not keys or max(keys.values()) == 1, f"submitted once, made more often: {keys.most_common(3)}"
         lost = set(world.progress) - set(known)
         assert not lost, f"acknowledged and gone: {lost}"
         assert world.api.poison() == []
@@ -291,11 +310,14 @@ class Run:
 
 def main():
     read_options(sys.argv[1:])
+    # Who waits for an answer revives nobody: an api that starts must not have to wait for its stores until it gives up.
+    HttpClient.timeout_s = 10.0
     seed = OPTIONS["seed"] if OPTIONS["seed"] is not None else random.SystemRandom().randrange(1 << 30)
     print(f"repeat with --seed {seed}", flush=True)
     with Stack() as stack:
-        stack.up()
-        stack.start("blob_store")
+        for name in STORES:
+            stack.start(name)
+        stack.start("api", *HOSTS)
         world = World(stack, seed)
         world.tables.create_table("Acknowledged")
         world.queues.create("acknowledged")
@@ -307,6 +329,7 @@ def main():
         under_faults = run.finished.total()
         run.until_quiet()
         states = run.judge()
+    world.endpoint.close()
     print(f"{dict(world.faults)}; {under_faults} stories ended under faults, {run.finished.total()} in all: "
           f"{dict(run.finished)}; jobs {dict(states)}; acknowledged and there: {len(world.entities)} entities, "
           f"{len(world.texts)} messages, {len(world.contents)} blobs", flush=True)

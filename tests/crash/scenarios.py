@@ -5,8 +5,11 @@ world (random_kill_test.py) kills between two of its steps. All calls go through
 service is back. New kinds of job belong here: write a story and add it to ALL.
 """
 import json
+import time
 
 from archive_crash_test import JOB_QUEUE, by_key, entities_of, index_content
+from blobs import archived, entities_in
+from receiver import SECRET, signature
 
 EVERY = 100  # attempts: deaths of workers count as attempts, and there are many here
 
@@ -246,6 +249,90 @@ def by_hand(world):
     tables.check(tables.kept, tables.chosen)
 
 
+def through_objects(world, form, partitions):
+    """Into a container and back: at each moment every entity is in the table or in a whole object."""
+    tables = Tables(world, partitions)
+    place = {"container": f"archive{next(world.numbers)}", **form}
+    looks = iter(range(1_000_000))
+
+    def check_nothing_lost(back=False):
+        if next(looks) % 8:
+            return  # reading all objects takes long
+        read = [lambda: set(world.call(world.tables.scan, tables.source)),
+                lambda: {(e["PartitionKey"], e["RowKey"])
+                         for content in world.call(world.blobs.objects, place["container"]).values()
+                         for e in entities_in(content)}]
+        found = set().union(*(look() for look in (reversed(read) if back else read)))
+        assert found == set(by_key(tables.entities)), f"lost {set(by_key(tables.entities)) - found}"
+
+    spec = {"kind": "archive", "source": tables.source, "destination": place, "filter": "Keep eq false"}
+    job = yield from run_job(world, spec, check_nothing_lost)
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.kept, [])
+    found = archived(world.call(world.blobs.objects, place["container"]))
+    assert found == by_key(tables.chosen), difference(found, by_key(tables.chosen), place)
+    back = {"kind": "unarchive", "source": place, "destination": tables.source, "filter": ""}
+    job = yield from run_job(world, world.choice.choice((back, {"kind": "undo", "job": job["id"]})),
+                             lambda: check_nothing_lost(back=True))
+    check_counts(job, len(tables.chosen))
+    tables.check(tables.entities, [])
+    left = world.call(world.blobs.objects, place["container"])
+    assert not left, f"{list(left)[:3]} are left of {place}"
+
+
+def through_documents(world):
+    yield from through_objects(world, {}, 12)
+
+
+def through_parts(world):
+    form = {"format": "lines", "per": world.choice.choice(("partition", "day")), "gzip": world.choice.random() < 0.5}
+    yield from through_objects(world, form, 40)
+
+
+def callbacks(world):
+    """The endpoint hears of each, under one id however often; and of the end of a job under that of the one that tells."""
+    number = next(world.numbers)
+    paths = [f"/{world.choice.choice(('busy', 'ready'))}/{number}/{n}" for n in range(4)]
+    jobs = [world.submit({"kind": "callback", "url": world.endpoint.url(path)}) for path in paths[:3]]
+    table = f"Gone{number}"
+    world.ensure_table(table)
+    on_end = {"url": world.endpoint.url(paths[3])}
+    told = yield from run_job(world, {"kind": "delete", "source": table, "wholeTable": True, "onEnd": on_end})
+    jobs.append(told["callbackJob"])
+    for path, job_id in zip(paths, jobs):
+        while not (job := world.look_if_known(job_id)) or job["state"] in ("queued", "running"):
+            yield
+        assert job["state"] == "succeeded", job
+        heard = [r for r in list(world.endpoint.got) if r["path"] == path]
+        assert {r["webhook-id"] for r in heard} == {job_id}, (job_id, heard)
+        assert all(r["webhook-signature"] == signature(SECRET, r) for r in heard), heard
+    body = json.loads(heard[0]["body"])
+    assert (body["type"], body["data"]["id"]) == ("job.succeeded", told["id"]), body
+
+
+def schedule_every_minute(world):
+    """Ten minutes that are past and those that come: each has its job, once, whoever submitted it."""
+    name, table = f"schedule{next(world.numbers)}", f"Scheduled{next(world.numbers)}"
+    world.ensure_table(table)
+    first = int(time.time()) // 60 * 60 - 9 * 60
+    shown = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))  # noqa: E731
+    job = {"kind": "delete", "source": table, "filter": "", "maxAttempts": EVERY}
+    world.call(world.api.call, "PUT", f"/v1/schedules/{name}", {
+        "cron": "* * * * *", "catchUp": "all", "overlap": "allow", "startAfter": shown(first - 1), "job": job})
+    while world.call(world.api.call, "GET", f"/v1/schedules/{name}")["runs"] < 10:
+        yield
+    world.call(world.api.call, "DELETE", f"/v1/schedules/{name}")
+    while True:
+        mine = [j for j in world.call(world.api.jobs) if j["spec"].get("idempotencyKey", "").startswith(f"schedule:{name}:")]
+        if all(j["state"] not in ("queued", "running") for j in mine):
+            break
+        yield
+    assert all((j["state"], j["progress"]["done"]) == ("succeeded", 0) for j in mine), mine
+    due = sorted(j["spec"]["idempotencyKey"].removeprefix(f"schedule:{name}:") for j in mine)
+    assert len(due) >= 10 and due == [shown(first + 60 * n) for n in range(len(due))], due
+
+
 ALL = (archive_and_unarchive, archive_and_undo, archive_under_changes, archive_one_by_one, archive_and_cancel,
-       copy_and_undo, delete_some, drop_table, index_twice, poison_and_redrive, by_hand)
+       copy_and_undo, delete_some, drop_table, index_twice, poison_and_redrive, by_hand, through_documents, through_parts,
+       callbacks, schedule_every_minute)
 ONE_AT_A_TIME = (poison_and_redrive,)

@@ -2,7 +2,6 @@
 import os
 import subprocess
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -22,16 +21,13 @@ class ScheduleTest(archive.FailPointTest):
             with self.subTest(fail_point=point):
                 self.schedule_case(point)
 
-    def put(self, hours):
-        """A schedule that has so many full hours to catch up: its name, and those times."""
+    def put(self, times):
+        """A schedule with so many times to catch up, at most 60, and none to come for a year: its name, and those times."""
         source, name = f"Gone{next(self.numbers)}", f"schedule{next(self.numbers)}"
         self.tables.create_table(source)
-        now = time.time()
-        begin = now - now % 3600 - (hours - 1) * 3600 - 1
-        due = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin + 1 + 3600 * i)) for i in range(hours)]
+        due, cron, start = archive.minutes_of_yesterday(times)
         self.api.call("PUT", f"/v1/schedules/{name}", {
-            "cron": "0 * * * *", "catchUp": "all", "overlap": "allow",
-            "startAfter": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin)),
+            "cron": cron, "catchUp": "all", "overlap": "allow", "startAfter": start,
             "job": {"kind": "delete", "source": source, "filter": "", "maxAttempts": 100}})
         return name, due
 

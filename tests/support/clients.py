@@ -41,6 +41,8 @@ class HttpFailure(Exception):
 
 
 class HttpClient:
+    timeout_s = 30.0  # for one answer
+
     def __init__(self, port):
         self.port = port
         self._connection = None
@@ -58,7 +60,7 @@ class HttpClient:
         if self._connection and self._connection.sock and select.select([self._connection.sock], [], [], 0)[0]:
             self.close()  # nothing is owed, so what there is to read is the end: the service was restarted
         if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout_s)
         try:
             self._connection.request(method, target, body=body, headers=headers or {})
             response = self._connection.getresponse()
@@ -301,6 +303,26 @@ class BlobClient(SharedKeyClient):
             if failure.status == 404:
                 return None
             raise
+
+    def objects(self, container):
+        """{name: content} of a container, none if there is no such; what goes while it is read is left out."""
+        found, marker = {}, ""
+        while True:
+            query = urlencode({"comp": "list", "restype": "container", "marker": marker})
+            try:
+                _, body = self._ask("GET", f"/{container}", query)
+            except HttpFailure as failure:
+                if failure.status == 404:
+                    return {}
+                raise
+            listed = xml.etree.ElementTree.fromstring(body.decode("utf-8-sig"))
+            for name in listed.iter("Name"):
+                content = self.get(container, quote(name.text))
+                if content is not None:
+                    found[name.text] = content
+            marker = listed.findtext("NextMarker")
+            if not marker:
+                return found
 
     def delete(self, container, name):
         self._ask("DELETE", f"/{container}/{name}")

@@ -172,5 +172,77 @@ TEST_F(WorkersAttempts, OneAttemptIsOneEvenIfItGotFurther) {
   EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
 }
 
+class WorkersTakeover : public WorkersAttempts {
+ protected:
+  /// A worker takes the job and dies at its `calls`-th change of a table: nothing of it is heard after that.
+  void die_at(int calls) {
+    auto message = receive();
+    ASSERT_TRUE(message.has_value());
+    queue_service::Lease lease{"tidemark-jobs", message->id, message->epoch};
+    auto dead = std::make_shared<bool>(false);
+    auto seen = std::make_shared<int>(0);
+    table_link_.before = [dead, seen, calls](std::string method) -> Task<Result<void>> {
+      if (method == "table.mutate" && ++*seen >= calls) *dead = true;
+      if (*dead) co_return fail(ErrorCode::kUnavailable);
+      co_return Result<void>{};
+    };
+    queue_link_.before = [dead](std::string) -> Task<Result<void>> {
+      if (*dead) co_return fail(ErrorCode::kLeaseLost);
+      co_return Result<void>{};
+    };
+    EXPECT_EQ(work(std::move(*message)).end, RunEnd::kAbandoned);
+    table_link_.before = queue_link_.before = nullptr;
+    // The lease ends, and what was noted stays.
+    ASSERT_TRUE(run(queues_.renew(lease, std::chrono::milliseconds(1), std::nullopt)).has_value());
+  }
+  void fill_one_page() {
+    for (int i = 0; i < 200; ++i) put("p" + std::to_string(i / 10), std::to_string(i), i);
+  }
+};
+
+TEST_F(WorkersTakeover, WhatTheLedgerCountsIsNoAttemptInVain) {
+  fill_one_page();
+  const auto job = submit(R"({"kind":"delete","source":"Source","filter":"","maxAttempts":2})");
+  // Each dies in the one page, which is noted by none: after the claim and one group.
+  for (int i = 0; i < 7; ++i) {
+    const auto before = all("Source").size();
+    die_at(3);
+    EXPECT_LT(all("Source").size(), before) << i;
+  }
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(record(job.id).done, 200U);
+}
+
+TEST_F(WorkersTakeover, WorkThatIsInTheLedgerCountsOnce) {
+  fill_one_page();
+  const auto job = submit(R"({"kind":"delete","source":"Source","filter":"","maxAttempts":2})");
+  for (int i = 0; i < 2; ++i) die_at(3);
+  const auto left = all("Source").size();
+  EXPECT_LT(left, 200U);
+  // The third finds that the two before got on; it and the fourth die at their claims.
+  for (int i = 0; i < 2; ++i) die_at(2);
+  EXPECT_EQ(all("Source").size(), left);
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_EQ(record(job.id).state, jobs::JobState::kPoisoned);
+}
+
+TEST_F(WorkersTakeover, APageThatWasBegunIsFinishedInGroups) {
+  for (int i = 0; i < 300; ++i) put("p" + std::to_string(i / 100), std::to_string(i), i);
+  const auto job = submit(R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})");
+  die_at(5);  // after the claim and three copies
+  EXPECT_EQ(all("Source").size(), 300U);
+  EXPECT_EQ(all("Archive").size(), 300U);
+  int changes = 0;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method == "table.mutate") ++changes;
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  // The copies again and the removals, and some of the record.
+  EXPECT_LT(changes, 15);
+  EXPECT_TRUE(all("Source").empty());
+  EXPECT_EQ(record(job.id).done, 300U);
+}
+
 }  // namespace
 }  // namespace tidemark::workers

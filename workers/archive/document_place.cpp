@@ -56,6 +56,8 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
 }
 
 Task<Result<void>> DocumentPlace::load_into(std::string name, Document& into) {
+  auto going = context_.check();
+  if (!going) co_return going;
   auto task = load(std::move(name));
   auto document = co_await std::move(task);
   if (!document) co_return fail(std::move(document.error()));
@@ -86,14 +88,17 @@ Task<Result<std::optional<Entity>>> DocumentPlace::get(jobs::EntityKey key) {
 }
 
 Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
+  auto keys = keys_of_note(note);
+  std::vector<Document> found(keys.size());
+  Step step = [&](std::size_t i) {
+    return load_into(jobs::document_name(archive_, keys[i].partition_key, keys[i].row_key), found[i]);
+  };
+  auto loading = side_by_side(context_.clock, keys.size(), std::move(step));
+  auto loaded = co_await std::move(loading);
+  if (!loaded) co_return fail(std::move(loaded.error()));
   Unfinished out;
-  for (auto& key : keys_of_note(note)) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto task = load(jobs::document_name(archive_, key.partition_key, key.row_key));
-    auto document = co_await std::move(task);
-    if (!document) co_return fail(std::move(document.error()));
-    if (document->entity) out.keys.push_back(std::move(key));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (found[i].entity) out.keys.push_back(std::move(keys[i]));
   }
   co_return out;
 }

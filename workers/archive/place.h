@@ -68,7 +68,7 @@ class Side {
   /// Writes the progress to the record, with the total if it is known.
   virtual Task<Result<void>> report(JobProgress progress, bool force);
   virtual Task<Result<PlacePage>> read(std::string continuation) = 0;
-  /// The newest version that is here.
+  /// The newest version that is here. Side by side, unless the place removes pages: then of one entity's job only.
   virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
   /// [begin, end) of what remove() takes at once.
   [[nodiscard]] virtual Cuts cuts(const std::vector<Entity>& entities) const = 0;
@@ -104,7 +104,6 @@ class Side {
   JobContext& context_;
 };
 
-inline constexpr std::string_view kDone = "done";
 /// A note of keys: [[pk,rk],...], and back; tolerant.
 nlohmann::json keys_note(const std::vector<Unit>& units);
 std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note);

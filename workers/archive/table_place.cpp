@@ -1,6 +1,7 @@
 #include "workers/archive/table_place.h"
 
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 
@@ -73,18 +74,28 @@ Task<Result<RemoveOutcome>> TablePlace::remove(std::vector<Entity> entities) {
 }
 
 Task<Result<Unfinished>> TablePlace::unfinished(nlohmann::json note) {
+  auto keys = keys_of_note(note);
+  std::vector<char> copied(keys.size(), 0);
+  Step step = [&](std::size_t number) { return look_for_copy(keys[number], copied[number]); };
+  auto looking = side_by_side(context_.clock, keys.size(), std::move(step));
+  auto looked = co_await std::move(looking);
+  if (!looked) co_return fail(std::move(looked.error()));
   Unfinished out;
-  for (auto& key : keys_of_note(note)) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto task = context_.tables.get(side_.table, key.partition_key, key.row_key);
-    auto copy = co_await std::move(task);
-    if (!copy) co_return fail(std::move(copy.error()));
-    // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
-    if (!copy->has_value() || !(*copy)->source_version) continue;
-    out.keys.push_back(std::move(key));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (copied[i] != 0) out.keys.push_back(std::move(keys[i]));
   }
   co_return out;
+}
+
+Task<Result<void>> TablePlace::look_for_copy(jobs::EntityKey key, char& copied) {
+  auto going = context_.check();
+  if (!going) co_return going;
+  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
+  auto copy = co_await std::move(task);
+  if (!copy) co_return fail(std::move(copy.error()));
+  // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
+  copied = copy->has_value() && (*copy)->source_version ? 1 : 0;
+  co_return Result<void>{};
 }
 
 Task<Result<PutOutcome>> TablePlace::put(Unit unit) {

@@ -40,6 +40,7 @@ class TablePlace final : public Side {
  private:
   Task<Result<std::vector<table_store::MutationOutcome>>> put_copies(std::string partition_key,
                                                                      std::vector<table_store::Mutation> copies);
+  Task<Result<void>> look_for_copy(jobs::EntityKey key, char& copied);
   Task<Result<PutEnd>> why_superseded(jobs::EntityKey key, table_store::MutationOutcome outcome);
   TableSide side_;
   PlaceSelection selection_;

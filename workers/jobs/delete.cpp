@@ -15,7 +15,6 @@ using table_store::MutationKind;
 using table_store::OperationLedger;
 using table_store::OutcomeKind;
 
-constexpr std::string_view kDone = "done";
 constexpr std::string_view kSkipped = "skipped";
 constexpr int kPasses = 10;
 

@@ -51,13 +51,21 @@ class Mover {
   /// that this job should have moved.
   Task<Result<bool>> move_page(std::vector<Entity> entities);
   Task<Result<void>> note(const std::vector<Unit>& units);
-  Task<Result<void>> move_one_of_page(Unit unit);
+  /// Returns the keys to be read again. Only what is `admitted` has met the job's limits before.
+  Task<Result<std::vector<jobs::EntityKey>>> move_units(std::vector<Unit> units, bool admitted);
+  Task<Result<void>> admit_and_move(Unit unit, std::vector<jobs::EntityKey>& again);
+  Task<Result<void>> move_collecting(Unit unit, std::vector<jobs::EntityKey>& again);
   /// Puts a unit and removes it from the source; returns the keys to be read again.
   Task<Result<std::vector<jobs::EntityKey>>> move_unit(Unit unit);
   Task<Result<std::vector<jobs::EntityKey>>> remove(std::string unit_name, std::vector<Entity> entities);
   Task<Result<void>> remove_cut(std::vector<Entity> entities, std::vector<Entity>& changed);
   Task<Result<void>> remove_page();
+  /// Moves what is at these keys by now; true: nothing is left to be moved again.
   Task<Result<bool>> redo(std::vector<jobs::EntityKey> keys);
+  /// Once; returns the keys to be read again.
+  Task<Result<std::vector<jobs::EntityKey>>> redo_once(std::vector<jobs::EntityKey> keys);
+  Task<Result<std::vector<Entity>>> read_again(std::vector<jobs::EntityKey> keys);
+  Task<Result<void>> read_one(jobs::EntityKey key, std::optional<Entity>& into);
   [[nodiscard]] json checkpoint(json pending) const {
     return {{"continuation", continuation_}, {"pending", std::move(pending)}, {"skips", skips_.to_json()}};
   }
@@ -80,8 +88,7 @@ class Mover {
   std::uint64_t done_ = 0;
   SkipLog skips_;
   std::uint64_t under_way_ = 0;  // entities of units that are being moved
-  bool page_clean_ = true;
-  bool retracted_ = false;  // something was put and taken back
+  bool retracted_ = false;       // something was put and taken back
   bool found_pending_ = false;
   SkipLog page_skips_;              // of the page at hand; counted when it is finished
   std::vector<Entity> page_moved_;  // of a source that removes pages
@@ -245,10 +252,10 @@ Task<Result<void>> Mover::move_all() {
     skips_.add(page_skips_);
     continuation_ = page->continuation;
     if (continuation_.empty()) break;
-    context_.save(checkpoint(json::array()));
     auto report_task = report(false);
     auto reported = co_await std::move(report_task);
     if (!reported) co_return fail(std::move(reported.error()));
+    context_.save(checkpoint(json::array()));
   }
   co_return Result<void>{};
 }
@@ -302,21 +309,34 @@ Task<Result<void>> Mover::note(const std::vector<Unit>& units) {
 }
 
 Task<Result<bool>> Mover::move_page(std::vector<Entity> entities) {
-  page_clean_ = true;
   retracted_ = false;
   page_moved_.clear();
   auto units = to_->units(std::move(entities));
   auto note_task = note(units);
   auto noted = co_await std::move(note_task);
   if (!noted) co_return fail(std::move(noted.error()));
-  Step step = [this, &units](std::size_t number) { return move_one_of_page(std::move(units[number])); };
+  auto move_task = move_units(std::move(units), false);
+  auto again = co_await std::move(move_task);
+  if (!again) co_return fail(std::move(again.error()));
+  auto redo_task = redo(std::move(*again));
+  auto redone = co_await std::move(redo_task);
+  if (!redone) co_return redone;
+  co_return *redone && !retracted_;
+}
+
+Task<Result<std::vector<jobs::EntityKey>>> Mover::move_units(std::vector<Unit> units, bool admitted) {
+  std::vector<jobs::EntityKey> again;
+  Step step = [&](std::size_t number) {
+    auto& unit = units[number];
+    return admitted ? move_collecting(std::move(unit), again) : admit_and_move(std::move(unit), again);
+  };
   auto moving = side_by_side(context_.clock, units.size(), std::move(step));
   auto moved = co_await std::move(moving);
   if (!moved) co_return fail(std::move(moved.error()));
   auto remove_task = remove_page();
   auto removed = co_await std::move(remove_task);
   if (!removed) co_return fail(std::move(removed.error()));
-  co_return page_clean_ && !retracted_;
+  co_return again;
 }
 
 Task<Result<void>> Mover::remove_page() {
@@ -331,7 +351,7 @@ Task<Result<void>> Mover::remove_page() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> Mover::move_one_of_page(Unit unit) {
+Task<Result<void>> Mover::admit_and_move(Unit unit, std::vector<jobs::EntityKey>& again) {
   auto going = context_.check();
   if (!going) co_return going;
   const auto count = unit.entities.size();
@@ -341,19 +361,23 @@ Task<Result<void>> Mover::move_one_of_page(Unit unit) {
   under_way_ += count;
   auto permit = co_await std::move(admit_task);
   if (!permit) co_return fail(std::move(permit.error()));
-  auto move_task = move_unit(std::move(unit));
-  auto again = co_await std::move(move_task);
+  auto move_task = move_collecting(std::move(unit), again);
+  auto moved = co_await std::move(move_task);
   under_way_ -= count;
-  if (!again) co_return fail(std::move(again.error()));
-  if (!again->empty()) {
-    auto redo_task = redo(std::move(*again));
-    auto moved = co_await std::move(redo_task);
-    if (!moved) co_return fail(std::move(moved.error()));
-    page_clean_ = page_clean_ && *moved;
-  }
+  if (!moved) co_return moved;
   auto report_task = report(false);
   auto reported = co_await std::move(report_task);
   co_return reported;
+}
+
+Task<Result<void>> Mover::move_collecting(Unit unit, std::vector<jobs::EntityKey>& again) {
+  auto going = context_.check();
+  if (!going) co_return going;
+  auto task = move_unit(std::move(unit));
+  auto rest = co_await std::move(task);
+  if (!rest) co_return fail(std::move(rest.error()));
+  again.insert(again.end(), std::make_move_iterator(rest->begin()), std::make_move_iterator(rest->end()));
+  co_return Result<void>{};
 }
 
 Task<Result<std::vector<jobs::EntityKey>>> Mover::move_unit(Unit unit) {
@@ -435,39 +459,57 @@ Task<Result<void>> Mover::remove_cut(std::vector<Entity> entities, std::vector<E
 
 Task<Result<bool>> Mover::redo(std::vector<jobs::EntityKey> keys) {
   for (int round = 0; round < kEntityRounds && !keys.empty(); ++round) {
-    std::vector<jobs::EntityKey> again;
-    for (const auto& key : keys) {
-      auto going = context_.check();
-      if (!going) co_return fail(std::move(going.error()));
-      auto get_task = from_->get(key);
-      auto entity = co_await std::move(get_task);
-      if (entity.failed_with(ErrorCode::kTableNotFound)) {
-        co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
-      }
-      if (!entity) co_return fail(std::move(entity.error()));
-      if (!entity->has_value()) continue;
-      std::vector<Entity> one;
-      one.push_back(std::move(**entity));
-      auto units = to_->units(std::move(one));
-      if (to_->always_notes()) {
-        auto note_task = note(units);
-        auto noted = co_await std::move(note_task);
-        if (!noted) co_return fail(std::move(noted.error()));
-      }
-      retracted_ = false;
-      auto move_task = move_unit(std::move(units.front()));
-      auto rest = co_await std::move(move_task);
-      if (!rest) co_return fail(std::move(rest.error()));
-      again.insert(again.end(), rest->begin(), rest->end());
-      // Retracted: a single entity has no page to be read again with.
-      if (spec_.entity && retracted_) again.push_back(key);
-      auto remove_task = remove_page();
-      auto removed = co_await std::move(remove_task);
-      if (!removed) co_return fail(std::move(removed.error()));
-    }
-    keys = std::move(again);
+    auto task = redo_once(std::move(keys));
+    auto again = co_await std::move(task);
+    if (!again) co_return fail(std::move(again.error()));
+    keys = std::move(*again);
   }
   co_return keys.empty();
+}
+
+Task<Result<std::vector<jobs::EntityKey>>> Mover::redo_once(std::vector<jobs::EntityKey> keys) {
+  auto read_task = read_again(std::move(keys));
+  auto entities = co_await std::move(read_task);
+  if (!entities) co_return fail(std::move(entities.error()));
+  if (entities->empty()) co_return std::vector<jobs::EntityKey>();
+  auto units = to_->units(std::move(*entities));
+  if (to_->always_notes()) {
+    auto note_task = note(units);
+    auto noted = co_await std::move(note_task);
+    if (!noted) co_return fail(std::move(noted.error()));
+  }
+  if (spec_.entity) retracted_ = false;
+  auto move_task = move_units(std::move(units), true);
+  auto again = co_await std::move(move_task);
+  // Retracted: a single entity has no page to be read again with.
+  if (again && spec_.entity && retracted_) again->push_back(*spec_.entity);
+  co_return again;
+}
+
+Task<Result<std::vector<Entity>>> Mover::read_again(std::vector<jobs::EntityKey> keys) {
+  std::vector<std::optional<Entity>> found(keys.size());
+  Step step = [&](std::size_t number) { return read_one(keys[number], found[number]); };
+  auto reading = side_by_side(context_.clock, keys.size(), std::move(step));
+  auto read = co_await std::move(reading);
+  if (!read) co_return fail(std::move(read.error()));
+  std::vector<Entity> entities;
+  for (auto& entity : found) {
+    if (entity) entities.push_back(std::move(*entity));
+  }
+  co_return entities;
+}
+
+Task<Result<void>> Mover::read_one(jobs::EntityKey key, std::optional<Entity>& into) {
+  auto going = context_.check();
+  if (!going) co_return going;
+  auto task = from_->get(std::move(key));
+  auto entity = co_await std::move(task);
+  if (entity.failed_with(ErrorCode::kTableNotFound)) {
+    co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
+  }
+  if (!entity) co_return fail(std::move(entity.error()));
+  into = std::move(*entity);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> Mover::report(bool force) {

@@ -23,7 +23,6 @@ using table_store::MutationKind;
 using table_store::OutcomeKind;
 using table_store::Property;
 
-constexpr std::string_view kDone = "done";
 constexpr std::string_view kMissing = "not found";
 constexpr std::string_view kNothing = "no property to move";
 constexpr std::string_view kTooLarge = "the entity would be too large";

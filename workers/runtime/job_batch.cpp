@@ -5,13 +5,6 @@
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
-namespace {
-
-// As the moving jobs count (workers/jobs/mover.cpp).
-constexpr const char* kDone = "done";
-
-}  // namespace
-
 std::optional<SmallJob> small_job(const queue_service::Message& message) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
@@ -89,7 +82,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     attempt.outcome = "succeeded";
     job.move.companion = services_.jobs.end_at_once(std::move(record), delivery, change);
     if (!job.move.companion) continue;
-    job.move.fence = {job.job_id, job.message.epoch, kDone};
+    job.move.fence = {job.job_id, job.message.epoch, std::string(kDone)};
     batch.tried.push_back(i);
   }
   co_return Result<void>{};

@@ -76,6 +76,7 @@ Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t cou
 void JobContext::save(nlohmann::json checkpoint) {
   story_.checkpoint = std::move(checkpoint);
   story_.advanced = run_.attempt;
+  story_.effects = std::max(story_.effects, done_);
   lease_->set_annotation(story_text(story_));
 }
 
@@ -87,6 +88,7 @@ Task<Result<void>> JobContext::save_now(nlohmann::json checkpoint) {
 }
 
 Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress progress, bool force) {
+  done_ = progress.done;
   const auto now = clock.now();
   if (!force && reported_ && now - *reported_ < kProgressInterval) co_return std::optional<table_store::Version>();
   reported_ = now;

@@ -16,6 +16,9 @@
 
 namespace tidemark::workers {
 
+/// The counter in an operation's ledger of what its job has done, raised in the transactions that do it.
+inline constexpr std::string_view kDone = "done";
+
 /// How often a running job writes its progress to the record, at most.
 inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 
@@ -103,7 +106,7 @@ class JobContext {
   Task<Result<void>> admit(std::uint64_t done, std::uint64_t count);
   /// The same for changes whose places are known: limits of partitions hold too. Keep the permit while they are made.
   Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
-  /// Kept with the next renewal.
+  /// Kept with the next renewal, within a second.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
   Task<Result<void>> save_now(nlohmann::json checkpoint);
@@ -140,6 +143,7 @@ class JobContext {
   MessageStory& story_;
   RunIdentity run_;
   std::optional<Time> reported_;
+  std::uint64_t done_ = 0;  // as last told to report()
   Time next_change_{};
   std::uint64_t last_step_ = 0;
 };

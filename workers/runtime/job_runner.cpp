@@ -153,7 +153,9 @@ Task<RunEnd> JobRunner::claim(Run& run) {
 }
 
 Task<RunEnd> JobRunner::execute(Run& run) {
-  if (attempts_in_vain(run.story, run.message.dequeue_count) > run.spec->max_attempts) {
+  auto counting = deaths_in_vain(run);
+  const auto attempts = co_await std::move(counting);
+  if (attempts > run.spec->max_attempts) {
     // Workers died over it without being able to say why.
     std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                          " was reached; the last worker ended without reporting an error.";
@@ -163,6 +165,24 @@ Task<RunEnd> JobRunner::execute(Run& run) {
   }
   auto working = work(run);
   co_return co_await std::move(working);
+}
+
+Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
+  const auto attempts = attempts_in_vain(run.story, run.message.dequeue_count);
+  if (attempts <= run.spec->max_attempts) co_return attempts;
+  auto read_task = services_.tables.read_operation(run.story.job_id);
+  auto ledger = co_await std::move(read_task);
+  const auto effects = ledger ? ledger->counter(kDone) : 0;
+  if (effects <= run.story.effects) co_return attempts;
+  // Durable before the job goes on: if this worker dies of it, the next one must not take the same work for new.
+  auto story = run.story;
+  story.effects = effects;
+  story.advanced = run.message.dequeue_count - 1;
+  auto note_task = run.lease->renew_now(story_text(story));
+  auto noted = co_await std::move(note_task);
+  if (!noted) co_return attempts;
+  run.story = std::move(story);
+  co_return attempts_in_vain(run.story, run.message.dequeue_count);
 }
 
 Task<RunEnd> JobRunner::work(Run& run) {

@@ -56,6 +56,9 @@ class JobRunner {
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> execute(Run& run);
   Task<RunEnd> work(Run& run);
+  /// attempts_in_vain; but where workers die over a job, work that no note tells of counts too, if the operation's
+  /// ledger has it.
+  Task<std::uint32_t> deaths_in_vain(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
   /// Gives the message back with the story; while the queue is too busy or away, again, as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);

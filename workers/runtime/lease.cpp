@@ -6,12 +6,23 @@ namespace tidemark::workers {
 
 HeldLease::HeldLease(queue_service::QueueClient& queues, Clock& clock, queue_service::Lease lease, Duration length,
                      Time taken)
-    : queues_(queues), clock_(clock), lease_(std::move(lease)), length_(length), valid_until_(taken + length) {}
+    : queues_(queues),
+      clock_(clock),
+      lease_(std::move(lease)),
+      length_(length),
+      valid_until_(taken + length),
+      sent_(taken) {}
 
 void HeldLease::start(Executor strand) {
   beating_ = true;
   auto task = beat(shared_from_this());
   spawn(std::move(strand), std::move(task));
+}
+
+void HeldLease::set_annotation(std::string annotation) {
+  const bool first = !pending_;
+  pending_ = std::move(annotation);
+  if (first) wake_.notify_all();
 }
 
 bool HeldLease::lost_after(Duration span) const { return lost_ || clock_.now() + span >= valid_until_; }
@@ -38,13 +49,14 @@ Task<Result<void>> HeldLease::renew_now(std::string annotation) {
 }
 
 Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
-  const auto sent = clock_.now();
+  const auto sent = sent_ = clock_.now();
   renewing_ = true;
   fail_points::kRenew.before.reach();
   auto task = queues_.renew(lease_, length_, std::move(annotation), ++renewals_);
   auto renewed = co_await std::move(task);
   fail_points::kRenew.after.reach();
   renewing_ = false;
+  failed_ = !renewed;
   ended_.notify_all();
   if (renewed) {
     valid_until_ = std::max(valid_until_, sent + length_);
@@ -55,19 +67,33 @@ Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
   co_return renewed;
 }
 
+Duration HeldLease::pause() const {
+  auto interval = failed_ ? length_ / 12 : length_ / 3;
+  if (pending_) interval = std::min<Duration>(interval, kNoteInterval);
+  // Whatever somebody does to the clock.
+  return std::clamp<Duration>(sent_ + interval - clock_.now(), Duration::zero(), interval);
+}
+
 Task<void> HeldLease::beat(std::shared_ptr<HeldLease> self) {
-  auto pause = self->length_ / 3;
   while (!self->stopping_ && !self->lost()) {
-    auto waited = self->wake_.wait(self->clock_, pause);
-    co_await std::move(waited);
-    if (self->stopping_ || self->renewing_) continue;
+    if (self->renewing_) {
+      auto ended = self->ended_.wait(self->clock_, self->length_);
+      co_await std::move(ended);
+      continue;
+    }
+    const auto pause = self->pause();
+    if (pause > Duration::zero()) {
+      // Woken by stop(), and by the first annotation after a renewal: that may shorten the pause.
+      auto waited = self->wake_.wait(self->clock_, pause);
+      const bool woken = co_await std::move(waited);
+      if (woken || self->renewing_ || self->stopping_) continue;
+    }
     auto annotation = std::exchange(self->pending_, std::nullopt);
     auto copy = annotation;
     auto task = self->renew(std::move(copy));
     auto renewed = co_await std::move(task);
     // An annotation that may not have arrived goes again, unless there is a newer one by now.
     if (!renewed && !self->pending_) self->pending_ = std::move(annotation);
-    pause = renewed ? self->length_ / 3 : self->length_ / 12;
   }
   self->beating_ = false;
   self->ended_.notify_all();

@@ -4,10 +4,13 @@ namespace tidemark::workers {
 namespace {
 using nlohmann::json;
 
-std::uint32_t number_of(const json& object, const char* name) {
+template <class T>
+T number_of(const json& object, const char* name) {
   auto found = object.find(name);
   if (found == object.end() || !found->is_number_integer()) return 0;
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, UINT32_MAX));
+  constexpr std::int64_t kMost = sizeof(T) < sizeof(std::int64_t) ? std::numeric_limits<std::uint32_t>::max()
+                                                                  : std::numeric_limits<std::int64_t>::max();
+  return static_cast<T>(std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, kMost));
 }
 }  // namespace
 
@@ -20,9 +23,10 @@ MessageStory parse_story(std::string_view annotation) {
   if (auto list = parsed.find("attempts"); list != parsed.end() && list->is_array()) {
     for (const auto& attempt : *list) story.attempts.push_back(jobs::attempt_from_json(attempt));
   }
-  story.stalls = number_of(parsed, "stalls");
-  story.advanced = number_of(parsed, "advanced");
-  story.redrives = number_of(parsed, "redrives");
+  story.stalls = number_of<std::uint32_t>(parsed, "stalls");
+  story.advanced = number_of<std::uint32_t>(parsed, "advanced");
+  story.effects = number_of<std::uint64_t>(parsed, "effects");
+  story.redrives = number_of<std::uint32_t>(parsed, "redrives");
   auto giving_up = parsed.find("givingUp");
   story.giving_up = giving_up != parsed.end() && giving_up->is_boolean() && giving_up->get<bool>();
   return story;
@@ -38,6 +42,7 @@ std::string story_text(const MessageStory& story) {
   if (story.checkpoint.is_object()) out["checkpoint"] = story.checkpoint;
   if (story.stalls > 0) out["stalls"] = story.stalls;
   if (story.advanced > 0) out["advanced"] = story.advanced;
+  if (story.effects > 0) out["effects"] = story.effects;
   if (story.redrives > 0) out["redrives"] = story.redrives;
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
 }

@@ -1,5 +1,5 @@
 // What a job's message carries in its annotation between deliveries. Pure.
-//   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"advanced":N,"redrives":N}
+//   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"advanced":N,"effects":N,"redrives":N}
 //       while it is a job (attempts: poison.h)
 //   a poison annotation (poison.h) with "givingUp":true
 //       once it was decided to give it up
@@ -22,6 +22,7 @@ struct MessageStory {
   std::vector<jobs::Attempt> attempts;
   std::uint32_t stalls = 0;    // uncounted failures in a row
   std::uint32_t advanced = 0;  // the last delivery (its dequeue count) that got further than those before it
+  std::uint64_t effects = 0;   // of the work in the ledger (kDone), what `advanced` speaks of
   std::uint32_t redrives = 0;
   bool giving_up = false;
 };
