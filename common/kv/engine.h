@@ -70,7 +70,7 @@ class Completion {
 
   Completion() = default;
   template <class F>
-    requires std::constructible_from<Call, F> && (!std::same_as<std::remove_cvref_t<F>, Completion>)
+    requires(!std::same_as<std::remove_cvref_t<F>, Completion> && std::invocable<F&, Result<void>>)
   Completion(F&& call) : call_(std::forward<F>(call)) {}
   Completion(Executor executor, Call call) : executor_(std::move(executor)), call_(std::move(call)) {}
 
