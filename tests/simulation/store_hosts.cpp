@@ -101,7 +101,7 @@ void WatchedEngine::execute_waiting() {
     ahead_->submit(std::move(watched), [&executed](Result<void> result) { executed.outcome = std::move(result); });
     executed.done = std::move(transaction.done);
     executed.cause = std::move(transaction.cause);
-    if (durability_ == Durability::kAcknowledgedBefore) std::exchange(executed.done, nullptr)(executed.outcome);
+    if (durability_ == Durability::kAcknowledgedBefore) std::exchange(executed.done, {})(executed.outcome);
     group.push_back(std::move(executed));
   }
   unsynced_.push_back(std::move(group));
