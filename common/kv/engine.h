@@ -2,7 +2,7 @@
 // interface alone; no type of the library underneath leaves its own file.
 //
 // Keys and values are bytes; keys sort bytewise. Snapshots and cursors may be used from any thread, one thread at a
-// time each. A TransactionBody runs on the engine's writer, one body at a time: it must not block, must not touch
+// time each. A TransactionBody runs on the engine's threads, one body at a time: it must not block, must not touch
 // anything but its Transaction and what it captured, and may be run again, so it resets what it captured first.
 #pragma once
 #include <concepts>

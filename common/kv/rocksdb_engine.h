@@ -1,5 +1,5 @@
-// The embedded engine: a runner thread folds the waiting transactions into groups, a writer thread puts each group into
-// the log with one write and one fsync (group commit). While one group is on its way to the disk the next is filled.
+// The embedded engine: a writer thread folds the waiting transactions into groups and puts each into the log with one
+// write and one fsync (group commit). While one group is on its way to the disk a helper fills the next.
 #pragma once
 #include <filesystem>
 #include <memory>
