@@ -61,19 +61,16 @@ void declare(process::Settings& settings, ApiSettings& s) {
 Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, Duration limit) {
   const auto deadline = clock.now() + limit;
   for (;;) {
-    auto preparing = jobs.ensure_ready();
-    auto prepared = co_await std::move(preparing);
+    auto prepared = co_await jobs.ensure_ready();
     if (prepared || clock.now() >= deadline) co_return prepared;
-    auto pausing = sleep_for(clock, std::chrono::milliseconds(20));
-    co_await std::move(pausing);
+    co_await sleep_for(clock, std::chrono::milliseconds(20));
   }
 }
 
 // Of health and metrics nothing is counted.
 Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& meter, http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
-  auto serving = routes.serve(request);
-  auto response = co_await std::move(serving);
+  auto response = co_await routes.serve(request);
   const bool counts = request.path != "/metrics" && request.path != "/healthz" && request.path != "/readyz";
   if (counts) meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
   co_return response;
@@ -86,22 +83,18 @@ T run_to_end(const Executor& executor, Task<T> task) {
 }
 
 Result<void> run(const ApiSettings& settings) {
-  const auto loopback = http::is_loopback(settings.host);
-  if (!loopback) return fail(loopback.error());
-  if (!*loopback && settings.token.empty()) {
+  const auto loopback = TRY(http::is_loopback(settings.host));
+  if (!loopback && settings.token.empty()) {
     return fail(ErrorCode::kConfigInvalid,
                 "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
   }
   const auto data = std::filesystem::absolute(settings.data);
-  auto pid_file = process::PidFile::create(data, settings.name);
-  if (!pid_file) return fail(std::move(pid_file.error()));
+  TRY(process::PidFile::create(data, settings.name));
 
-  auto callbacks = jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
-                                                settings.callback_http_hosts);
-  if (!callbacks) return fail(std::move(callbacks.error()));
+  auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
+                                                    settings.callback_http_hosts));
   asio::thread_pool files(kFileThreads);
-  auto directories = jobs::open_directories(settings.archive_directories, files.get_executor());
-  if (!directories) return fail(std::move(directories.error()));
+  auto directories = TRY(jobs::open_directories(settings.archive_directories, files.get_executor()));
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
@@ -109,8 +102,7 @@ Result<void> run(const ApiSettings& settings) {
   http_options.host = settings.host;
   http_options.port = static_cast<std::uint16_t>(settings.port);
   http_options.threads = static_cast<unsigned>(settings.threads);
-  auto builder = http::bind_server(http_options, *random);
-  if (!builder) return fail(std::move(builder.error()));
+  auto builder = TRY(http::bind_server(http_options, *random));
 
   auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
@@ -120,20 +112,20 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token, std::move(*callbacks)}, job_store, poison, queues, tables, metrics, *clock,
-                   {&blobs, std::move(*directories)});
+  ApiRoutes routes({settings.token, std::move(callbacks)}, job_store, poison, queues, tables, metrics, *clock,
+                   {&blobs, std::move(directories)});
 
   auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
-  if (auto ready = run_to_end((*builder)->executor(), std::move(waiting)); !ready) {
+  if (auto ready = run_to_end(builder->executor(), std::move(waiting)); !ready) {
     ready.error().message = "the stores do not answer at " + (data / "run").string() +
                             ": are table_store and queue_service running with the same --data? (" +
                             ready.error().message + ")";
     return ready;
   }
   service::RequestMeter meter(metrics);
-  const auto port = (*builder)->port();
-  auto server = (*builder)->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
-                                  [](const Error& error, const std::string& id) { return problem(error, id); });
+  const auto port = builder->port();
+  auto server = builder->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
+                               [](const Error& error, const std::string& id) { return problem(error, id); });
   process::announce_ready("api port=" + std::to_string(port));
   process::wait_for_shutdown();
   routes.stop();

@@ -24,11 +24,9 @@ asio::awaitable<void> serve(tcp::socket socket) {
   response.prepare_payload();
   for (;;) {
     http::request<http::string_body> request;
-    auto reading = http::async_read(socket, buffer, request, asio::as_tuple(asio::use_awaitable));
-    auto [read_error, read] = co_await std::move(reading);
+    auto [read_error, read] = co_await http::async_read(socket, buffer, request, asio::as_tuple(asio::use_awaitable));
     if (read_error) co_return;
-    auto writing = http::async_write(socket, response, asio::as_tuple(asio::use_awaitable));
-    auto [write_error, written] = co_await std::move(writing);
+    auto [write_error, written] = co_await http::async_write(socket, response, asio::as_tuple(asio::use_awaitable));
     if (write_error) co_return;
   }
 }
@@ -42,8 +40,7 @@ asio::awaitable<void> accept(std::uint16_t port) {
   acceptor.bind({asio::ip::address_v4::loopback(), port});
   acceptor.listen();
   for (;;) {
-    auto accepting = acceptor.async_accept(asio::use_awaitable);
-    auto socket = co_await std::move(accepting);
+    auto socket = co_await acceptor.async_accept(asio::use_awaitable);
     socket.set_option(tcp::no_delay(true));
     asio::co_spawn(executor, serve(std::move(socket)), asio::detached);
   }

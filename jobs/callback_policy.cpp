@@ -124,9 +124,8 @@ Result<HostList> HostList::parse(std::string_view text) {
     const auto piece = trimmed(text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (piece.empty()) continue;
-    auto entry = parse_entry(piece);
-    if (!entry) return fail(std::move(entry.error()));
-    out.entries_.push_back(std::move(*entry));
+    auto entry = TRY(parse_entry(piece));
+    out.entries_.push_back(std::move(entry));
   }
   return out;
 }
@@ -147,9 +146,8 @@ Result<CallbackPolicy> CallbackPolicy::create(std::string_view hosts, std::strin
   CallbackPolicy out;
   for (const auto& [text, into] : {std::pair(hosts, &out.hosts_), std::pair(private_hosts, &out.private_hosts_),
                                    std::pair(http_hosts, &out.http_hosts_)}) {
-    auto list = HostList::parse(text);
-    if (!list) return fail(std::move(list.error()));
-    *into = std::move(*list);
+    auto list = TRY(HostList::parse(text));
+    *into = std::move(list);
   }
   return out;
 }

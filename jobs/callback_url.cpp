@@ -97,7 +97,7 @@ Result<CallbackUrl> parse_callback_url(std::string_view text) {
   const auto authority = url.encoded_authority();
   if (authority_in(text) != std::string_view(authority.data(), authority.size())) return refuse("must name a host");
   if (url.has_userinfo()) return refuse("must not hold a user or password");
-  if (auto host = read_host(url, out); !host) return fail(std::move(host.error()));
+  TRY(read_host(url, out));
   out.port = out.tls ? 443 : 80;
   if (url.has_port()) {
     const auto digits = url.port();

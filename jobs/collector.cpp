@@ -34,26 +34,13 @@ Task<Result<Collected>> Collector::collect() {
   const auto now = clock_.now();
   const auto limit = now - retention_;
   Collected out;
-  auto jobs_task = sweep(Rows::kJobs, before(kJobPartition, "FinishedAt", limit));
-  auto jobs = co_await std::move(jobs_task);
-  if (!jobs) co_return fail(std::move(jobs.error()));
-  auto own_task = sweep(Rows::kJobs, before(kJobPartition, "KeepUntil", now));
-  auto own = co_await std::move(own_task);
-  if (!own) co_return fail(std::move(own.error()));
-  out.jobs = *jobs + *own;
-  auto keys_task = sweep(Rows::kKeys, before(kIdempotencyPartition, "Timestamp", limit));
-  auto keys = co_await std::move(keys_task);
-  if (!keys) co_return fail(std::move(keys.error()));
-  out.keys = *keys;
+  auto jobs = CO_TRY(co_await sweep(Rows::kJobs, before(kJobPartition, "FinishedAt", limit)));
+  auto own = CO_TRY(co_await sweep(Rows::kJobs, before(kJobPartition, "KeepUntil", now)));
+  out.jobs = jobs + own;
+  out.keys = CO_TRY(co_await sweep(Rows::kKeys, before(kIdempotencyPartition, "Timestamp", limit)));
   Groups groups(tables_, clock_);
-  auto groups_task = groups.collect(limit);
-  auto old_groups = co_await std::move(groups_task);
-  if (!old_groups) co_return fail(std::move(old_groups.error()));
-  out.groups = *old_groups;
-  auto workers_task = sweep(Rows::kWorkers, before("workers", "HeartbeatAt", now - kDeadWorkersShown));
-  auto workers = co_await std::move(workers_task);
-  if (!workers) co_return fail(std::move(workers.error()));
-  out.workers = *workers;
+  out.groups = CO_TRY(co_await groups.collect(limit));
+  out.workers = CO_TRY(co_await sweep(Rows::kWorkers, before("workers", "HeartbeatAt", now - kDeadWorkersShown)));
   co_return out;
 }
 
@@ -65,20 +52,14 @@ Task<Result<std::uint64_t>> Collector::sweep(Rows rows, std::string filter) {
     request.table = std::string(kJobTable);
     request.filter = filter;
     request.continuation = std::move(continuation);
-    auto query_task = tables_.query(std::move(request));
-    auto page = co_await std::move(query_task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
-      auto ask_task = removable(rows, entity);
-      auto may = co_await std::move(ask_task);
-      if (!may) co_return fail(std::move(may.error()));
-      if (!*may) continue;
-      auto remove_task = remove(rows, entity);
-      auto gone = co_await std::move(remove_task);
-      if (!gone) co_return fail(std::move(gone.error()));
-      if (*gone) ++removed;
+    auto page = CO_TRY(co_await tables_.query(std::move(request)));
+    for (const auto& entity : page.entities) {
+      auto may = CO_TRY(co_await removable(rows, entity));
+      if (!may) continue;
+      auto gone = CO_TRY(co_await remove(rows, entity));
+      if (gone) ++removed;
     }
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
   } while (!continuation.empty());
   co_return removed;
 }
@@ -88,10 +69,8 @@ Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
   if (rows == Rows::kKeys) {
     const auto* id = property<std::string>(entity, "JobId");
     if (id == nullptr) co_return false;
-    auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), *id);
-    auto job = co_await std::move(task);
-    if (!job) co_return fail(std::move(job.error()));
-    co_return !job->has_value();
+    auto job = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), *id));
+    co_return !job.has_value();
   }
   if (const auto* until = property<Time>(entity, "KeepUntil"); until != nullptr && *until >= clock_.now()) {
     co_return false;
@@ -100,8 +79,7 @@ Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
   // Whatever somebody else put there is not ours to remove.
   if (!record || !is_terminal(record->state) || has_delayed_message(*record, clock_.now())) co_return false;
   if (record->state != JobState::kPoisoned) co_return true;
-  auto task = queues_.find(std::string(kPoisonQueue), record->message_id);
-  auto message = co_await std::move(task);
+  auto message = co_await queues_.find(std::string(kPoisonQueue), record->message_id);
   if (message.failed_with(ErrorCode::kMessageNotFound)) co_return true;
   if (!message) co_return fail(std::move(message.error()));
   co_return !message->has_value();
@@ -110,17 +88,12 @@ Task<Result<bool>> Collector::removable(Rows rows, Entity entity) {
 Task<Result<bool>> Collector::remove(Rows rows, Entity entity) {
   if (rows == Rows::kJobs) {
     // The ledger first: a record that is left is found again, a ledger without one would never be.
-    auto close_task = tables_.close_operation(entity.row_key, INT64_MAX);
-    auto closed = co_await std::move(close_task);
+    auto closed = co_await tables_.close_operation(entity.row_key, INT64_MAX);
     if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
-    auto forget_task = tables_.forget_operation(entity.row_key);
-    auto forgotten = co_await std::move(forget_task);
-    if (!forgotten) co_return fail(std::move(forgotten.error()));
+    CO_TRY(co_await tables_.forget_operation(entity.row_key));
   }
-  auto task = change_row(tables_, entity.partition_key, erasure_of(entity.row_key, entity.version));
-  auto gone = co_await std::move(task);
-  if (!gone) co_return fail(std::move(gone.error()));
-  co_return gone->has_value();
+  auto gone = CO_TRY(co_await change_row(tables_, entity.partition_key, erasure_of(entity.row_key, entity.version)));
+  co_return gone.has_value();
 }
 
 }  // namespace tidemark::jobs

@@ -134,11 +134,11 @@ Result<CronExpression> CronExpression::parse(std::string_view text) {
                 "@weekly @monthly @yearly.");
   }
   CronExpression cron;
-  if (auto ok = parse_field(kMinute, fields[0], cron.minutes_); !ok) return fail(std::move(ok.error()));
-  if (auto ok = parse_field(kHour, fields[1], cron.hours_); !ok) return fail(std::move(ok.error()));
-  if (auto ok = parse_field(kDayOfMonth, fields[2], cron.days_of_month_); !ok) return fail(std::move(ok.error()));
-  if (auto ok = parse_field(kMonth, fields[3], cron.months_); !ok) return fail(std::move(ok.error()));
-  if (auto ok = parse_field(kDayOfWeek, fields[4], cron.days_of_week_); !ok) return fail(std::move(ok.error()));
+  TRY(parse_field(kMinute, fields[0], cron.minutes_));
+  TRY(parse_field(kHour, fields[1], cron.hours_));
+  TRY(parse_field(kDayOfMonth, fields[2], cron.days_of_month_));
+  TRY(parse_field(kMonth, fields[3], cron.months_));
+  TRY(parse_field(kDayOfWeek, fields[4], cron.days_of_week_));
   cron.every_hour_ = fields[1].front() == '*';
   cron.any_day_of_month_ = fields[2].front() == '*';
   cron.any_day_of_week_ = fields[4].front() == '*';

@@ -87,25 +87,20 @@ Task<Result<std::vector<NextMessage>>> Endings::follow_ups(JobRecord ended, JobS
     out.push_back(message_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
   }
   if (!spec.group) co_return out;
-  auto task = groups_.count_end(*spec.group, ended.id, ended.state);
-  auto over = co_await std::move(task);
-  if (!over) co_return fail(std::move(over.error()));
-  if (*over && (*over)->group.on_end) {
-    const auto& group = (*over)->group;
-    out.push_back(message_of(ending_job_id(group), *group.on_end, summary_of(**over), Priority::kNormal));
+  auto over = CO_TRY(co_await groups_.count_end(*spec.group, ended.id, ended.state));
+  if (over && over->group.on_end) {
+    const auto& group = over->group;
+    out.push_back(message_of(ending_job_id(group), *group.on_end, summary_of(*over), Priority::kNormal));
   }
   co_return out;
 }
 
 Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
   if (!has_followers(spec)) co_return Result<void>{};
-  auto task = follow_ups(std::move(ended), std::move(spec));
-  auto messages = co_await std::move(task);
-  if (!messages) co_return fail(std::move(messages.error()));
-  for (auto& message : *messages) {
+  auto messages = CO_TRY(co_await follow_ups(std::move(ended), std::move(spec)));
+  for (auto& message : messages) {
     kTellStep.before.reach();
-    auto put_task = queues_.put(std::move(message.queue), std::move(message.text), std::move(message.options));
-    auto put = co_await std::move(put_task);
+    auto put = co_await queues_.put(std::move(message.queue), std::move(message.text), std::move(message.options));
     kTellStep.after.reach();
     // Put before, in other words: as well.
     if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));

@@ -45,9 +45,7 @@ Task<Result<void>> EntityPlaces::search(std::string table, EntityKey key) {
   add({std::move(table)}, key, false);
   for (std::size_t next = 0; next < places_.size();) {
     for (; next < places_.size(); ++next) {
-      auto task = look(next);
-      auto looked = co_await std::move(task);
-      if (!looked) co_return looked;
+      CO_TRY(co_await look(next));
       follow_moves(next);
     }
     // Only now: of an entity that is archived, the archived version tells where its copies lie.
@@ -103,21 +101,15 @@ const EntityPlaces::Entity* EntityPlaces::original_at(std::size_t place) const {
 }
 
 Task<Result<void>> EntityPlaces::look(std::size_t place) {
-  auto task = places_[place].location.archive ? look_into_archive(place) : look_into_table(place);
-  auto looked = co_await std::move(task);
-  if (!looked) co_return looked;
+  CO_TRY(co_await (places_[place].location.archive ? look_into_archive(place) : look_into_table(place)));
   if (!is_job_id(places_[place].job)) co_return Result<void>{};
-  auto finding = store_.find(places_[place].job);
-  auto record = co_await std::move(finding);
-  if (!record) co_return fail(std::move(record.error()));
-  places_[place].record = std::move(*record);
+  places_[place].record = CO_TRY(co_await store_.find(places_[place].job));
   co_return Result<void>{};
 }
 
 Task<Result<void>> EntityPlaces::look_into_table(std::size_t place) {
   const auto& there = places_[place];
-  auto task = tables_.get(there.location.table, there.key.partition_key, there.key.row_key);
-  auto entity = co_await std::move(task);
+  auto entity = co_await tables_.get(there.location.table, there.key.partition_key, there.key.row_key);
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
   if (!entity) co_return fail(std::move(entity.error()));
   if (!entity->has_value()) co_return Result<void>{};
@@ -126,8 +118,7 @@ Task<Result<void>> EntityPlaces::look_into_table(std::size_t place) {
   places_[place].source_version = (*entity)->source_version;
   places_[place].job = (*entity)->operation;
   found_[place].entity = std::move(**entity);
-  auto blobs_task = look_at_blobs(place);
-  co_await std::move(blobs_task);
+  co_await look_at_blobs(place);
   co_return Result<void>{};
 }
 
@@ -142,8 +133,7 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
       co_return;
     }
     // From its end on: nothing of its bytes.
-    auto task = access_.blobs->read(link->container, link->name, link->size, {});
-    auto blob = co_await std::move(task);
+    auto blob = co_await access_.blobs->read(link->container, link->name, link->size, {});
     if (!blob && !blob.failed_with(ErrorCode::kContainerNotFound)) {
       complete_ = false;
       give_up_on_blobs(blob.error());
@@ -164,15 +154,12 @@ Task<Result<void>> EntityPlaces::look_into_archive(std::size_t place) {
   const auto archive = *places_[place].location.archive;
   auto objects = open_archive(access_, tables_, archive);
   if (!objects && !archive.directory.empty()) {
-    auto task = look_into_catalog(place);
-    auto looked = co_await std::move(task);
-    co_return looked;
+    co_return co_await look_into_catalog(place);
   }
   Result<ObjectsFound> found = fail(ErrorCode::kJobInvalid, "This process reaches no blob store.");
   if (objects) {
     ObjectsWanted wanted{archive, places_[place].key, {}, {}};
-    auto task = jobs::look_into_archive(**objects, std::move(wanted), kArchiveBounds);
-    found = co_await std::move(task);
+    found = co_await jobs::look_into_archive(**objects, std::move(wanted), kArchiveBounds);
   }
   auto& there = places_[place];
   if (!found) {
@@ -207,31 +194,27 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
     auto bounds = kArchiveBounds;
     bounds.reads = 0;
     ObjectsWanted wanted{archive, key, {}, {}};
-    auto task = jobs::look_into_archive(catalog, std::move(wanted), bounds);
-    auto found = co_await std::move(task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (found->unread.empty()) co_return Result<void>{};
+    auto found = CO_TRY(co_await jobs::look_into_archive(catalog, std::move(wanted), bounds));
+    if (found.unread.empty()) co_return Result<void>{};
     complete_ = false;
-    places_[place].may_be_in = std::move(found->unread);
+    places_[place].may_be_in = std::move(found.unread);
     places_[place].problem = "What is in the parts of this directory is seen by the workers alone.";
     co_return Result<void>{};
   }
   auto name = document_name(archive, key.partition_key, key.row_key);
-  auto task = catalog.find(name);
-  auto row = co_await std::move(task);
-  if (!row) co_return fail(std::move(row.error()));
-  if (!*row) co_return Result<void>{};
+  auto row = CO_TRY(co_await catalog.find(name));
+  if (!row) co_return Result<void>{};
   complete_ = false;
   auto& there = places_[place];
   there.present = true;
-  there.source_version = (*row)->version;
-  there.job = (*row)->job;
+  there.source_version = row->version;
+  there.job = row->job;
   there.objects.push_back(std::move(name));
   Entity known;
   known.partition_key = key.partition_key;
   known.row_key = key.row_key;
-  known.version = (*row)->version;
-  known.operation = (*row)->job;
+  known.version = row->version;
+  known.operation = row->job;
   found_[place].entity = std::move(known);
   co_return Result<void>{};
 }

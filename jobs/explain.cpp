@@ -30,27 +30,19 @@ class Explainer {
 
   Task<Result<Explanation>> run(std::string table, EntityKey key) {
     for (const auto state : kStates) {
-      auto reading = read_jobs(state);
-      auto read = co_await std::move(reading);
-      if (!read) co_return fail(std::move(read.error()));
+      CO_TRY(co_await read_jobs(state));
     }
-    auto listing = schedules_.all();
-    auto schedules = co_await std::move(listing);
-    if (!schedules) co_return fail(std::move(schedules.error()));
-    out_.looked_at_schedules = schedules->size();
+    auto schedules = CO_TRY(co_await schedules_.all());
+    out_.looked_at_schedules = schedules.size();
     for (const auto& job : jobs_) places_.connect(reach_of(job.spec));
-    for (const auto& schedule : *schedules) {
+    for (const auto& schedule : schedules) {
       if (const auto spec = jobs::job_of(schedule.spec, schedule.name, clock_.now())) places_.connect(reach_of(*spec));
     }
-    auto searching = places_.search(std::move(table), std::move(key));
-    auto searched = co_await std::move(searching);
-    if (!searched) co_return fail(std::move(searched.error()));
+    CO_TRY(co_await places_.search(std::move(table), std::move(key)));
     for (auto& job : jobs_) {
-      auto judging = judge(std::move(job));
-      auto judged = co_await std::move(judging);
-      if (!judged) co_return fail(std::move(judged.error()));
+      CO_TRY(co_await judge(std::move(job)));
     }
-    for (const auto& schedule : *schedules) foresee(schedule);
+    for (const auto& schedule : schedules) foresee(schedule);
     out_.complete = out_.complete && places_.complete();
     out_.places = places_.take();
     co_return std::move(out_);
@@ -61,15 +53,13 @@ class Explainer {
     std::size_t read = 0;
     std::string continuation;
     do {
-      auto task = store_.list(1000, std::move(continuation), {}, std::string(state_name(state)));
-      auto page = co_await std::move(task);
-      if (!page) co_return fail(std::move(page.error()));
-      for (auto& record : page->jobs) {
+      auto page = CO_TRY(co_await store_.list(1000, std::move(continuation), {}, std::string(state_name(state))));
+      for (auto& record : page.jobs) {
         auto spec = parse_stored_spec(record.spec);
         if (spec) jobs_.push_back({std::move(record), std::move(*spec)});
         ++read;
       }
-      continuation = std::move(page->continuation);
+      continuation = std::move(page.continuation);
     } while (!continuation.empty() && read < kMostRecords);
     if (!continuation.empty()) out_.complete = false;
     out_.looked_at_jobs += read;
@@ -83,8 +73,7 @@ class Explainer {
     bool takes = places_.selected_by(reach);
     const bool ended = is_terminal(job.record.state);
     if (const auto* undo = std::get_if<UndoSpec>(&job.spec.work); undo != nullptr && !ended) {
-      auto planning = plan_undo(store_, undo->job);
-      auto plan = co_await std::move(planning);
+      auto plan = co_await plan_undo(store_, undo->job);
       if (plan) {
         out.from.table = std::move(plan->source);
         if (plan->step == UndoStep::kRestore) out.from.archive = std::move(plan->archive);
@@ -145,8 +134,7 @@ class Explainer {
 Task<Result<Explanation>> explain(JobStore& store, ScheduleStore& schedules, table_store::TableClient& tables,
                                   ObjectAccess access, Clock& clock, std::string table, EntityKey key) {
   Explainer explainer(store, schedules, tables, std::move(access), clock);
-  auto task = explainer.run(std::move(table), std::move(key));
-  auto out = co_await std::move(task);
+  auto out = co_await explainer.run(std::move(table), std::move(key));
   if (out) {
     std::stable_sort(out->jobs.begin(), out->jobs.end(),
                      [](const EntityJob& a, const EntityJob& b) { return a.relation < b.relation; });

@@ -78,36 +78,28 @@ std::string member_job_id(const Group& group, std::uint32_t number) {
 }
 
 Task<Result<Group>> Groups::create(Group group) {
-  auto task = change_row(tables_, kGroupPartition, write_of(group.id, {}, properties_of(group)));
-  auto inserted = co_await std::move(task);
-  if (!inserted) co_return fail(std::move(inserted.error()));
-  if (inserted->has_value()) {
-    group.version = **inserted;
+  auto inserted = CO_TRY(co_await change_row(tables_, kGroupPartition, write_of(group.id, {}, properties_of(group))));
+  if (inserted.has_value()) {
+    group.version = *inserted;
     co_return group;
   }
-  auto find_task = find(group.id);
-  auto there = co_await std::move(find_task);
-  if (!there) co_return fail(std::move(there.error()));
-  if (!there->has_value()) co_return fail(ErrorCode::kServerBusy);
-  if ((*there)->fingerprint != group.fingerprint) {
+  auto there = CO_TRY(co_await find(group.id));
+  if (!there.has_value()) co_return fail(ErrorCode::kServerBusy);
+  if (there->fingerprint != group.fingerprint) {
     co_return fail(ErrorCode::kIdempotencyKeyReused, "The group " + group.id + " was submitted with other jobs.");
   }
-  co_return std::move(**there);
+  co_return std::move(*there);
 }
 
 Task<Result<std::optional<Group>>> Groups::find(std::string id) {
-  auto task = tables_.get(std::string(kJobTable), std::string(kGroupPartition), std::move(id));
-  auto entity = co_await std::move(task);
-  if (!entity) co_return fail(std::move(entity.error()));
-  if (!entity->has_value()) co_return std::optional<Group>();
-  auto group = group_from(**entity);
-  if (!group) co_return fail(std::move(group.error()));
-  co_return std::optional<Group>(std::move(*group));
+  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kGroupPartition), std::move(id)));
+  if (!entity.has_value()) co_return std::optional<Group>();
+  auto group = CO_TRY(group_from(*entity));
+  co_return std::optional<Group>(std::move(group));
 }
 
 Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, std::string job_id, JobState state) {
-  auto find_task = find(member.id);
-  auto group = co_await std::move(find_task);
+  auto group = co_await find(member.id);
   // A message that was written by hand may name any group and number.
   if (!group) co_return fail(std::move(group.error()));
   const bool known = group->has_value() && member.number < (*group)->members;
@@ -122,20 +114,16 @@ Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, s
   std::vector<Mutation> mutations{std::move(insert)};
   table_store::Fence fence{ends_of(member.id), 1, std::string(state_name(state))};
   kCountStep.before.reach();
-  auto count_task = tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence));
-  auto counted = co_await std::move(count_task);
+  auto counted =
+      co_await tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence));
   kCountStep.after.reach();
   if (counted.failed_with(ErrorCode::kFenced)) co_return std::optional<GroupStatus>();  // being collected
   if (!counted) co_return fail(std::move(counted.error()));
 
-  auto ended_task = ended(member.id);
-  auto states = co_await std::move(ended_task);
-  if (!states) co_return fail(std::move(states.error()));
-  if (sum(*states) < (*group)->members) co_return std::optional<GroupStatus>();
-  auto finish_task = finish(std::move(**group));
-  auto finished = co_await std::move(finish_task);
-  if (!finished) co_return fail(std::move(finished.error()));
-  co_return std::optional<GroupStatus>(GroupStatus{std::move(*finished), std::move(*states)});
+  auto states = CO_TRY(co_await ended(member.id));
+  if (sum(states) < (*group)->members) co_return std::optional<GroupStatus>();
+  auto finished = CO_TRY(co_await finish(std::move(**group)));
+  co_return std::optional<GroupStatus>(GroupStatus{std::move(finished), std::move(states)});
 }
 
 Task<Result<Group>> Groups::finish(Group group) {
@@ -143,27 +131,23 @@ Task<Result<Group>> Groups::finish(Group group) {
     if (group.finished_at) co_return group;
     group.finished_at = clock_.now();
     kGroupStep.before.reach();
-    auto task = change_row(tables_, kGroupPartition, write_of(group.id, group.version, properties_of(group)));
-    auto replaced = co_await std::move(task);
+    auto replaced =
+        co_await change_row(tables_, kGroupPartition, write_of(group.id, group.version, properties_of(group)));
     kGroupStep.after.reach();
     if (!replaced) co_return fail(std::move(replaced.error()));
     if (replaced->has_value()) co_return group;
-    auto find_task = find(group.id);
-    auto there = co_await std::move(find_task);
-    if (!there) co_return fail(std::move(there.error()));
-    if (!there->has_value()) break;
-    group = std::move(**there);
+    auto there = CO_TRY(co_await find(group.id));
+    if (!there.has_value()) break;
+    group = std::move(*there);
   }
   co_return fail(ErrorCode::kServerBusy, "The row of group " + group.id + " is being changed by others.");
 }
 
 Task<Result<std::map<JobState, std::uint64_t>>> Groups::ended(std::string id) {
-  auto task = tables_.read_operation(ends_of(id));
-  auto ledger = co_await std::move(task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await tables_.read_operation(ends_of(id)));
   std::map<JobState, std::uint64_t> states;
   for (auto state : {JobState::kSucceeded, JobState::kPoisoned, JobState::kCancelled}) {
-    states[state] = ledger->counter(state_name(state));
+    states[state] = ledger.counter(state_name(state));
   }
   co_return states;
 }
@@ -177,33 +161,25 @@ Task<Result<std::map<JobState, std::uint64_t>>> Groups::open(Group group) {
   request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "' and RowKey ge '" + *ids.begin() +
                    "' and RowKey le '" + *ids.rbegin() + "'";
   do {
-    auto task = tables_.query(request);
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
+    auto page = CO_TRY(co_await tables_.query(request));
+    for (const auto& entity : page.entities) {
       const auto record = record_from_entity(entity);
       if (record && !is_terminal(record->state) && ids.contains(record->id)) ++states[record->state];
     }
-    request.continuation = std::move(page->continuation);
+    request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());
   co_return states;
 }
 
 Task<Result<std::optional<GroupStatus>>> Groups::status(std::string id) {
-  auto find_task = find(id);
-  auto group = co_await std::move(find_task);
-  if (!group) co_return fail(std::move(group.error()));
-  if (!group->has_value()) co_return std::optional<GroupStatus>();
+  auto group = CO_TRY(co_await find(id));
+  if (!group.has_value()) co_return std::optional<GroupStatus>();
   // In this order: a member that ends in between is not counted twice.
-  auto open_task = open(**group);
-  auto unfinished = co_await std::move(open_task);
-  if (!unfinished) co_return fail(std::move(unfinished.error()));
-  auto ended_task = ended(id);
-  auto over = co_await std::move(ended_task);
-  if (!over) co_return fail(std::move(over.error()));
-  GroupStatus out{std::move(**group), std::move(*over)};
+  auto unfinished = CO_TRY(co_await open(*group));
+  auto over = CO_TRY(co_await ended(id));
+  GroupStatus out{std::move(*group), std::move(over)};
   const auto left = out.group.members - std::min<std::uint64_t>(out.group.members, sum(out.states));
-  const auto running = std::min((*unfinished)[JobState::kRunning], left);
+  const auto running = std::min(unfinished[JobState::kRunning], left);
   out.states[JobState::kRunning] = running;
   out.states[JobState::kQueued] = left - running;
   co_return std::optional<GroupStatus>(std::move(out));
@@ -216,48 +192,35 @@ Task<Result<std::uint64_t>> Groups::collect(Time limit) {
   request.filter =
       "PartitionKey eq '" + std::string(kGroupPartition) + "' and SubmittedAt lt datetime'" + to_iso8601(limit) + "'";
   do {
-    auto task = tables_.query(request);
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
+    auto page = CO_TRY(co_await tables_.query(request));
+    for (const auto& entity : page.entities) {
       auto group = group_from(entity);
       if (!group || (group->finished_at && *group->finished_at >= limit)) continue;
       if (!group->finished_at) {
-        auto open_task = open(*group);
-        auto unfinished = co_await std::move(open_task);
-        if (!unfinished) co_return fail(std::move(unfinished.error()));
-        if (sum(*unfinished) > 0) continue;
+        auto unfinished = CO_TRY(co_await open(*group));
+        if (sum(unfinished) > 0) continue;
       }
-      auto remove_task = remove(std::move(*group));
-      auto gone = co_await std::move(remove_task);
-      if (!gone) co_return fail(std::move(gone.error()));
-      if (*gone) ++removed;
+      auto gone = CO_TRY(co_await remove(std::move(*group)));
+      if (gone) ++removed;
     }
-    request.continuation = std::move(page->continuation);
+    request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());
   co_return removed;
 }
 
 Task<Result<bool>> Groups::remove(Group group) {
   // The group's own row last: whatever is left is found by it.
-  auto close_task = tables_.close_operation(ends_of(group.id), INT64_MAX);
-  auto closed = co_await std::move(close_task);
+  auto closed = co_await tables_.close_operation(ends_of(group.id), INT64_MAX);
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   for (std::uint32_t first = 0; first < group.members; first += kMostErased) {
     std::vector<Mutation> erasures;
     const auto end = std::min<std::uint32_t>(group.members, first + kMostErased);
     for (auto i = first; i < end; ++i) erasures.push_back(erasure_of(row_of(i), {}));
-    auto task = tables_.mutate(std::string(kJobTable), ends_of(group.id), std::move(erasures), std::nullopt);
-    auto erased = co_await std::move(task);
-    if (!erased) co_return fail(std::move(erased.error()));
+    CO_TRY(co_await tables_.mutate(std::string(kJobTable), ends_of(group.id), std::move(erasures), std::nullopt));
   }
-  auto forget_task = tables_.forget_operation(ends_of(group.id));
-  auto forgotten = co_await std::move(forget_task);
-  if (!forgotten) co_return fail(std::move(forgotten.error()));
-  auto task = change_row(tables_, kGroupPartition, erasure_of(group.id, group.version));
-  auto gone = co_await std::move(task);
-  if (!gone) co_return fail(std::move(gone.error()));
-  co_return gone->has_value();
+  CO_TRY(co_await tables_.forget_operation(ends_of(group.id)));
+  auto gone = CO_TRY(co_await change_row(tables_, kGroupPartition, erasure_of(group.id, group.version)));
+  co_return gone.has_value();
 }
 
 }  // namespace tidemark::jobs

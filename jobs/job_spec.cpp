@@ -138,24 +138,21 @@ std::vector<std::string> tables_of(const JobSpec& spec) {
 std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
-  auto parsed = parse_json(json_text, 2 * kMaxSpecBytes);
-  if (!parsed) return fail(std::move(parsed.error()));
-  return read_spec(*parsed, nullptr);
+  auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));
+  return read_spec(parsed, nullptr);
 }
 
 Result<JobSpec> parse_stored_spec(std::string_view text) {
-  auto message = parse_job_message(text);
-  if (!message) return fail(std::move(message.error()));
-  return std::move(message->spec);
+  auto message = TRY(parse_job_message(text));
+  return std::move(message.spec);
 }
 
 Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }
 
 Result<JobBatch> parse_job_batch(std::string_view json_text) {
-  auto parsed = parse_json(json_text, kMaxSpecsBytes);
-  if (!parsed) return fail(std::move(parsed.error()));
-  if (!parsed->is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
-  SpecReader in(*parsed);
+  auto parsed = TRY(parse_json(json_text, kMaxSpecsBytes));
+  if (!parsed.is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
+  SpecReader in(parsed);
   JobBatch batch;
   const auto* list = in.any("jobs");
   if (auto group = in.text("group", false)) {
@@ -221,12 +218,9 @@ Result<JobMessage> parse_job_message(std::string_view text) {
       text = decoded;
     }
   }
-  auto parsed = parse_json(text, 2 * kMaxSpecBytes);
-  if (!parsed) return fail(std::move(parsed.error()));
+  auto parsed = TRY(parse_json(text, 2 * kMaxSpecBytes));
   JobMessage message;
-  auto spec = read_spec(*parsed, &message.job_id);
-  if (!spec) return fail(std::move(spec.error()));
-  message.spec = std::move(*spec);
+  message.spec = TRY(read_spec(parsed, &message.job_id));
   return message;
 }
 

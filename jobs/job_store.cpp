@@ -95,13 +95,10 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
 }  // namespace
 
 Task<Result<void>> JobStore::ensure_ready() {
-  auto table_task = tables_.create_table(std::string(kJobTable));
-  auto table = co_await std::move(table_task);
+  auto table = co_await tables_.create_table(std::string(kJobTable));
   if (!table && table.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(table.error()));
   for (const auto name : {kHighQueue, kJobQueue, kLowQueue, kPoisonQueue}) {
-    auto queue_task = queues_.ensure_queue(std::string(name));
-    auto queue = co_await std::move(queue_task);
-    if (!queue) co_return fail(std::move(queue.error()));
+    CO_TRY(co_await queues_.ensure_queue(std::string(name)));
   }
   co_return Result<void>{};
 }
@@ -110,17 +107,14 @@ Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fi
   std::vector<table_store::Property> properties{{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
   auto insert_task =
       change_row(tables_, std::string(kIdempotencyPartition), write_of(key_hash, {}, std::move(properties)));
-  auto inserted = co_await std::move(insert_task);
-  if (!inserted) co_return fail(std::move(inserted.error()));
-  if (inserted->has_value()) co_return fresh_id;
+  auto inserted = CO_TRY(co_await std::move(insert_task));
+  if (inserted.has_value()) co_return fresh_id;
 
-  auto get_task = tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash);
-  auto row = co_await std::move(get_task);
-  if (!row) co_return fail(std::move(row.error()));
-  if (!row->has_value()) co_return fail(ErrorCode::kServerBusy);
-  auto id = property_or<std::string>(**row, "JobId");
+  auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash));
+  if (!row.has_value()) co_return fail(ErrorCode::kServerBusy);
+  auto id = property_or<std::string>(*row, "JobId");
   if (!is_job_id(id)) co_return fail(ErrorCode::kCorruption, "The idempotency row does not name a job.");
-  if (property_or<std::string>(**row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
+  if (property_or<std::string>(*row, "SpecSha256") != fingerprint) co_return fail(ErrorCode::kIdempotencyKeyReused);
   co_return id;
 }
 
@@ -133,60 +127,44 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   record.not_before = spec.not_before;
   if (!spec.idempotency_key.empty()) {
     auto key_hash = hex_encode(sha256(spec.idempotency_key));
-    auto reserve_task = reserve(std::move(key_hash), spec_fingerprint(spec), record.id);
-    auto reserved = co_await std::move(reserve_task);
-    if (!reserved) co_return fail(std::move(reserved.error()));
-    if (*reserved != record.id) {
-      auto find_task = find(*reserved);
-      auto existing = co_await std::move(find_task);
-      if (!existing) co_return fail(std::move(existing.error()));
-      if (existing->has_value()) co_return Submission{std::move(**existing), false};
-      record.id = *reserved;  // reserved by a submission that did not get further
+    auto reserved = CO_TRY(co_await reserve(std::move(key_hash), spec_fingerprint(spec), record.id));
+    if (reserved != record.id) {
+      auto existing = CO_TRY(co_await find(reserved));
+      if (existing.has_value()) co_return Submission{std::move(*existing), false};
+      record.id = reserved;  // reserved by a submission that did not get further
     }
   }
   if (!id.empty()) {
-    auto find_task = find(id);
-    auto existing = co_await std::move(find_task);
-    if (!existing) co_return fail(std::move(existing.error()));
-    if (existing->has_value()) co_return Submission{std::move(**existing), false};
+    auto existing = CO_TRY(co_await find(id));
+    if (existing.has_value()) co_return Submission{std::move(*existing), false};
   }
   auto text = job_message_text(record.id, spec);
   const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
   queue_service::PutOptions options;
   options.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
   options.idempotency_key = std::move(id);
-  auto put_task = queues_.put(std::string(queue_of(spec.priority)), std::move(text), std::move(options));
-  auto message_id = co_await std::move(put_task);
-  if (!message_id) co_return fail(std::move(message_id.error()));
-  record.message_id = std::move(*message_id);
+  auto message_id =
+      CO_TRY(co_await queues_.put(std::string(queue_of(spec.priority)), std::move(text), std::move(options)));
+  record.message_id = std::move(message_id);
   // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
-  auto insert_task = insert(std::move(record));
-  auto stored = co_await std::move(insert_task);
-  if (!stored) co_return fail(std::move(stored.error()));
-  co_return Submission{std::move(stored->first), true};
+  auto stored = CO_TRY(co_await insert(std::move(record)));
+  co_return Submission{std::move(stored.first), true};
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
-  auto task = tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id));
-  auto entity = co_await std::move(task);
-  if (!entity) co_return fail(std::move(entity.error()));
-  if (!entity->has_value()) co_return std::optional<JobRecord>();
-  auto record = record_from_entity(**entity);
-  if (!record) co_return fail(std::move(record.error()));
-  co_return std::optional<JobRecord>(std::move(*record));
+  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id)));
+  if (!entity.has_value()) co_return std::optional<JobRecord>();
+  auto record = CO_TRY(record_from_entity(*entity));
+  co_return std::optional<JobRecord>(std::move(record));
 }
 
 Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vector<std::string> ids) {
-  auto task = tables_.get_all(std::string(kJobTable), std::string(kJobPartition), std::move(ids));
-  auto entities = co_await std::move(task);
-  if (!entities) co_return fail(std::move(entities.error()));
+  auto entities = CO_TRY(co_await tables_.get_all(std::string(kJobTable), std::string(kJobPartition), std::move(ids)));
   std::vector<std::optional<JobRecord>> records;
-  for (const auto& entity : *entities) {
+  for (const auto& entity : entities) {
     auto& record = records.emplace_back();
     if (!entity) continue;
-    auto read = record_from_entity(*entity);
-    if (!read) co_return fail(std::move(read.error()));
-    record = std::move(*read);
+    record = CO_TRY(record_from_entity(*entity));
   }
   co_return records;
 }
@@ -206,8 +184,7 @@ Task<void> submit_lane(JobStore& store, SubmissionLanes& lanes) {
   while (lanes.next < lanes.specs.size()) {
     const auto place = lanes.next++;
     auto id = lanes.ids.empty() ? std::string() : std::move(lanes.ids[place]);
-    auto task = store.submit(std::move(lanes.specs[place]), std::move(id));
-    lanes.outcomes[place] = co_await std::move(task);
+    lanes.outcomes[place] = co_await store.submit(std::move(lanes.specs[place]), std::move(id));
   }
   --lanes.running;
   lanes.ended.notify_all();
@@ -227,17 +204,13 @@ Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch ba
   group.submitted_at = clock_.now();
   group.on_end = std::move(batch.on_end);
   Groups groups(tables_, clock_);
-  auto create_task = groups.create(std::move(group));
-  auto created = co_await std::move(create_task);
-  if (!created) co_return fail(std::move(created.error()));
+  auto created = CO_TRY(co_await groups.create(std::move(group)));
   std::vector<std::string> ids;
-  for (std::uint32_t i = 0; i < created->members; ++i) {
-    batch.specs[i].group = GroupMember{created->id, i};
-    ids.push_back(member_job_id(*created, i));
+  for (std::uint32_t i = 0; i < created.members; ++i) {
+    batch.specs[i].group = GroupMember{created.id, i};
+    ids.push_back(member_job_id(created, i));
   }
-  auto task = submit_side_by_side(std::move(batch.specs), std::move(ids));
-  auto outcomes = co_await std::move(task);
-  co_return std::move(outcomes);
+  co_return co_await submit_side_by_side(std::move(batch.specs), std::move(ids));
 }
 
 Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<JobSpec> specs,
@@ -254,8 +227,7 @@ Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<
     spawn(strand, std::move(lane));
   }
   while (lanes.running > 0) {
-    auto waiting = lanes.ended.wait(clock_, std::chrono::hours(1));
-    co_await std::move(waiting);
+    co_await lanes.ended.wait(clock_, std::chrono::hours(1));
   }
   co_return std::move(lanes.outcomes);
 }
@@ -269,12 +241,10 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
-  auto task = tables_.query(std::move(request));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
   JobPage out;
-  out.continuation = std::move(page->continuation);
-  for (const auto& entity : page->entities) {
+  out.continuation = std::move(page.continuation);
+  for (const auto& entity : page.entities) {
     // The table is open to every SDK; a row that somebody else put there must not hide the jobs.
     if (auto record = record_from_entity(entity)) out.jobs.push_back(std::move(*record));
   }
@@ -283,32 +253,24 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
 
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(id);
-    auto found = co_await std::move(find_task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
-    auto record = std::move(**found);
+    auto found = CO_TRY(co_await find(id));
+    if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
+    auto record = std::move(*found);
     if (is_terminal(record.state) && record.state != JobState::kCancelled) co_return record;
     if (record.state != JobState::kCancelled) {
       RecordChange change;
       change.state = JobState::kCancelled;
       apply(change, clock_.now(), record);
-      auto replace_task = replace(std::move(record));
-      auto replaced = co_await std::move(replace_task);
-      if (!replaced) co_return fail(std::move(replaced.error()));
-      if (!replaced->has_value()) continue;
-      record = std::move(**replaced);
+      auto replaced = CO_TRY(co_await replace(std::move(record)));
+      if (!replaced.has_value()) continue;
+      record = std::move(*replaced);
     }
     auto spec = spec_of(record);
-    auto close_task = close_operation(record.id, spec);
-    auto closed = co_await std::move(close_task);
-    if (!closed) co_return fail(std::move(closed.error()));
+    CO_TRY(co_await close_operation(record.id, spec));
     // Not left to the worker that will drop the message, for that may be days from now.
     if (spec) {
       Endings endings(tables_, queues_, clock_);
-      auto tell_task = endings.tell(record, std::move(*spec));
-      auto told = co_await std::move(tell_task);
-      if (!told) co_return fail(std::move(told.error()));
+      CO_TRY(co_await endings.tell(record, std::move(*spec)));
     }
     co_return record;
   }
@@ -316,17 +278,13 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
 }
 
 Task<Result<void>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
-  auto close_task = tables_.close_operation(id, INT64_MAX);
-  auto closed = co_await std::move(close_task);
+  auto closed = co_await tables_.close_operation(id, INT64_MAX);
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   if (blobs_ == nullptr || !spec) co_return Result<void>{};
   // Not of every job: the blob store may be away, or not be there at all.
-  auto asking = writes_blobs(std::move(*spec));
-  auto blobs = co_await std::move(asking);
-  if (!blobs) co_return fail(std::move(blobs.error()));
-  if (!*blobs) co_return Result<void>{};
-  auto blob_task = blobs_->close_operation(std::move(id), INT64_MAX);
-  auto blobs_closed = co_await std::move(blob_task);
+  auto blobs = CO_TRY(co_await writes_blobs(std::move(*spec)));
+  if (!blobs) co_return Result<void>{};
+  auto blobs_closed = co_await blobs_->close_operation(std::move(id), INT64_MAX);
   if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
   co_return Result<void>{};
 }
@@ -336,8 +294,7 @@ Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {
   if (const auto* archiving = std::get_if<ArchiveSpec>(&spec.work)) archive = archiving->archive;
   if (const auto* restoring = std::get_if<UnarchiveSpec>(&spec.work)) archive = restoring->archive;
   if (const auto* undo = std::get_if<UndoSpec>(&spec.work)) {
-    auto task = plan_undo(*this, undo->job);
-    auto plan = co_await std::move(task);
+    auto plan = co_await plan_undo(*this, undo->job);
     if (!plan && http_status_of(plan.error().code) >= 500) co_return fail(std::move(plan.error()));
     if (plan) archive = std::move(plan->archive);
   }
@@ -348,25 +305,19 @@ Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(delivery.job_id);
-    auto found = co_await std::move(find_task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) {
+    auto found = CO_TRY(co_await find(delivery.job_id));
+    if (!found.has_value()) {
       auto record = missing_record(delivery);
       take(delivery, clock_.now(), record);
-      auto insert_task = insert(std::move(record));
-      auto stored = co_await std::move(insert_task);
-      if (!stored) co_return fail(std::move(stored.error()));
-      if (stored->second) co_return Claim{ClaimVerdict::kRun, std::move(stored->first)};
+      auto stored = CO_TRY(co_await insert(std::move(record)));
+      if (stored.second) co_return Claim{ClaimVerdict::kRun, std::move(stored.first)};
       continue;  // the submission was faster
     }
-    auto record = std::move(**found);
+    auto record = std::move(*found);
     if (auto verdict = refusal(record, delivery)) co_return Claim{*verdict, std::move(record)};
     take(delivery, clock_.now(), record);
-    auto replace_task = replace(std::move(record));
-    auto replaced = co_await std::move(replace_task);
-    if (!replaced) co_return fail(std::move(replaced.error()));
-    if (replaced->has_value()) co_return Claim{ClaimVerdict::kRun, std::move(**replaced)};
+    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    if (replaced.has_value()) co_return Claim{ClaimVerdict::kRun, std::move(*replaced)};
   }
   co_return contended(delivery.job_id);
 }
@@ -375,11 +326,9 @@ Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, Re
                                          std::optional<JobRecord> seen) {
   for (int race = 0; race < kMaxRaces; ++race) {
     if (!seen) {
-      auto find_task = find(id);
-      auto found = co_await std::move(find_task);
-      if (!found) co_return fail(std::move(found.error()));
-      if (!found->has_value()) co_return fail(ErrorCode::kJobNotFound);
-      seen = std::move(*found);
+      auto found = CO_TRY(co_await find(id));
+      if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
+      seen = std::move(found);
     }
     auto record = std::move(*std::exchange(seen, std::nullopt));
     const auto target = change.state.value_or(record.state);
@@ -392,10 +341,8 @@ Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, Re
     }
     record.epoch = std::max(record.epoch, epoch);
     apply(change, clock_.now(), record);
-    auto replace_task = replace(std::move(record));
-    auto replaced = co_await std::move(replace_task);
-    if (!replaced) co_return fail(std::move(replaced.error()));
-    if (replaced->has_value()) co_return std::move(**replaced);
+    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    if (replaced.has_value()) co_return std::move(*replaced);
   }
   co_return contended(id);
 }
@@ -423,33 +370,25 @@ Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edit
     seen.kind = std::string(kind_name(*edited));
     seen.spec = canonical_text(*edited);
   }
-  auto replace_task = replace(std::move(seen));
-  auto replaced = co_await std::move(replace_task);
-  if (!replaced) co_return fail(std::move(replaced.error()));
+  CO_TRY(co_await replace(std::move(seen)));
   co_return Result<void>{};
 }
 
 Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
-  auto task = change_row(tables_, std::string(kJobPartition), insertion_of(record));
-  auto inserted = co_await std::move(task);
-  if (!inserted) co_return fail(std::move(inserted.error()));
-  if (inserted->has_value()) {
-    record.version = **inserted;
+  auto inserted = CO_TRY(co_await change_row(tables_, std::string(kJobPartition), insertion_of(record)));
+  if (inserted.has_value()) {
+    record.version = *inserted;
     co_return std::pair<JobRecord, bool>(std::move(record), true);
   }
-  auto find_task = find(record.id);
-  auto existing = co_await std::move(find_task);
-  if (!existing) co_return fail(std::move(existing.error()));
-  if (!existing->has_value()) co_return contended(record.id);
-  co_return std::pair<JobRecord, bool>(std::move(**existing), false);
+  auto existing = CO_TRY(co_await find(record.id));
+  if (!existing.has_value()) co_return contended(record.id);
+  co_return std::pair<JobRecord, bool>(std::move(*existing), false);
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::replace(JobRecord record) {
-  auto task = change_row(tables_, std::string(kJobPartition), replacement_of(record));
-  auto replaced = co_await std::move(task);
-  if (!replaced) co_return fail(std::move(replaced.error()));
-  if (!replaced->has_value()) co_return std::optional<JobRecord>();
-  record.version = **replaced;
+  auto replaced = CO_TRY(co_await change_row(tables_, std::string(kJobPartition), replacement_of(record)));
+  if (!replaced.has_value()) co_return std::optional<JobRecord>();
+  record.version = *replaced;
   co_return std::optional<JobRecord>(std::move(record));
 }
 

@@ -122,11 +122,9 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
 }
 
 Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::string_view row_key) {
-  auto partition = parse_key_template(partition_key);
-  if (!partition) return fail(std::move(partition.error()));
-  auto row = parse_key_template(row_key);
-  if (!row) return fail(std::move(row.error()));
-  return KeyTemplates{std::move(*partition), std::move(*row)};
+  auto partition = TRY(parse_key_template(partition_key));
+  auto row = TRY(parse_key_template(row_key));
+  return KeyTemplates{std::move(partition), std::move(row)};
 }
 
 std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, const table_store::Entity& entity) {

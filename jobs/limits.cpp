@@ -101,13 +101,11 @@ Task<Result<std::vector<Limit>>> Limits::list() {
   std::vector<Limit> out;
   do {
     auto asked = request;
-    auto task = tables_.query(std::move(asked));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
+    auto page = CO_TRY(co_await tables_.query(std::move(asked)));
+    for (const auto& entity : page.entities) {
       if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
     }
-    request.continuation = std::move(page->continuation);
+    request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty() && out.size() < kMaxLimits);
   co_return out;
 }
@@ -115,14 +113,12 @@ Task<Result<std::vector<Limit>>> Limits::list() {
 Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
   const auto key = limit_key(target);
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto get_task = tables_.get(std::string(kJobTable), kControlPartition, key);
-    auto found = co_await std::move(get_task);
-    if (!found) co_return fail(std::move(found.error()));
+    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kControlPartition, key));
     Limit limit;
     std::optional<table_store::Version> seen;
-    if (found->has_value()) {
-      limit = limit_of(**found).value_or(Limit{});
-      seen = (*found)->version;
+    if (found.has_value()) {
+      limit = limit_of(*found).value_or(Limit{});
+      seen = found->version;
     }
     limit.target = target;
     if (change.paused) limit.paused = *change.paused;
@@ -130,18 +126,14 @@ Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
     if (change.max_per_second) limit.max_per_second = std::min(*change.max_per_second, kMaxPerSecondLimit);
     if (limit.nothing_set() && !seen) co_return limit;
     if (!seen) {
-      auto list_task = list();
-      auto others = co_await std::move(list_task);
-      if (!others) co_return fail(std::move(others.error()));
-      if (others->size() >= kMaxLimits) {
+      auto others = CO_TRY(co_await list());
+      if (others.size() >= kMaxLimits) {
         co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
       }
     }
     auto mutation = limit.nothing_set() ? erasure_of(key, seen) : write_of(key, seen, properties_of(limit));
-    auto task = change_row(tables_, kControlPartition, std::move(mutation));
-    auto written = co_await std::move(task);
-    if (!written) co_return fail(std::move(written.error()));
-    if (written->has_value()) co_return limit;
+    auto written = CO_TRY(co_await change_row(tables_, kControlPartition, std::move(mutation)));
+    if (written.has_value()) co_return limit;
   }
   co_return fail(ErrorCode::kServerBusy);
 }
@@ -159,44 +151,36 @@ Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::u
   request.table = std::string(kJobTable);
   request.filter = in_partition(kSlotPartition) + " and RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" +
                    slot_row(key, slots) + "'";
-  auto query_task = tables_.query(std::move(request));
-  auto page = co_await std::move(query_task);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
   const auto now = clock_.now();
   const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };
   // A delivery that takes a job over takes its slot over too, and never a second one.
-  const auto own = std::find_if(page->entities.begin(), page->entities.end(),
+  const auto own = std::find_if(page.entities.begin(), page.entities.end(),
                                 [&](const Entity& entity) { return held_by(entity) == holder; });
   for (std::uint32_t number = 0; number < slots; ++number) {
     auto row_key = slot_row(key, number);
-    if (own != page->entities.end() && own->row_key != row_key) continue;
+    if (own != page.entities.end() && own->row_key != row_key) continue;
     std::optional<table_store::Version> seen;
-    const auto held = std::find_if(page->entities.begin(), page->entities.end(),
+    const auto held = std::find_if(page.entities.begin(), page.entities.end(),
                                    [&](const Entity& entity) { return entity.row_key == row_key; });
-    if (held != page->entities.end()) {
+    if (held != page.entities.end()) {
       if (held != own && property_or(*held, "HeldUntil", Time{}) > now) continue;
       seen = held->version;
     }
-    auto write_task = write_slot(row_key, seen, holder, hold);
-    auto written = co_await std::move(write_task);
-    if (!written) co_return fail(std::move(written.error()));
-    if (written->has_value()) co_return std::optional<LimitSlot>(LimitSlot{std::move(row_key), **written});
+    auto written = CO_TRY(co_await write_slot(row_key, seen, holder, hold));
+    if (written.has_value()) co_return std::optional<LimitSlot>(LimitSlot{std::move(row_key), *written});
   }
   co_return std::optional<LimitSlot>();
 }
 
 Task<Result<bool>> Limits::keep_slot(LimitSlot& slot, std::string holder, Duration hold) {
-  auto task = write_slot(slot.row_key, slot.version, std::move(holder), hold);
-  auto written = co_await std::move(task);
-  if (!written) co_return fail(std::move(written.error()));
-  if (written->has_value()) slot.version = **written;
-  co_return written->has_value();
+  auto written = CO_TRY(co_await write_slot(slot.row_key, slot.version, std::move(holder), hold));
+  if (written.has_value()) slot.version = *written;
+  co_return written.has_value();
 }
 
 Task<Result<void>> Limits::free_slot(LimitSlot slot) {
-  auto task = change_row(tables_, kSlotPartition, erasure_of(std::move(slot.row_key), slot.version));
-  auto written = co_await std::move(task);
-  if (!written) co_return fail(std::move(written.error()));
+  CO_TRY(co_await change_row(tables_, kSlotPartition, erasure_of(std::move(slot.row_key), slot.version)));
   co_return Result<void>{};
 }
 
@@ -204,20 +188,16 @@ Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::
   const auto takes = std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(static_cast<double>(amount) / static_cast<double>(per_second)));
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto get_task = tables_.get(std::string(kJobTable), kRatePartition, key);
-    auto found = co_await std::move(get_task);
-    if (!found) co_return fail(std::move(found.error()));
+    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kRatePartition, key));
     auto from = clock_.now();
     std::optional<table_store::Version> seen;
-    if (found->has_value()) {
-      from = std::max(from, property_or(**found, "BookedUntil", Time{}));
-      seen = (*found)->version;
+    if (found.has_value()) {
+      from = std::max(from, property_or(*found, "BookedUntil", Time{}));
+      seen = found->version;
     }
     std::vector<table_store::Property> properties{{"BookedUntil", from + takes}};
-    auto task = change_row(tables_, kRatePartition, write_of(key, seen, std::move(properties)));
-    auto written = co_await std::move(task);
-    if (!written) co_return fail(std::move(written.error()));
-    if (written->has_value()) co_return from;
+    auto written = CO_TRY(co_await change_row(tables_, kRatePartition, write_of(key, seen, std::move(properties))));
+    if (written.has_value()) co_return from;
   }
   co_return fail(ErrorCode::kServerBusy);
 }

@@ -89,16 +89,14 @@ Task<Result<Scope>> scope_of(JobStore& store, JobSpec spec) {
   auto scope = std::visit(ScopeOf{}, spec.work);
   const auto* undo = std::get_if<UndoSpec>(&spec.work);
   if (undo == nullptr) co_return scope;
-  auto task = plan_undo(store, undo->job);
-  auto plan = co_await std::move(task);
-  if (!plan) co_return fail(std::move(plan.error()));
-  scope.source = std::move(plan->source);
-  scope.destination = std::move(plan->destination);
-  scope.archive = std::move(plan->archive);
-  scope.operation = std::move(plan->operation);
-  scope.erases = plan->step == UndoStep::kErase;
+  auto plan = CO_TRY(co_await plan_undo(store, undo->job));
+  scope.source = std::move(plan.source);
+  scope.destination = std::move(plan.destination);
+  scope.archive = std::move(plan.archive);
+  scope.operation = std::move(plan.operation);
+  scope.erases = plan.step == UndoStep::kErase;
   scope.moves = !scope.erases;
-  scope.back = plan->step == UndoStep::kRestore;
+  scope.back = plan.step == UndoStep::kRestore;
   co_return scope;
 }
 
@@ -127,8 +125,7 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Scope
   const bool to_objects = scope.archive && !scope.back;
   if (to_objects) sample.steps.push_back(object_step(*scope.archive, entity));
   if (scope.moves && !to_objects) {
-    auto task = tables.get(scope.destination, entity.partition_key, entity.row_key);
-    auto there = co_await std::move(task);
+    auto there = co_await tables.get(scope.destination, entity.partition_key, entity.row_key);
     if (!there && there.error().code != ErrorCode::kTableNotFound) co_return fail(std::move(there.error()));
     sample.steps.push_back("copy to " + scope.destination + ": " +
                            there_now(scope, entity, there ? *there : std::nullopt));
@@ -151,19 +148,15 @@ Task<Result<void>> scan(table_store::TableClient& tables, const Scope& scope, Jo
     request.filter = scope.filter;
     request.operation = scope.operation;
     request.continuation = std::move(continuation);
-    auto task = tables.query(std::move(request));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
+    auto page = CO_TRY(co_await tables.query(std::move(request)));
+    for (const auto& entity : page.entities) {
       ++plan.keys;
       plan.bytes += entity_bytes(entity);
       if (plan.samples.size() == kPlanSamples) continue;
-      auto sampling = sample_of(tables, scope, entity);
-      auto sample = co_await std::move(sampling);
-      if (!sample) co_return fail(std::move(sample.error()));
-      plan.samples.push_back(std::move(*sample));
+      auto sample = CO_TRY(co_await sample_of(tables, scope, entity));
+      plan.samples.push_back(std::move(sample));
     }
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
   } while (!continuation.empty() && plan.keys < kPlannedKeys);
   plan.complete = continuation.empty();
   co_return Result<void>{};
@@ -181,43 +174,34 @@ Task<Result<void>> scan_archive(table_store::TableClient& tables, const ObjectAc
     co_return Result<void>{};
   }
   ObjectsWanted wanted{*scope.archive, scope.entity, scope.filter, scope.operation};
-  auto look_task = look_into_archive(**objects, std::move(wanted), kPlanBounds);
-  auto found = co_await std::move(look_task);
-  if (!found) co_return fail(std::move(found.error()));
-  plan.keys = found->keys;
-  plan.bytes = found->bytes;
-  plan.complete = found->complete;
-  for (auto& [entity, object] : found->samples) {
-    auto sampling = sample_of(tables, scope, std::move(entity));
-    auto sample = co_await std::move(sampling);
-    if (!sample) co_return fail(std::move(sample.error()));
-    plan.samples.push_back(std::move(*sample));
+  auto found = CO_TRY(co_await look_into_archive(**objects, std::move(wanted), kPlanBounds));
+  plan.keys = found.keys;
+  plan.bytes = found.bytes;
+  plan.complete = found.complete;
+  for (auto& [entity, object] : found.samples) {
+    auto sample = CO_TRY(co_await sample_of(tables, scope, std::move(entity)));
+    plan.samples.push_back(std::move(sample));
   }
   if (scope.entity && plan.keys == 0) plan.samples.push_back({*scope.entity, 0, {"not found: skipped"}});
   co_return Result<void>{};
 }
 
 Task<Result<void>> look_at_one(table_store::TableClient& tables, const Scope& scope, JobPlan& plan) {
-  auto task = tables.get(scope.source, scope.entity->partition_key, scope.entity->row_key);
-  auto entity = co_await std::move(task);
-  if (!entity) co_return fail(std::move(entity.error()));
-  if (!entity->has_value()) {
+  auto entity = CO_TRY(co_await tables.get(scope.source, scope.entity->partition_key, scope.entity->row_key));
+  if (!entity.has_value()) {
     plan.samples.push_back({*scope.entity, 0, {"not found: skipped"}});
     co_return Result<void>{};
   }
   plan.keys = 1;
-  auto sampling = sample_of(tables, scope, std::move(**entity));
-  auto sample = co_await std::move(sampling);
-  if (!sample) co_return fail(std::move(sample.error()));
-  plan.bytes = sample->bytes;
-  plan.samples.push_back(std::move(*sample));
+  auto sample = CO_TRY(co_await sample_of(tables, scope, std::move(*entity)));
+  plan.bytes = sample.bytes;
+  plan.samples.push_back(std::move(sample));
   co_return Result<void>{};
 }
 
 /// Keys a second of the newest large job of the kind that succeeded.
 Task<double> measured_rate(JobStore& store, std::string kind) {
-  auto task = store.list(kMeasuredJobs, {}, std::move(kind), std::string(state_name(JobState::kSucceeded)));
-  auto page = co_await std::move(task);
+  auto page = co_await store.list(kMeasuredJobs, {}, std::move(kind), std::string(state_name(JobState::kSucceeded)));
   if (!page) co_return kAssumedPerSecond;
   for (const auto& job : page->jobs) {
     if (job.done < kLeastMeasured || !job.started_at || !job.finished_at) continue;
@@ -228,11 +212,9 @@ Task<double> measured_rate(JobStore& store, std::string kind) {
 }
 
 Task<Result<void>> count_poison(PoisonStore& poison, const RedriveSpec& spec, JobPlan& plan) {
-  auto task = poison.groups(spec.which);
-  auto groups = co_await std::move(task);
-  if (!groups) co_return fail(std::move(groups.error()));
-  for (const auto& group : groups->groups) plan.keys += group.count;
-  plan.complete = groups->complete;
+  auto groups = CO_TRY(co_await poison.groups(spec.which));
+  for (const auto& group : groups.groups) plan.keys += group.count;
+  plan.complete = groups.complete;
   if (spec.limit) plan.keys = std::min(plan.keys, *spec.limit);
   plan.seconds = static_cast<double>(plan.keys) / spec.per_second;
   co_return Result<void>{};
@@ -255,9 +237,7 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
   JobPlan plan;
   plan.kind = std::string(kind_name(spec));
   if (const auto* redrive = std::get_if<RedriveSpec>(&spec.work)) {
-    auto count_task = count_poison(poison, *redrive, plan);
-    auto counted = co_await std::move(count_task);
-    if (!counted) co_return fail(std::move(counted.error()));
+    CO_TRY(co_await count_poison(poison, *redrive, plan));
     co_return plan;
   }
   if (const auto* callback = std::get_if<CallbackSpec>(&spec.work)) {
@@ -266,18 +246,16 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
     plan.samples.push_back({{}, plan.bytes, {callback->method + " " + callback->url + ", signed"}});
     co_return plan;
   }
-  auto scope_task = scope_of(store, spec);
-  auto scope = co_await std::move(scope_task);
+  auto scope = co_await scope_of(store, spec);
   if (!scope && http_status_of(scope.error().code) >= 500) co_return fail(std::move(scope.error()));
   if (!scope) {
     plan.problems.push_back(scope.error().message);
     co_return plan;
   }
   const bool from_objects = scope->archive && scope->back;
-  auto look_task = from_objects    ? scan_archive(tables, access, *scope, plan)
-                   : scope->entity ? look_at_one(tables, *scope, plan)
-                                   : scan(tables, *scope, plan);
-  auto looked = co_await std::move(look_task);
+  auto looked = co_await (from_objects    ? scan_archive(tables, access, *scope, plan)
+                          : scope->entity ? look_at_one(tables, *scope, plan)
+                                          : scan(tables, *scope, plan));
   if (looked.failed_with(ErrorCode::kTableNotFound)) {
     plan.problems.push_back("The source table '" + scope->source + "' does not exist.");
     co_return plan;
@@ -287,8 +265,7 @@ Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store
     plan.problems.push_back("More entities are selected than maxAffected allows, which is " +
                             std::to_string(*spec.max_affected) + ".");
   }
-  auto rate_task = measured_rate(store, plan.kind);
-  auto rate = co_await std::move(rate_task);
+  auto rate = co_await measured_rate(store, plan.kind);
   if (spec.max_per_second) rate = std::min<double>(rate, *spec.max_per_second);
   plan.seconds = static_cast<double>(plan.keys) / rate;
   co_return plan;

@@ -134,11 +134,9 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
   for (int pages = 0; pages < kPagesPerList; ++pages) {
     // No more than there is room for, so that a page ends where the queue's page ends.
     const auto room = static_cast<std::uint32_t>(limit - out.records.size());
-    auto task = queues_.list(std::string(kPoisonQueue), room, out.continuation);
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    out.continuation = std::move(page->continuation);
-    for (const auto& message : page->messages) {
+    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), room, out.continuation));
+    out.continuation = std::move(page.continuation);
+    for (const auto& message : page.messages) {
       auto record = poison_record_of(message);
       if (matches(which, record)) out.records.push_back(std::move(record));
     }
@@ -153,17 +151,15 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   std::string continuation;
   std::uint64_t seen = 0;
   do {
-    auto task = queues_.list(std::string(kPoisonQueue), kGroupingPage, std::move(continuation));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& message : page->messages) {
+    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), kGroupingPage, std::move(continuation)));
+    for (const auto& message : page.messages) {
       auto record = poison_record_of(message);
       if (!matches(which, record)) continue;
       auto& group = found[record.kind + "/" + record.fingerprint];
       add_to_group(group, std::move(record));
     }
-    seen += page->messages.size();
-    continuation = std::move(page->continuation);
+    seen += page.messages.size();
+    continuation = std::move(page.continuation);
   } while (!continuation.empty() && seen < kMaxGroupedMessages);
   out.complete = continuation.empty();
   for (auto& [key, group] : found) out.groups.push_back(std::move(group));
@@ -174,14 +170,11 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
 
 Task<Result<Message>> PoisonStore::message_of(std::string id) {
   if (is_job_id(id)) {
-    auto record_task = jobs_.find(std::move(id));
-    auto record = co_await std::move(record_task);
-    if (!record) co_return fail(std::move(record.error()));
-    if (!record->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
-    id = (*record)->message_id;
+    auto record = CO_TRY(co_await jobs_.find(std::move(id)));
+    if (!record.has_value()) co_return fail(ErrorCode::kPoisonNotFound);
+    id = record->message_id;
   }
-  auto task = queues_.find(std::string(kPoisonQueue), std::move(id));
-  auto message = co_await std::move(task);
+  auto message = co_await queues_.find(std::string(kPoisonQueue), std::move(id));
   if (message.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!message) co_return fail(std::move(message.error()));
   if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
@@ -189,73 +182,58 @@ Task<Result<Message>> PoisonStore::message_of(std::string id) {
 }
 
 Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
-  auto task = message_of(std::move(id));
-  const auto message = co_await std::move(task);
-  if (!message) co_return fail(message.error());
-  co_return poison_record_of(*message);
+  const auto message = CO_TRY(co_await message_of(std::move(id)));
+  co_return poison_record_of(message);
 }
 
 Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited) {
-  auto find_task = message_of(std::move(id));
-  auto message = co_await std::move(find_task);
-  if (!message) co_return fail(std::move(message.error()));
-  auto poison = poison_record_of(*message);
+  auto message = CO_TRY(co_await message_of(std::move(id)));
+  auto poison = poison_record_of(message);
   keep_group(poison.body, edited);
   auto text = job_message_text(poison.job_id, edited);
   // From the queue to itself: one transaction, and the story stays.
-  auto edit_task = queues_.redrive(std::string(kPoisonQueue), message->id, std::string(kPoisonQueue), std::move(text),
-                                   message->annotation);
-  auto done = co_await std::move(edit_task);
+  auto done = co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
+                                       std::move(text), message.annotation);
   if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!done) co_return fail(std::move(done.error()));
-  auto task = find(message->id);
-  co_return co_await std::move(task);
+  co_return co_await find(message.id);
 }
 
 Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited) {
-  auto find_task = find(std::move(id));
-  auto poison = co_await std::move(find_task);
-  if (!poison) co_return fail(std::move(poison.error()));
-  const auto message_id = poison->message_id;
+  auto poison = CO_TRY(co_await find(std::move(id)));
+  const auto message_id = poison.message_id;
 
   // The record is read before the message moves: a worker may take the message at once, and its claim must win over
   // the note that is written afterwards. A crash in between heals: the claim takes the poisoned record up.
   std::optional<JobRecord> record;
-  if (!poison->job_id.empty()) {
-    auto record_task = jobs_.find(poison->job_id);
-    auto found = co_await std::move(record_task);
-    if (!found) co_return fail(std::move(found.error()));
-    record = std::move(*found);
+  if (!poison.job_id.empty()) {
+    record = CO_TRY(co_await jobs_.find(poison.job_id));
   }
   std::optional<std::string> text;
   if (edited) {
-    keep_group(poison->body, *edited);
-    text = job_message_text(poison->job_id, *edited);
+    keep_group(poison.body, *edited);
+    text = job_message_text(poison.job_id, *edited);
   }
-  const json annotation = {{"jobId", poison->job_id}, {"redrives", poison->redrives + 1}};
-  auto queue = is_job_queue(poison->queue) ? poison->queue : std::string(kJobQueue);
+  const json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives + 1}};
+  auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
   if (edited) queue = std::string(queue_of(edited->priority));
   auto redrive_task =
       queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text), annotation.dump());
   auto redriven = co_await std::move(redrive_task);
   if (redriven.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!redriven) co_return fail(std::move(redriven.error()));
-  poison->redrives += 1;
+  poison.redrives += 1;
   if (record && record->message_id == message_id) {
-    auto requeue_task = jobs_.requeue(std::move(*record), std::move(edited));
-    auto requeued = co_await std::move(requeue_task);
+    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited));
     // The message is on its way, so the redrive has happened whatever became of the note.
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
   }
-  co_return std::move(*poison);
+  co_return std::move(poison);
 }
 
 Task<Result<void>> PoisonStore::remove(std::string id) {
-  auto find_task = message_of(std::move(id));
-  auto message = co_await std::move(find_task);
-  if (!message) co_return fail(std::move(message.error()));
-  auto task = queues_.remove(std::string(kPoisonQueue), message->id);
-  auto removed = co_await std::move(task);
+  auto message = CO_TRY(co_await message_of(std::move(id)));
+  auto removed = co_await queues_.remove(std::string(kPoisonQueue), message.id);
   if (removed.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!removed) co_return fail(std::move(removed.error()));
   co_return Result<void>{};

@@ -27,10 +27,9 @@ Mutation erasure_of(std::string row_key, std::optional<Version> seen) {
 Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string partition,
                                                 Mutation mutation) {
   std::vector<Mutation> mutations{std::move(mutation)};
-  auto task = tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt);
-  auto outcomes = co_await std::move(task);
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  const auto& outcome = outcomes->front();
+  auto outcomes =
+      CO_TRY(co_await tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt));
+  const auto& outcome = outcomes.front();
   if (outcome.kind != table_store::OutcomeKind::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);
 }

@@ -102,11 +102,9 @@ bool is_schedule_name(std::string_view name) {
 }
 
 Result<Timetable> Timetable::of(const ScheduleSpec& spec) {
-  auto cron = CronExpression::parse(spec.cron);
-  if (!cron) return fail(std::move(cron.error()));
-  auto zone = TimeZone::find(spec.time_zone);
-  if (!zone) return fail(std::move(zone.error()));
-  return Timetable{*cron, *zone};
+  auto cron = TRY(CronExpression::parse(spec.cron));
+  auto zone = TRY(TimeZone::find(spec.time_zone));
+  return Timetable{cron, zone};
 }
 
 Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
@@ -162,11 +160,9 @@ std::string etag_of(const Schedule& schedule) {
 }
 
 Result<JobSpec> job_of(const ScheduleSpec& spec, std::string_view name, Time due) {
-  auto zone = TimeZone::find(spec.time_zone);
-  if (!zone) return fail(std::move(zone.error()));
-  auto job = filled(json::parse(spec.job, nullptr, false), due, *zone);
-  if (!job) return fail(std::move(job.error()));
-  auto out = job_spec_from_json(*job);
+  auto zone = TRY(TimeZone::find(spec.time_zone));
+  auto job = TRY(filled(json::parse(spec.job, nullptr, false), due, zone));
+  auto out = job_spec_from_json(job);
   if (out) out->idempotency_key = "schedule:" + std::string(name) + ":" + to_iso8601(due);
   return out;
 }

@@ -105,13 +105,10 @@ bool same_timetable(const ScheduleSpec& a, const ScheduleSpec& b) {
 }  // namespace
 
 Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
-  auto task = tables_.get(std::string(kJobTable), kPartition, std::move(name));
-  auto entity = co_await std::move(task);
-  if (!entity) co_return fail(std::move(entity.error()));
-  if (!entity->has_value()) co_return std::optional<Schedule>();
-  auto schedule = schedule_of(**entity);
-  if (!schedule) co_return fail(std::move(schedule.error()));
-  co_return std::optional<Schedule>(std::move(*schedule));
+  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), kPartition, std::move(name)));
+  if (!entity.has_value()) co_return std::optional<Schedule>();
+  auto schedule = CO_TRY(schedule_of(*entity));
+  co_return std::optional<Schedule>(std::move(schedule));
 }
 
 Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
@@ -120,12 +117,10 @@ Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string 
   request.filter = "PartitionKey eq '" + std::string(kPartition) + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
-  auto task = tables_.query(std::move(request));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
   SchedulePage out;
-  out.continuation = std::move(page->continuation);
-  for (const auto& entity : page->entities) {
+  out.continuation = std::move(page.continuation);
+  for (const auto& entity : page.entities) {
     // The table is open to every SDK; a row that somebody else put there must not hide the schedules.
     if (auto schedule = schedule_of(entity)) out.schedules.push_back(std::move(*schedule));
   }
@@ -136,45 +131,36 @@ Task<Result<std::vector<Schedule>>> ScheduleStore::all() {
   std::vector<Schedule> out;
   std::string continuation;
   do {
-    auto task = list(1000, std::move(continuation));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (auto& schedule : page->schedules) out.push_back(std::move(schedule));
-    continuation = std::move(page->continuation);
+    auto page = CO_TRY(co_await list(1000, std::move(continuation)));
+    for (auto& schedule : page.schedules) out.push_back(std::move(schedule));
+    continuation = std::move(page.continuation);
   } while (!continuation.empty() && out.size() < 2 * kMaxSchedules);
   co_return out;
 }
 
 Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec spec, ScheduleCondition condition) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(name);
-    auto found = co_await std::move(find_task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!holds(condition, found->has_value() ? &**found : nullptr)) co_return refused(condition);
+    auto found = CO_TRY(co_await find(name));
+    if (!holds(condition, found.has_value() ? &*found : nullptr)) co_return refused(condition);
     StoredSchedule out;
-    out.created = !found->has_value();
+    out.created = !found.has_value();
     const auto now = clock_.now();
     if (out.created) {
-      auto counting = list(kMaxSchedules, {});
-      const auto page = co_await std::move(counting);
-      if (!page) co_return fail(page.error());
-      if (page->schedules.size() >= kMaxSchedules) co_return fail(ErrorCode::kTooManySchedules);
+      const auto page = CO_TRY(co_await list(kMaxSchedules, {}));
+      if (page.schedules.size() >= kMaxSchedules) co_return fail(ErrorCode::kTooManySchedules);
       out.schedule.name = name;
       out.schedule.created_at = now;
     } else {
-      out.schedule = std::move(**found);
+      out.schedule = std::move(*found);
     }
     if (out.created || !same_timetable(out.schedule.spec, spec)) {
       out.schedule.state.decided = std::min(spec.start_after.value_or(now), now);
     }
     out.schedule.spec = spec;
-    auto write_task = write(out.schedule, out.created ? MutationKind::kInsert : MutationKind::kReplace);
-    const auto written = co_await std::move(write_task);
-    if (!written) co_return fail(written.error());
-    if (!*written) continue;
-    auto tell_task = tell();
-    const auto told = co_await std::move(tell_task);
-    if (!told) co_return fail(told.error());
+    const auto written =
+        CO_TRY(co_await write(out.schedule, out.created ? MutationKind::kInsert : MutationKind::kReplace));
+    if (!written) continue;
+    CO_TRY(co_await tell());
     co_return out;
   }
   co_return contended(name);
@@ -182,97 +168,72 @@ Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec s
 
 Task<Result<void>> ScheduleStore::remove(std::string name, ScheduleCondition condition) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(name);
-    const auto found = co_await std::move(find_task);
-    if (!found) co_return fail(found.error());
-    if (!found->has_value()) co_return unknown(name);
-    if (!holds(condition, &**found)) co_return refused(condition);
-    auto task = change_row(tables_, kPartition, erasure_of(name, (*found)->version));
-    const auto erased = co_await std::move(task);
-    if (!erased) co_return fail(erased.error());
-    if (erased->has_value()) co_return Result<void>{};
+    const auto found = CO_TRY(co_await find(name));
+    if (!found.has_value()) co_return unknown(name);
+    if (!holds(condition, &*found)) co_return refused(condition);
+    const auto erased = CO_TRY(co_await change_row(tables_, kPartition, erasure_of(name, found->version)));
+    if (erased.has_value()) co_return Result<void>{};
   }
   co_return contended(name);
 }
 
 Task<Result<Schedule>> ScheduleStore::set_paused(std::string name, bool paused) {
   for (int race = 0; race < kMaxRaces; ++race) {
-    auto find_task = find(name);
-    auto found = co_await std::move(find_task);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) co_return unknown(name);
-    auto schedule = std::move(**found);
+    auto found = CO_TRY(co_await find(name));
+    if (!found.has_value()) co_return unknown(name);
+    auto schedule = std::move(*found);
     if (schedule.state.paused == paused) co_return schedule;
     schedule.state.paused = paused;
     if (!paused) schedule.state.decided = std::max(schedule.state.decided, clock_.now());
-    auto swapping = swap(schedule);
-    const auto swapped = co_await std::move(swapping);
-    if (!swapped) co_return fail(swapped.error());
-    if (!*swapped) continue;
-    auto tell_task = tell();
-    const auto told = co_await std::move(tell_task);
-    if (!told) co_return fail(told.error());
+    const auto swapped = CO_TRY(co_await swap(schedule));
+    if (!swapped) continue;
+    CO_TRY(co_await tell());
     co_return schedule;
   }
   co_return contended(name);
 }
 
 Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Time due) {
-  auto find_task = find(name);
-  auto found = co_await std::move(find_task);
-  if (!found) co_return fail(std::move(found.error()));
-  if (!found->has_value()) co_return unknown(name);
-  auto spec = job_of((*found)->spec, name, due);
-  if (!spec) co_return fail(std::move(spec.error()));
-  auto submitting = jobs.submit(std::move(*spec));
-  auto submission = co_await std::move(submitting);
-  if (!submission) co_return fail(std::move(submission.error()));
-  for (int race = 0; race < kMaxRaces && found->has_value() && submission->created; ++race) {
-    auto& state = (*found)->state;
-    state.last_job = submission->job.id;
+  auto found = CO_TRY(co_await find(name));
+  if (!found.has_value()) co_return unknown(name);
+  auto spec = CO_TRY(job_of(found->spec, name, due));
+  auto submission = CO_TRY(co_await jobs.submit(std::move(spec)));
+  for (int race = 0; race < kMaxRaces && found.has_value() && submission.created; ++race) {
+    auto& state = found->state;
+    state.last_job = submission.job.id;
     state.last_due = due;
-    state.last_at = submission->job.submitted_at;
+    state.last_at = submission.job.submitted_at;
     state.last_problem.clear();
     ++state.runs;
-    auto swapping = swap(**found);
-    const auto swapped = co_await std::move(swapping);
-    if (!swapped) co_return fail(swapped.error());
-    if (*swapped) break;
-    auto again = find(name);
-    found = co_await std::move(again);
-    if (!found) co_return fail(std::move(found.error()));
+    const auto swapped = CO_TRY(co_await swap(*found));
+    if (swapped) break;
+    CO_TRY(co_await find(name));
   }
   co_return submission;
 }
 
 Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {
-  auto task = write(schedule, MutationKind::kReplace);
-  co_return co_await std::move(task);
+  co_return co_await write(schedule, MutationKind::kReplace);
 }
 
 Task<Result<bool>> ScheduleStore::write(Schedule& schedule, MutationKind kind) {
   const auto seen = kind == MutationKind::kReplace ? std::optional(schedule.version) : std::nullopt;
-  auto task = change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule)));
-  const auto written = co_await std::move(task);
-  if (!written) co_return fail(written.error());
-  if (written->has_value()) schedule.version = **written;
-  co_return written->has_value();
+  const auto written =
+      CO_TRY(co_await change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule))));
+  if (written.has_value()) schedule.version = *written;
+  co_return written.has_value();
 }
 
 Task<Result<table_store::Version>> ScheduleStore::changes() {
-  auto task = tables_.get(std::string(kJobTable), kChangesPartition, kChangesRow);
-  const auto row = co_await std::move(task);
-  if (!row) co_return fail(row.error());
-  co_return row->has_value() ? (*row)->version : 0;
+  const auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), kChangesPartition, kChangesRow));
+  co_return row.has_value() ? row->version : 0;
 }
 
 Task<Result<void>> ScheduleStore::tell() {
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
   mutation.row_key = kChangesRow;
-  auto task = change_row(tables_, kChangesPartition, std::move(mutation));
-  const auto written = co_await std::move(task);
-  if (!written) co_return fail(written.error());
+  CO_TRY(co_await change_row(tables_, kChangesPartition, std::move(mutation)));
   co_return Result<void>{};
 }
 

@@ -82,9 +82,8 @@ Result<std::string> fill_time_template(std::string_view text, Time due, TimeZone
     }
     const auto end = c == '{' ? text.find('}', i) : std::string_view::npos;
     if (end == std::string_view::npos) return refuse("a brace has no partner (write {{ or }} for a brace)");
-    auto filled = moment(text.substr(i + 1, end - i - 1), due, zone);
-    if (!filled) return fail(std::move(filled.error()));
-    out += to_iso8601(*filled);
+    auto filled = TRY(moment(text.substr(i + 1, end - i - 1), due, zone));
+    out += to_iso8601(filled);
     i = end;
   }
   return out;

@@ -25,15 +25,13 @@ Task<Result<UndoPlan>> plan_undo(JobStore& store, std::string job_id) {
   std::vector<std::string> undone;  // undo jobs on the way to the first that is none
   auto id = std::move(job_id);
   while (true) {
-    auto find_task = store.find(id);
-    auto record = co_await std::move(find_task);
-    if (!record) co_return fail(std::move(record.error()));
-    if (!record->has_value()) co_return fail(ErrorCode::kJobNotFound, "There is no job " + id + " to undo.");
-    if (!is_terminal((*record)->state)) {
+    auto record = CO_TRY(co_await store.find(id));
+    if (!record.has_value()) co_return fail(ErrorCode::kJobNotFound, "There is no job " + id + " to undo.");
+    if (!is_terminal(record->state)) {
       co_return fail(ErrorCode::kJobNotEnded, "Job " + id + " has not ended; cancel it or wait, then undo it.");
     }
-    auto spec = parse_stored_spec((*record)->spec);
-    if (!spec) co_return impossible(id, (*record)->kind);
+    auto spec = parse_stored_spec(record->spec);
+    if (!spec) co_return impossible(id, record->kind);
     UndoPlan plan;
     plan.operation = id;
     if (const auto* undo = std::get_if<UndoSpec>(&spec->work)) {
@@ -56,12 +54,10 @@ Task<Result<UndoPlan>> plan_undo(JobStore& store, std::string job_id) {
       plan.step = UndoStep::kErase;
       plan.source = copy->destination;
     } else {
-      co_return impossible(id, (*record)->kind);
+      co_return impossible(id, record->kind);
     }
     for (auto it = undone.rbegin(); it != undone.rend(); ++it) {
-      auto next = reversed(std::move(plan), *it);
-      if (!next) co_return next;
-      plan = std::move(*next);
+      plan = CO_TRY(reversed(std::move(plan), *it));
     }
     co_return plan;
   }

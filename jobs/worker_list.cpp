@@ -23,16 +23,12 @@ Task<Result<void>> WorkerList::beat(WorkerInfo info) {
                          {"Concurrency", info.concurrency},    {"Running", info.running},
                          {"Version", std::move(info.version)}, {"StartedAt", info.started_at},
                          {"HeartbeatAt", info.heartbeat_at}};
-  auto task = change_row(tables_, kWorkerPartition, std::move(mutation));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await change_row(tables_, kWorkerPartition, std::move(mutation)));
   co_return Result<void>{};
 }
 
 Task<Result<void>> WorkerList::leave(std::string name) {
-  auto task = change_row(tables_, kWorkerPartition, erasure_of(std::move(name), {}));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await change_row(tables_, kWorkerPartition, erasure_of(std::move(name), {})));
   co_return Result<void>{};
 }
 
@@ -42,12 +38,10 @@ Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string conti
   request.filter = std::string("PartitionKey eq '") + kWorkerPartition + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
-  auto task = tables_.query(std::move(request));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
   WorkerPage out;
-  out.continuation = std::move(page->continuation);
-  for (const auto& entity : page->entities) {
+  out.continuation = std::move(page.continuation);
+  for (const auto& entity : page.entities) {
     WorkerInfo info;
     info.name = entity.row_key;
     info.host = property_or<std::string>(entity, "Host");

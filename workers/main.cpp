@@ -31,13 +31,11 @@ constexpr auto kReadyRetry = std::chrono::milliseconds(100);
 Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock, std::shared_ptr<std::atomic<bool>> ready) {
   ErrorCode told = ErrorCode::kInvalidInput;
   while (true) {
-    auto task = jobs.ensure_ready();
-    auto done = co_await std::move(task);
+    auto done = co_await jobs.ensure_ready();
     if (done) break;
     if (done.error().code != told) spdlog::warn("waiting for the stores: {}", done.error().message);
     told = done.error().code;
-    auto nap = sleep_for(clock, kReadyRetry);
-    co_await std::move(nap);
+    co_await sleep_for(clock, kReadyRetry);
   }
   ready->store(true);
 }
@@ -79,14 +77,13 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   options.port = static_cast<std::uint16_t>(config.metrics_port);
   options.threads = 1;
   options.max_connections = 64;
-  auto builder = http::bind_server(options, random);
-  if (!builder) return fail(std::move(builder.error()));
-  return (*builder)->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
-                           [](const Error& error, const std::string&) {
-                             http::Response response;
-                             response.status = http_status_of(error.code);
-                             return response;
-                           });
+  auto builder = TRY(http::bind_server(options, random));
+  return (builder)->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
+                          [](const Error& error, const std::string&) {
+                            http::Response response;
+                            response.status = http_status_of(error.code);
+                            return response;
+                          });
 }
 
 /// Callbacks as configured; `http` is what they are sent with. Without hosts: none.
@@ -95,22 +92,19 @@ Result<CallbackServices> make_callbacks(const WorkerConfig& config, std::unique_
   auto policy =
       jobs::CallbackPolicy::create(config.callback_hosts, config.callback_private_hosts, config.callback_http_hosts);
   if (!policy) return fail(std::move(policy.error()));
-  auto secrets = SigningSecrets::parse(config.callback_secrets);
-  if (!secrets) return fail(std::move(secrets.error()));
-  if (policy->enabled() && secrets->empty()) {
+  auto secrets = TRY(SigningSecrets::parse(config.callback_secrets));
+  if (policy->enabled() && secrets.empty()) {
     return fail(ErrorCode::kConfigInvalid, "callback_hosts needs callback_secrets: callbacks are always signed");
   }
   out.policy = std::move(*policy);
-  out.secrets = std::move(*secrets);
+  out.secrets = std::move(secrets);
   if (!out.policy.enabled()) return out;
   CurlHttpOptions options;
   options.policy = out.policy;
   options.ca_file = config.callback_ca_file;
   options.user_agent = "Tidemark/" TIDEMARK_VERSION;
   options.max_connections = static_cast<std::size_t>(config.concurrency);
-  auto made = make_curl_http(std::move(options));
-  if (!made) return fail(std::move(made.error()));
-  http = std::move(*made);
+  http = TRY(make_curl_http(std::move(options)));
   out.http = http.get();
   return out;
 }
@@ -152,11 +146,9 @@ Result<void> run(const WorkerConfig& config) {
   auto random = make_system_random();
   process::Metrics metrics;
   auto ready = std::make_shared<std::atomic<bool>>(false);
-  auto pid_file = process::PidFile::create(data, config.name);
-  if (!pid_file) return fail(std::move(pid_file.error()));
+  auto pid_file = TRY(process::PidFile::create(data, config.name));
   asio::thread_pool files(kFileThreads);
-  auto directories = jobs::open_directories(config.archive_directories, files.get_executor());
-  if (!directories) return fail(std::move(directories.error()));
+  auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
   Runner runner;
   auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
@@ -166,25 +158,22 @@ Result<void> run(const WorkerConfig& config) {
   blob_store::BlobClient blobs(*blob_link, config.account);
   jobs::JobStore jobs(tables, queues, *clock, *random, &blobs);
   std::unique_ptr<OutboundHttp> outbound;
-  auto callbacks = make_callbacks(config, outbound);
-  if (!callbacks) return fail(std::move(callbacks.error()));
+  auto callbacks = TRY(make_callbacks(config, outbound));
 
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
-    auto started = start_metrics(config, *random, metrics, ready);
-    if (!started) return fail(std::move(started.error()));
-    metrics_server = std::move(*started);
+    metrics_server = TRY(start_metrics(config, *random, metrics, ready));
   }
   auto options = worker_options(config);
-  if (outbound) options.callbacks = &*callbacks;
+  if (outbound) options.callbacks = &callbacks;
   auto loop = WorkerLoop::create(
       std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
       [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); },
-      jobs::ObjectAccess{&blobs, *directories});
+      jobs::ObjectAccess{&blobs, directories});
   HousekeepingOptions chores;
   chores.self = describe_self(config, *clock);
   chores.retention = std::chrono::hours(config.retention_h);
-  chores.directories = *directories;
+  chores.directories = directories;
   chores.collect_every = std::chrono::seconds(config.collect_every_s);
   chores.schedule_hold = std::chrono::seconds(config.lease_s);
   auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
@@ -222,7 +211,7 @@ Result<void> run(const WorkerConfig& config) {
   if (!ready->load()) {
     // The announcer waits for stores that never came; nothing is left to finish.
     {
-      const auto gone = std::move(*pid_file);
+      const auto gone = std::move(pid_file);
     }
     spdlog::info("stopped");
     std::_Exit(0);

@@ -42,9 +42,8 @@ int report(const GlobalOptions& options, const Error& error) {
 }
 
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
-  auto http = HttpClient::create(options.api);
-  if (!http) return fail(std::move(http.error()));
-  return ApiClient(std::move(*http), options.token);
+  auto http = TRY(HttpClient::create(options.api));
+  return ApiClient(std::move(http), options.token);
 }
 
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
@@ -52,11 +51,10 @@ Result<nlohmann::json> ApiClient::call(const std::string& method, const std::str
   auto headers = extra;
   headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
-  auto reply = http_.send(method, path, authorized(std::move(headers)), body);
-  if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400) return fail(problem_of(*reply, http_.base_url()));
-  if (reply->body.empty()) return nlohmann::json();
-  auto parsed = nlohmann::json::parse(reply->body, nullptr, false);
+  auto reply = TRY(http_.send(method, path, authorized(std::move(headers)), body));
+  if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));
+  if (reply.body.empty()) return nlohmann::json();
+  auto parsed = nlohmann::json::parse(reply.body, nullptr, false);
   if (parsed.is_discarded()) return fail(ErrorCode::kInternalError, "the server's answer is not JSON");
   return parsed;
 }
@@ -67,9 +65,8 @@ HttpHeaders ApiClient::authorized(HttpHeaders headers) const {
 }
 
 Result<void> ApiClient::stream(const std::string& path, const std::function<void(std::string_view)>& each) {
-  auto reply = http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each);
-  if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400) return fail(problem_of(*reply, http_.base_url()));
+  auto reply = TRY(http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each));
+  if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));
   return {};
 }
 

@@ -37,7 +37,7 @@ class Importer {
     const auto size = entity.dump(-1, ' ', false, json::error_handler_t::replace).size();
     // An entity may be in a transaction once, and the transaction has its limits.
     if (group.rows.contains(row) || group.entities.size() == kBatch || group.bytes + size > kBatchBytes) {
-      if (auto sent = flush(group); !sent) return sent;
+      TRY(flush(group));
     }
     group.rows.insert(row);
     group.bytes += size;
@@ -48,7 +48,7 @@ class Importer {
   }
   Result<void> finish() {
     for (auto& [partition, group] : groups_) {
-      if (auto sent = flush(group); !sent) return sent;
+      TRY(flush(group));
     }
     groups_.clear();
     return {};
@@ -97,7 +97,7 @@ Result<void> read_json_lines(std::istream& input, Importer& importer) {
     if (entity.is_discarded()) {
       return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
     }
-    if (auto added = importer.add(std::move(entity)); !added) return added;
+    TRY(importer.add(std::move(entity)));
   }
   return {};
 }

@@ -43,8 +43,7 @@ std::string batch_body(const std::string& base_url, const std::string& table,
 }  // namespace
 
 Result<TableHttp> TableHttp::create(const GlobalOptions& options) {
-  auto http = HttpClient::create(options.table);
-  if (!http) return fail(std::move(http.error()));
+  auto http = TRY(HttpClient::create(options.table));
   const auto development = auth::development_account();
   std::string key;
   if (!options.key.empty()) {
@@ -56,7 +55,7 @@ Result<TableHttp> TableHttp::create(const GlobalOptions& options) {
   } else {
     return fail(ErrorCode::kConfigInvalid, "account " + options.account + " needs its key: --key or TIDEMARK_KEY");
   }
-  return TableHttp(std::move(*http), options.account, std::move(key));
+  return TableHttp(std::move(http), options.account, std::move(key));
 }
 
 Result<HttpReply> TableHttp::signed_call(const std::string& method, const std::string& path, const std::string& query,
@@ -74,22 +73,20 @@ Result<void> TableHttp::ensure_table(const std::string& table) {
   const HttpHeaders headers{{"Content-Type", "application/json"},
                             {"Accept", "application/json;odata=nometadata"},
                             {"Prefer", "return-no-content"}};
-  auto reply = signed_call("POST", "/Tables", {}, headers, nlohmann::json{{"TableName", table}}.dump());
-  if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400 && reply->status != 409) return fail(error_of(*reply));
+  auto reply = TRY(signed_call("POST", "/Tables", {}, headers, nlohmann::json{{"TableName", table}}.dump()));
+  if (reply.status >= 400 && reply.status != 409) return fail(error_of(reply));
   return {};
 }
 
 Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohmann::json>& entities) {
   const HttpHeaders headers{{"Content-Type", "multipart/mixed; boundary=batch_tidemark"},
                             {"Accept", "application/json"}};
-  auto reply = signed_call("POST", "/$batch", {}, headers, batch_body(http_.base_url(), table, entities));
-  if (!reply) return fail(std::move(reply.error()));
-  if (reply->status >= 400) return fail(error_of(*reply));
+  auto reply = TRY(signed_call("POST", "/$batch", {}, headers, batch_body(http_.base_url(), table, entities)));
+  if (reply.status >= 400) return fail(error_of(reply));
   // A failed transaction answers 202 too; the failure is the only part inside.
-  const auto failure = reply->body.find("{\"odata.error\"");
+  const auto failure = reply.body.find("{\"odata.error\"");
   if (failure == std::string::npos) return {};
-  HttpReply inner{400, {}, reply->body.substr(failure, reply->body.find("\r\n", failure) - failure)};
+  HttpReply inner{400, {}, reply.body.substr(failure, reply.body.find("\r\n", failure) - failure)};
   return fail(error_of(inner));
 }
 
@@ -101,25 +98,24 @@ Result<void> TableHttp::query(const std::string& table, const std::string& filte
   for (;;) {
     const auto query = fixed + (fixed.empty() || from.empty() ? "" : "&") + from;
     const HttpHeaders headers{{"Accept", "application/json;odata=nometadata"}};
-    auto reply = signed_call("GET", "/" + table + "()", query, headers, {});
-    if (!reply) return fail(std::move(reply.error()));
-    if (reply->status >= 400) return fail(error_of(*reply));
-    const auto page = nlohmann::json::parse(reply->body, nullptr, false);
+    auto reply = TRY(signed_call("GET", "/" + table + "()", query, headers, {}));
+    if (reply.status >= 400) return fail(error_of(reply));
+    const auto page = nlohmann::json::parse(reply.body, nullptr, false);
     if (!page.is_object() || !page.contains("value")) {
       return fail(ErrorCode::kInternalError, "the table service's answer is not a list of entities");
     }
     for (const auto& entity : page["value"]) {
       if (!each(entity)) return {};
     }
-    const auto table_name = reply->header("x-ms-continuation-NextTableName");
+    const auto table_name = reply.header("x-ms-continuation-NextTableName");
     if (!table_name.empty()) {
       from = "NextTableName=" + percent_encode(table_name);
       continue;
     }
-    const auto partition = reply->header("x-ms-continuation-NextPartitionKey");
+    const auto partition = reply.header("x-ms-continuation-NextPartitionKey");
     if (partition.empty()) return {};
     from = "NextPartitionKey=" + percent_encode(partition);
-    const auto row = reply->header("x-ms-continuation-NextRowKey");
+    const auto row = reply.header("x-ms-continuation-NextRowKey");
     if (!row.empty()) from += "&NextRowKey=" + percent_encode(row);
   }
 }

@@ -93,8 +93,7 @@ bool ApiRoutes::authorized(const http::Request& request) const {
 }
 
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
-  auto routing = route(request);
-  auto response = co_await std::move(routing);
+  auto response = co_await route(request);
   const bool named = std::any_of(response.headers.begin(), response.headers.end(),
                                  [](const auto& header) { return header.first == "x-request-id"; });
   if (!named) response.set("x-request-id", request.request_id);
@@ -127,8 +126,7 @@ Task<http::Response> ApiRoutes::route(http::Request& request) {
     if (!allowed.empty()) refusal.set("Allow", allowed);
     co_return refusal;
   }
-  auto handling = (this->*chosen->handler)(request, std::move(id));
-  co_return co_await std::move(handling);
+  co_return co_await (this->*chosen->handler)(request, std::move(id));
 }
 
 }  // namespace tidemark::api

@@ -18,8 +18,8 @@ Task<http::Response> ApiRoutes::explain(http::Request& request, std::string) {
                                   "three are needed.");
     co_return problem(error, request.request_id);
   }
-  auto explaining = jobs::explain(jobs_, schedules_, tables_, objects_, clock_, std::move(table), std::move(key));
-  const auto explanation = co_await std::move(explaining);
+  const auto explanation =
+      co_await jobs::explain(jobs_, schedules_, tables_, objects_, clock_, std::move(table), std::move(key));
   if (!explanation) co_return problem(explanation.error(), request.request_id);
   co_return json_response(200, to_json(*explanation));
 }

@@ -17,12 +17,10 @@ class JobEvents final : public http::BodySource {
     auto said = clock_.now();
     while (!ended_ && !stopping_->load()) {
       if (looked_) {
-        auto nap = sleep_for(clock_, kLook);
-        co_await std::move(nap);
+        co_await sleep_for(clock_, kLook);
       }
       looked_ = true;
-      auto task = jobs_.find(job_id_);
-      auto found = co_await std::move(task);
+      auto found = co_await jobs_.find(job_id_);
       // A store that is away for a moment does not end the stream.
       if (found && !found->has_value()) co_return end("gone");
       if (found && (*found)->version != seen_) {

@@ -43,23 +43,19 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
   if (!parameters) co_return problem(parameters.error(), request.request_id);
   auto dry = parameters->flag("dryRun");
   if (!dry) co_return problem(dry.error(), request.request_id);
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_job_spec(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
   if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
   if (*dry) {
-    auto planning = plan(request, std::move(*spec));
-    co_return co_await std::move(planning);
+    co_return co_await plan(request, std::move(*spec));
   }
   if (const auto* undo = std::get_if<jobs::UndoSpec>(&spec->work)) {
-    auto checking = jobs::plan_undo(jobs_, undo->job);
-    const auto checked = co_await std::move(checking);
+    const auto checked = co_await jobs::plan_undo(jobs_, undo->job);
     if (!checked) co_return problem(checked.error(), request.request_id);
   }
-  auto submitting = jobs_.submit(std::move(*spec));
-  const auto submission = co_await std::move(submitting);
+  const auto submission = co_await jobs_.submit(std::move(*spec));
   if (!submission) co_return problem(submission.error(), request.request_id);
   auto response = json_response(submission->created ? 202 : 200, to_json(submission->job));
   response.set("Location", "/v1/jobs/" + submission->job.id);
@@ -67,26 +63,22 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
 }
 
 Task<http::Response> ApiRoutes::plan(http::Request& request, jobs::JobSpec spec) {
-  auto planning = jobs::plan_job(jobs_, poison_, tables_, std::move(spec), objects_);
-  const auto planned = co_await std::move(planning);
+  const auto planned = co_await jobs::plan_job(jobs_, poison_, tables_, std::move(spec), objects_);
   if (!planned) co_return problem(planned.error(), request.request_id);
   co_return json_response(200, to_json(*planned));
 }
 
 Task<http::Response> ApiRoutes::submit_jobs(http::Request& request, std::string) {
-  auto reading = request.body->read_all(kMaxBatchBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBatchBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto batch = jobs::parse_job_batch(*body);
   if (!batch) co_return problem(batch.error(), request.request_id);
   if (auto admitted = admit(*batch); !admitted) co_return problem(admitted.error(), request.request_id);
   std::vector<Result<jobs::Submission>> submissions;
   if (batch->group.empty()) {
-    auto submitting = jobs_.submit_all(std::move(batch->specs));
-    submissions = co_await std::move(submitting);
+    submissions = co_await jobs_.submit_all(std::move(batch->specs));
   } else {
-    auto submitting = jobs_.submit_group(std::move(*batch));
-    auto submitted = co_await std::move(submitting);
+    auto submitted = co_await jobs_.submit_group(std::move(*batch));
     if (!submitted) co_return problem(submitted.error(), request.request_id);
     submissions = std::move(*submitted);
   }
@@ -116,15 +108,13 @@ Task<http::Response> ApiRoutes::list_jobs(http::Request& request, std::string) {
                                   "cancelled.");
     co_return problem(error, request.request_id);
   }
-  auto listing = jobs_.list(*limit, parameters->text("continuation"), std::move(kind), std::move(state));
-  const auto found = co_await std::move(listing);
+  const auto found = co_await jobs_.list(*limit, parameters->text("continuation"), std::move(kind), std::move(state));
   if (!found) co_return problem(found.error(), request.request_id);
   co_return page_response("jobs", found->jobs, found->continuation);
 }
 
 Task<http::Response> ApiRoutes::show_job(http::Request& request, std::string id) {
-  auto finding = jobs_.find(std::move(id));
-  const auto job = co_await std::move(finding);
+  const auto job = co_await jobs_.find(std::move(id));
   if (!job) co_return problem(job.error(), request.request_id);
   if (!*job) co_return problem(make_error(ErrorCode::kJobNotFound), request.request_id);
   co_return json_response(200, to_json(**job));
@@ -132,23 +122,20 @@ Task<http::Response> ApiRoutes::show_job(http::Request& request, std::string id)
 
 Task<http::Response> ApiRoutes::show_group(http::Request& request, std::string id) {
   if (!jobs::is_group_id(id)) co_return problem(make_error(ErrorCode::kNotFound), request.request_id);
-  auto looking = groups_.status(std::move(id));
-  const auto status = co_await std::move(looking);
+  const auto status = co_await groups_.status(std::move(id));
   if (!status) co_return problem(status.error(), request.request_id);
   if (!*status) co_return problem(make_error(ErrorCode::kNotFound), request.request_id);
   co_return json_response(200, to_json(**status));
 }
 
 Task<http::Response> ApiRoutes::cancel_job(http::Request& request, std::string id) {
-  auto cancelling = jobs_.cancel(std::move(id));
-  const auto job = co_await std::move(cancelling);
+  const auto job = co_await jobs_.cancel(std::move(id));
   if (!job) co_return problem(job.error(), request.request_id);
   co_return json_response(200, to_json(*job));
 }
 
 Task<http::Response> ApiRoutes::job_events(http::Request& request, std::string id) {
-  auto finding = jobs_.find(id);
-  const auto job = co_await std::move(finding);
+  const auto job = co_await jobs_.find(id);
   if (!job) co_return problem(job.error(), request.request_id);
   if (!*job) co_return problem(make_error(ErrorCode::kJobNotFound), request.request_id);
   http::Response response;

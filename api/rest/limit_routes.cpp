@@ -77,15 +77,14 @@ Result<LimitRequest> read_limit(const std::string& body) {
   }
   if (!scope) return fail(ErrorCode::kInvalidInput, "scope must be kind, table or partition.");
   request.target.scope = *scope;
-  if (auto ok = check_target(request.target, has_key); !ok) return fail(std::move(ok.error()));
+  TRY(check_target(request.target, has_key));
   return request;
 }
 
 }  // namespace
 
 Task<http::Response> ApiRoutes::list_limits(http::Request& request, std::string) {
-  auto listing = limits_.list();
-  const auto limits = co_await std::move(listing);
+  const auto limits = co_await limits_.list();
   if (!limits) co_return problem(limits.error(), request.request_id);
   auto list = json::array();
   for (const auto& limit : *limits) {
@@ -95,20 +94,17 @@ Task<http::Response> ApiRoutes::list_limits(http::Request& request, std::string)
 }
 
 Task<http::Response> ApiRoutes::set_limit(http::Request& request, std::string) {
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto asked = read_limit(*body);
   if (!asked) co_return problem(asked.error(), request.request_id);
-  auto setting = limits_.set(std::move(asked->target), asked->change);
-  const auto limit = co_await std::move(setting);
+  const auto limit = co_await limits_.set(std::move(asked->target), asked->change);
   if (!limit) co_return problem(limit.error(), request.request_id);
   co_return json_response(200, to_json(*limit));
 }
 
 Task<http::Response> ApiRoutes::list_kinds(http::Request& request, std::string) {
-  auto listing = limits_.list();
-  const auto set = co_await std::move(listing);
+  const auto set = co_await limits_.list();
   if (!set) co_return problem(set.error(), request.request_id);
   auto list = json::array();
   for (const auto& kind : jobs::kinds()) {
@@ -126,13 +122,11 @@ Task<http::Response> ApiRoutes::set_kind(http::Request& request, std::string kin
   if (jobs::find_kind(kind) == nullptr) {
     co_return problem(make_error(ErrorCode::kNotFound, "There is no such kind of job."), request.request_id);
   }
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto change = read_kind_change(*body);
   if (!change) co_return problem(change.error(), request.request_id);
-  auto setting = limits_.set(jobs::kind_target(kind), *change);
-  const auto limit = co_await std::move(setting);
+  const auto limit = co_await limits_.set(jobs::kind_target(kind), *change);
   if (!limit) co_return problem(limit.error(), request.request_id);
   co_return json_response(200, kind_json(*limit));
 }

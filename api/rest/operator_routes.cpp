@@ -20,8 +20,7 @@ Task<http::Response> ApiRoutes::list_workers(http::Request& request, std::string
   if (!parameters) co_return problem(parameters.error(), request.request_id);
   const auto limit = parameters->limit();
   if (!limit) co_return problem(limit.error(), request.request_id);
-  auto listing = workers_.list(*limit, parameters->text("continuation"));
-  const auto page = co_await std::move(listing);
+  const auto page = co_await workers_.list(*limit, parameters->text("continuation"));
   if (!page) co_return problem(page.error(), request.request_id);
   nlohmann::json body{{"workers", nlohmann::json::array()}};
   for (const auto& worker : page->workers) {
@@ -35,8 +34,7 @@ Task<http::Response> ApiRoutes::healthy(http::Request&, std::string) { co_return
 
 Task<http::Response> ApiRoutes::ready(http::Request& request, std::string) {
   std::string table(jobs::kJobTable);
-  auto asking = tables_.table_exists(std::move(table));
-  const auto exists = co_await std::move(asking);
+  const auto exists = co_await tables_.table_exists(std::move(table));
   if (!exists) co_return problem(exists.error(), request.request_id);
   co_return text_response("ok\n");
 }

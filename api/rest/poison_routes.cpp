@@ -12,8 +12,7 @@ Task<http::Response> ApiRoutes::list_poison(http::Request& request, std::string)
   if (!limit) co_return problem(limit.error(), request.request_id);
   auto filter = parameters->poison_filter();
   if (!filter) co_return problem(filter.error(), request.request_id);
-  auto listing = poison_.list(*limit, parameters->text("continuation"), std::move(*filter));
-  const auto found = co_await std::move(listing);
+  const auto found = co_await poison_.list(*limit, parameters->text("continuation"), std::move(*filter));
   if (!found) co_return problem(found.error(), request.request_id);
   co_return page_response("poison", found->records, found->continuation);
 }
@@ -23,8 +22,7 @@ Task<http::Response> ApiRoutes::group_poison(http::Request& request, std::string
   if (!parameters) co_return problem(parameters.error(), request.request_id);
   auto filter = parameters->poison_filter();
   if (!filter) co_return problem(filter.error(), request.request_id);
-  auto grouping = poison_.groups(std::move(*filter));
-  const auto found = co_await std::move(grouping);
+  const auto found = co_await poison_.groups(std::move(*filter));
   if (!found) co_return problem(found.error(), request.request_id);
   auto list = nlohmann::json::array();
   for (const auto& group : found->groups) list.push_back(to_json(group));
@@ -32,38 +30,32 @@ Task<http::Response> ApiRoutes::group_poison(http::Request& request, std::string
 }
 
 Task<http::Response> ApiRoutes::show_poison(http::Request& request, std::string id) {
-  auto finding = poison_.find(std::move(id));
-  const auto record = co_await std::move(finding);
+  const auto record = co_await poison_.find(std::move(id));
   if (!record) co_return problem(record.error(), request.request_id);
   co_return json_response(200, to_json(*record));
 }
 
 Task<http::Response> ApiRoutes::edit_poison(http::Request& request, std::string id) {
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_job_spec(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
   if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
-  auto editing = poison_.edit(std::move(id), std::move(*spec));
-  const auto record = co_await std::move(editing);
+  const auto record = co_await poison_.edit(std::move(id), std::move(*spec));
   if (!record) co_return problem(record.error(), request.request_id);
   co_return json_response(200, to_json(*record));
 }
 
 Task<http::Response> ApiRoutes::plan_poison(http::Request& request, std::string id) {
-  auto finding = poison_.find(std::move(id));
-  const auto record = co_await std::move(finding);
+  const auto record = co_await poison_.find(std::move(id));
   if (!record) co_return problem(record.error(), request.request_id);
   auto message = jobs::parse_job_message(record->body);
   if (!message) co_return problem(message.error(), request.request_id);
-  auto planning = plan(request, std::move(message->spec));
-  co_return co_await std::move(planning);
+  co_return co_await plan(request, std::move(message->spec));
 }
 
 Task<http::Response> ApiRoutes::redrive_poison(http::Request& request, std::string id) {
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   std::optional<jobs::JobSpec> edited;
   if (!body->empty()) {
@@ -72,15 +64,13 @@ Task<http::Response> ApiRoutes::redrive_poison(http::Request& request, std::stri
     if (auto admitted = admit(*spec); !admitted) co_return problem(admitted.error(), request.request_id);
     edited = std::move(*spec);
   }
-  auto redriving = poison_.redrive(std::move(id), std::move(edited));
-  const auto record = co_await std::move(redriving);
+  const auto record = co_await poison_.redrive(std::move(id), std::move(edited));
   if (!record) co_return problem(record.error(), request.request_id);
   co_return json_response(202, to_json(*record));
 }
 
 Task<http::Response> ApiRoutes::remove_poison(http::Request& request, std::string id) {
-  auto removing = poison_.remove(std::move(id));
-  const auto removed = co_await std::move(removing);
+  const auto removed = co_await poison_.remove(std::move(id));
   if (!removed) co_return problem(removed.error(), request.request_id);
   http::Response response;
   response.status = 204;

@@ -33,18 +33,14 @@ Result<Time> due_time_of(const std::string& body, Time now) {
 Task<Result<nlohmann::json>> ApiRoutes::show(jobs::Schedule schedule) {
   std::optional<jobs::JobRecord> last;
   if (!schedule.state.last_job.empty()) {
-    auto finding = jobs_.find(schedule.state.last_job);
-    auto found = co_await std::move(finding);
-    if (!found) co_return fail(std::move(found.error()));
-    last = std::move(*found);
+    last = CO_TRY(co_await jobs_.find(schedule.state.last_job));
   }
   co_return to_json(schedule, last ? &*last : nullptr, clock_.now());
 }
 
 Task<http::Response> ApiRoutes::answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule) {
   const auto etag = etag_of(schedule);
-  auto showing = show(std::move(schedule));
-  const auto shown = co_await std::move(showing);
+  const auto shown = co_await show(std::move(schedule));
   if (!shown) co_return problem(shown.error(), request.request_id);
   auto response = json_response(status, *shown);
   response.set("ETag", etag);
@@ -60,19 +56,16 @@ Task<http::Response> ApiRoutes::put_schedule(http::Request& request, std::string
   }
   auto condition = condition_of(request);
   if (!condition) co_return problem(condition.error(), request.request_id);
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   auto spec = jobs::parse_schedule(*body);
   if (!spec) co_return problem(spec.error(), request.request_id);
   if (const auto job = jobs::job_of(*spec, name, clock_.now()); job) {
     if (auto admitted = admit(*job); !admitted) co_return problem(admitted.error(), request.request_id);
   }
-  auto putting = schedules_.put(std::move(name), std::move(*spec), std::move(*condition));
-  auto stored = co_await std::move(putting);
+  auto stored = co_await schedules_.put(std::move(name), std::move(*spec), std::move(*condition));
   if (!stored) co_return problem(stored.error(), request.request_id);
-  auto answering = answer_schedule(request, stored->created ? 201 : 200, std::move(stored->schedule));
-  co_return co_await std::move(answering);
+  co_return co_await answer_schedule(request, stored->created ? 201 : 200, std::move(stored->schedule));
 }
 
 Task<http::Response> ApiRoutes::list_schedules(http::Request& request, std::string) {
@@ -80,13 +73,11 @@ Task<http::Response> ApiRoutes::list_schedules(http::Request& request, std::stri
   if (!parameters) co_return problem(parameters.error(), request.request_id);
   const auto limit = parameters->limit();
   if (!limit) co_return problem(limit.error(), request.request_id);
-  auto listing = schedules_.list(*limit, parameters->text("continuation"));
-  auto page = co_await std::move(listing);
+  auto page = co_await schedules_.list(*limit, parameters->text("continuation"));
   if (!page) co_return problem(page.error(), request.request_id);
   nlohmann::json body{{"schedules", nlohmann::json::array()}};
   for (auto& schedule : page->schedules) {
-    auto showing = show(std::move(schedule));
-    auto shown = co_await std::move(showing);
+    auto shown = co_await show(std::move(schedule));
     if (!shown) co_return problem(shown.error(), request.request_id);
     body["schedules"].push_back(std::move(*shown));
   }
@@ -95,19 +86,16 @@ Task<http::Response> ApiRoutes::list_schedules(http::Request& request, std::stri
 }
 
 Task<http::Response> ApiRoutes::show_schedule(http::Request& request, std::string name) {
-  auto finding = schedules_.find(std::move(name));
-  auto found = co_await std::move(finding);
+  auto found = co_await schedules_.find(std::move(name));
   if (!found) co_return problem(found.error(), request.request_id);
   if (!*found) co_return problem(make_error(ErrorCode::kScheduleNotFound), request.request_id);
-  auto answering = answer_schedule(request, 200, std::move(**found));
-  co_return co_await std::move(answering);
+  co_return co_await answer_schedule(request, 200, std::move(**found));
 }
 
 Task<http::Response> ApiRoutes::remove_schedule(http::Request& request, std::string name) {
   auto condition = condition_of(request);
   if (!condition) co_return problem(condition.error(), request.request_id);
-  auto removing = schedules_.remove(std::move(name), std::move(*condition));
-  const auto removed = co_await std::move(removing);
+  const auto removed = co_await schedules_.remove(std::move(name), std::move(*condition));
   if (!removed) co_return problem(removed.error(), request.request_id);
   http::Response response;
   response.status = 204;
@@ -115,31 +103,25 @@ Task<http::Response> ApiRoutes::remove_schedule(http::Request& request, std::str
 }
 
 Task<http::Response> ApiRoutes::pause_schedule(http::Request& request, std::string name) {
-  auto setting = set_schedule(request, std::move(name), true);
-  co_return co_await std::move(setting);
+  co_return co_await set_schedule(request, std::move(name), true);
 }
 
 Task<http::Response> ApiRoutes::resume_schedule(http::Request& request, std::string name) {
-  auto setting = set_schedule(request, std::move(name), false);
-  co_return co_await std::move(setting);
+  co_return co_await set_schedule(request, std::move(name), false);
 }
 
 Task<http::Response> ApiRoutes::set_schedule(http::Request& request, std::string name, bool paused) {
-  auto setting = schedules_.set_paused(std::move(name), paused);
-  auto schedule = co_await std::move(setting);
+  auto schedule = co_await schedules_.set_paused(std::move(name), paused);
   if (!schedule) co_return problem(schedule.error(), request.request_id);
-  auto answering = answer_schedule(request, 200, std::move(*schedule));
-  co_return co_await std::move(answering);
+  co_return co_await answer_schedule(request, 200, std::move(*schedule));
 }
 
 Task<http::Response> ApiRoutes::run_schedule(http::Request& request, std::string name) {
-  auto reading = request.body->read_all(kMaxBodyBytes);
-  const auto body = co_await std::move(reading);
+  const auto body = co_await request.body->read_all(kMaxBodyBytes);
   if (!body) co_return problem(body.error(), request.request_id);
   const auto due = due_time_of(*body, clock_.now());
   if (!due) co_return problem(due.error(), request.request_id);
-  auto running = schedules_.run(jobs_, std::move(name), *due);
-  const auto submission = co_await std::move(running);
+  const auto submission = co_await schedules_.run(jobs_, std::move(name), *due);
   if (!submission) co_return problem(submission.error(), request.request_id);
   auto response = json_response(submission->created ? 202 : 200, to_json(submission->job));
   response.set("Location", "/v1/jobs/" + submission->job.id);

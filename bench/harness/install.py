@@ -79,6 +79,6 @@ def queue_load():
         return
     print("bench: building queue_load", file=sys.stderr)
     os.makedirs(os.path.dirname(CLIENT), exist_ok=True)
-    subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-I", os.path.dirname(BENCH),
+    subprocess.run(["clang++-19", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-I", os.path.dirname(BENCH),
                     *(source for source in sources if source.endswith(".cpp")), "-o", CLIENT, "-lrabbitmq", "-lhiredis",
                     "-pthread"], check=True)

@@ -8,30 +8,23 @@ constexpr Duration kDeadline = std::chrono::seconds(20);
 }
 
 Task<Result<std::string>> BlobClient::call(std::string method, std::string payload) {
-  auto task = transport_.call(std::move(method), std::move(payload), kDeadline);
-  co_return co_await std::move(task);
+  co_return co_await transport_.call(std::move(method), std::move(payload), kDeadline);
 }
 
 Task<Result<WriteOutcome>> BlobClient::call_for_outcome(std::string method, std::string payload) {
-  auto task = call(std::move(method), std::move(payload));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  co_return decode_outcome(*reply);
+  auto reply = CO_TRY(co_await call(std::move(method), std::move(payload)));
+  co_return decode_outcome(reply);
 }
 
 Task<Result<OperationLedger>> BlobClient::call_for_ledger(std::string method, std::string payload) {
-  auto task = call(std::move(method), std::move(payload));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  co_return decode_ledger(*reply);
+  auto reply = CO_TRY(co_await call(std::move(method), std::move(payload)));
+  co_return decode_ledger(reply);
 }
 
 Task<Result<void>> BlobClient::ensure_container(std::string container) {
   BlobRequest request;
   request.ref = {account_, std::move(container), {}};
-  auto task = call("blob.ensure", encode(request));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
+  CO_TRY(co_await call("blob.ensure", encode(request)));
   co_return Result<void>{};
 }
 
@@ -52,9 +45,7 @@ Task<Result<void>> BlobClient::stage(std::string container, std::string name, st
   request.write.fence = std::move(fence);
   request.number = index;
   request.bytes = std::move(bytes);
-  auto task = call("blob.stage", encode(request));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
+  CO_TRY(co_await call("blob.stage", encode(request)));
   co_return Result<void>{};
 }
 
@@ -81,20 +72,16 @@ Task<Result<std::optional<BlobPiece>>> BlobClient::read(std::string container, s
   request.ref = {account_, std::move(container), std::move(name)};
   request.number = offset;
   request.version = version;
-  auto task = call("blob.read", encode(request));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  co_return decode_piece(*reply);
+  auto reply = CO_TRY(co_await call("blob.read", encode(request)));
+  co_return decode_piece(reply);
 }
 
 Task<Result<BlobNames>> BlobClient::list(std::string container, std::string prefix, std::string from) {
   BlobRequest request;
   request.ref = {account_, std::move(container), std::move(prefix)};
   request.bytes = std::move(from);
-  auto task = call("blob.list", encode(request));
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  co_return decode_names(*reply);
+  auto reply = CO_TRY(co_await call("blob.list", encode(request)));
+  co_return decode_names(reply);
 }
 
 Task<Result<OperationLedger>> BlobClient::open_operation(std::string operation_id, std::uint64_t epoch) {

@@ -25,50 +25,40 @@ Reply empty_reply(Result<void> done) {
 
 Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
   auto writer = service.new_payload();
-  auto appending = writer.append(std::move(bytes));
-  auto appended = co_await std::move(appending);
+  auto appended = co_await writer.append(std::move(bytes));
   if (appended) {
-    auto finishing = writer.finish();
-    auto payload = co_await std::move(finishing);
+    auto payload = co_await writer.finish();
     if (payload) co_return payload;
     appended = fail(std::move(payload.error()));
   }
   if (writer.id() != 0) {
-    auto abandoning = service.abandon(writer.id());
-    auto abandoned = co_await std::move(abandoning);
-    if (!abandoned) co_return fail(std::move(abandoned.error()));
+    CO_TRY(co_await service.abandon(writer.id()));
   }
   co_return fail(std::move(appended.error()));
 }
 
 Task<Reply> ensure(BlobService& service, BlobRequest request) {
-  if (auto ok = check_container_name(request.ref.container); !ok) co_return fail(std::move(ok.error()));
-  auto task = service.create_container(request.ref.parent(), {}, {});
-  auto done = co_await std::move(task);
+  CO_TRY(check_container_name(request.ref.container));
+  auto done = co_await service.create_container(request.ref.parent(), {}, {});
   if (!done && !done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return fail(std::move(done.error()));
   co_return std::string();
 }
 
 Task<Reply> put(BlobService& service, BlobRequest request) {
-  if (auto ok = check_blob_name(request.ref.name); !ok) co_return fail(std::move(ok.error()));
+  CO_TRY(check_blob_name(request.ref.name));
   request.content.headers.md5 = base64_encode(md5_of(request.bytes));
-  auto storing = store_payload(service, std::move(request.bytes));
-  auto payload = co_await std::move(storing);
-  if (!payload) co_return fail(std::move(payload.error()));
-  auto task = service.put_if_newer(std::move(request.ref), std::move(request.content), std::move(*payload),
-                                   std::move(request.write));
-  auto done = co_await std::move(task);
+  auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
+  auto done = co_await service.put_if_newer(std::move(request.ref), std::move(request.content), std::move(payload),
+                                            std::move(request.write));
   co_return outcome_reply(std::move(done));
 }
 
 Task<Reply> stage(BlobService& service, BlobRequest request) {
-  if (auto ok = check_blob_name(request.ref.name); !ok) co_return fail(std::move(ok.error()));
-  auto storing = store_payload(service, std::move(request.bytes));
-  auto payload = co_await std::move(storing);
-  if (!payload) co_return fail(std::move(payload.error()));
+  CO_TRY(check_blob_name(request.ref.name));
+  auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
   auto id = block_id(request.write.fence, request.number);
   auto task =
-      service.stage_block(std::move(request.ref), std::move(id), std::move(*payload), std::move(request.write.fence));
+      service.stage_block(std::move(request.ref), std::move(id), std::move(payload), std::move(request.write.fence));
   auto done = co_await std::move(task);
   co_return empty_reply(std::move(done));
 }
@@ -77,15 +67,13 @@ Task<Reply> publish(BlobService& service, BlobRequest request) {
   if (request.number > kMaxBlocksInList) co_return fail(ErrorCode::kInvalidInput, "A blob has at most 50,000 pieces.");
   std::vector<std::string> ids;
   for (std::uint64_t index = 0; index < request.number; ++index) ids.push_back(block_id(request.write.fence, index));
-  auto task = service.publish_if_newer(std::move(request.ref), std::move(ids), std::move(request.content),
-                                       std::move(request.write));
-  auto done = co_await std::move(task);
+  auto done = co_await service.publish_if_newer(std::move(request.ref), std::move(ids), std::move(request.content),
+                                                std::move(request.write));
   co_return outcome_reply(std::move(done));
 }
 
 Task<Reply> erase(BlobService& service, BlobRequest request) {
-  auto task = service.erase_unless_newer(std::move(request.ref), std::move(request.write));
-  auto done = co_await std::move(task);
+  auto done = co_await service.erase_unless_newer(std::move(request.ref), std::move(request.write));
   co_return outcome_reply(std::move(done));
 }
 
@@ -101,10 +89,9 @@ Reply read_piece(const BlobService& service, const BlobRequest& request) {
   const auto length = std::min<std::uint64_t>(piece.blob.size - offset, kMaxPieceBytes);
   PayloadReader reader(opened->snapshot, std::move(opened->extents), offset, length);
   while (piece.bytes.size() < length) {
-    auto bytes = reader.next();
-    if (!bytes) return fail(std::move(bytes.error()));
-    if (bytes->empty()) return fail(ErrorCode::kCorruption);
-    piece.bytes += *bytes;
+    auto bytes = TRY(reader.next());
+    if (bytes.empty()) return fail(ErrorCode::kCorruption);
+    piece.bytes += bytes;
   }
   return encode_piece(piece);
 }
@@ -115,23 +102,20 @@ Task<Reply> list(BlobService& service, BlobRequest request) {
   ListRequest listing;
   listing.prefix = std::move(request.ref.name);
   listing.from = std::move(request.bytes);
-  auto page = service.list_blobs(request.ref.parent(), listing);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(service.list_blobs(request.ref.parent(), listing));
   BlobNames names;
-  for (auto& item : page->items) names.names.push_back(std::move(item.name));
-  names.next = std::move(page->next);
+  for (auto& item : page.items) names.names.push_back(std::move(item.name));
+  names.next = std::move(page.next);
   co_return encode_names(names);
 }
 
 Task<Reply> open(BlobService& service, BlobRequest request) {
-  auto task = service.open_operation(std::move(request.ref.account), std::move(request.write.fence));
-  auto done = co_await std::move(task);
+  auto done = co_await service.open_operation(std::move(request.ref.account), std::move(request.write.fence));
   co_return ledger_reply(std::move(done));
 }
 
 Task<Reply> close(BlobService& service, BlobRequest request) {
-  auto task = service.close_operation(std::move(request.ref.account), std::move(request.write.fence));
-  auto done = co_await std::move(task);
+  auto done = co_await service.close_operation(std::move(request.ref.account), std::move(request.write.fence));
   co_return ledger_reply(std::move(done));
 }
 

@@ -30,34 +30,27 @@ Task<Result<ReceivedBody>> stream_body(Call& call, PayloadWriter& writer, std::u
   Md5 digest;
   std::uint64_t size = 0;
   while (true) {
-    auto reading = call.request.body->read_some(kReadBytes);
-    auto piece = co_await std::move(reading);
-    if (!piece) co_return fail(std::move(piece.error()));
-    if (piece->empty()) break;
-    size += piece->size();
+    auto piece = CO_TRY(co_await call.request.body->read_some(kReadBytes));
+    if (piece.empty()) break;
+    size += piece.size();
     if (size > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
-    digest.update(*piece);
-    auto appending = writer.append(std::move(*piece));
-    auto appended = co_await std::move(appending);
-    if (!appended) co_return fail(std::move(appended.error()));
+    digest.update(piece);
+    CO_TRY(co_await writer.append(std::move(piece)));
   }
   const auto declared = call.request.body->content_length();
   if (declared && *declared != size) co_return fail(ErrorCode::kInvalidInput);
   auto md5 = base64_encode(digest.finish());
-  if (auto matches = check_md5(expected_md5, md5); !matches) co_return fail(std::move(matches.error()));
-  auto finishing = writer.finish();
-  auto payload = co_await std::move(finishing);
-  if (!payload) co_return fail(std::move(payload.error()));
-  co_return ReceivedBody{std::move(*payload), std::move(md5)};
+  CO_TRY(check_md5(expected_md5, md5));
+  auto payload = CO_TRY(co_await writer.finish());
+  co_return ReceivedBody{std::move(payload), std::move(md5)};
 }
 
 }  // namespace
 
 Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5) {
-  if (auto sane = check_declared(call, limit, expected_md5); !sane) co_return fail(std::move(sane.error()));
+  CO_TRY(check_declared(call, limit, expected_md5));
   auto writer = call.service.new_payload();
-  auto streaming = stream_body(call, writer, limit, std::move(expected_md5));
-  auto received = co_await std::move(streaming);
+  auto received = co_await stream_body(call, writer, limit, std::move(expected_md5));
   if (!received && writer.id() != 0) {
     auto abandoning = call.service.abandon(writer.id());
     // If this fails as well, the next start of the store collects it.
@@ -67,12 +60,8 @@ Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::st
 }
 
 Task<Result<std::string>> receive_text(Call& call, std::size_t limit) {
-  auto reading = call.request.body->read_all(limit);
-  auto text = co_await std::move(reading);
-  if (!text) co_return text;
-  if (auto matches = check_md5(call.header("Content-MD5"), base64_encode(md5(*text))); !matches) {
-    co_return fail(std::move(matches.error()));
-  }
+  auto text = CO_TRY(co_await call.request.body->read_all(limit));
+  CO_TRY(check_md5(call.header("Content-MD5"), base64_encode(md5(text))));
   co_return text;
 }
 

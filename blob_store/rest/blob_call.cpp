@@ -31,7 +31,7 @@ Result<Metadata> read_metadata(const Call& call) {
     if (!iequals_ascii(name.substr(0, kMetadataPrefix.size()), kMetadataPrefix)) continue;
     metadata.emplace_back(name.substr(kMetadataPrefix.size()), value);
   }
-  if (auto valid = check_metadata(metadata); !valid) return fail(std::move(valid.error()));
+  TRY(check_metadata(metadata));
   return metadata;
 }
 

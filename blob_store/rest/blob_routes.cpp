@@ -31,9 +31,8 @@ http::Response changed(unsigned status, const Version& version) {
 }
 
 Result<NewContent> read_new_content(const Call& call, bool plain) {
-  auto metadata = read_metadata(call);
-  if (!metadata) return fail(std::move(metadata.error()));
-  NewContent content{read_content_headers(call, plain), std::move(*metadata)};
+  auto metadata = TRY(read_metadata(call));
+  NewContent content{read_content_headers(call, plain), std::move(metadata)};
   if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
   return content;
 }
@@ -46,107 +45,87 @@ Task<void> discard(Call& call, std::uint64_t payload) {
 
 Answer put_blob(Call& call) {
   auto conditions = read_conditions(call);
-  if (auto allowed = may_write(call, &conditions); !allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(may_write(call, &conditions));
   const auto type = call.header("x-ms-blob-type");
   if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
   if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
-  auto content = read_new_content(call, true);
-  if (!content) co_return fail(std::move(content.error()));
+  auto content = CO_TRY(read_new_content(call, true));
   // Refused before the content travels; the transaction looks again.
-  auto container = call.service.get_container(call.container_ref());
-  if (!container) co_return fail(std::move(container.error()));
-  auto receiving = receive_body(call, kMaxPutBlob, content->headers.md5);
-  auto body = co_await std::move(receiving);
-  if (!body) co_return fail(std::move(body.error()));
-  content->headers.md5 = body->md5;
-  const auto payload = body->payload.id;
+  CO_TRY(call.service.get_container(call.container_ref()));
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
+  content.headers.md5 = body.md5;
+  const auto payload = body.payload.id;
   auto putting =
-      call.service.put_blob(call.blob_ref(), std::move(*content), std::move(body->payload), std::move(conditions));
+      call.service.put_blob(call.blob_ref(), std::move(content), std::move(body.payload), std::move(conditions));
   auto version = co_await std::move(putting);
   if (!version && payload != 0) {
-    auto discarding = discard(call, payload);
-    co_await std::move(discarding);
+    co_await discard(call, payload);
   }
   if (!version) co_return fail(std::move(version.error()));
   auto response = changed(201, *version);
-  response.set("Content-MD5", body->md5);
+  response.set("Content-MD5", body.md5);
   co_return response;
 }
 
 Answer put_block(Call& call) {
   Conditions ignored;  // blocks have no conditions
-  if (auto allowed = may_write(call, &ignored); !allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(may_write(call, &ignored));
   if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   const auto id = call.parameter("blockid");
   if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
-  auto container = call.service.get_container(call.container_ref());
-  if (!container) co_return fail(std::move(container.error()));
+  CO_TRY(call.service.get_container(call.container_ref()));
   const auto expected = call.header("Content-MD5");
-  auto receiving = receive_body(call, kMaxPutBlock, expected);
-  auto body = co_await std::move(receiving);
-  if (!body) co_return fail(std::move(body.error()));
-  const auto payload = body->payload.id;
-  auto putting = call.service.put_block(call.blob_ref(), id, std::move(body->payload));
-  auto done = co_await std::move(putting);
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, expected));
+  const auto payload = body.payload.id;
+  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload));
   if (!done && payload != 0) {
-    auto discarding = discard(call, payload);
-    co_await std::move(discarding);
+    co_await discard(call, payload);
   }
   if (!done) co_return fail(std::move(done.error()));
   auto response = empty_response(201);
-  response.set("Content-MD5", body->md5);
+  response.set("Content-MD5", body.md5);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }
 
 Answer put_block_list(Call& call) {
   auto conditions = read_conditions(call);
-  if (auto allowed = may_write(call, &conditions); !allowed) co_return fail(std::move(allowed.error()));
-  auto content = read_new_content(call, false);
-  if (!content) co_return fail(std::move(content.error()));
-  auto receiving = receive_text(call, kMaxBlockListBytes);
-  auto text = co_await std::move(receiving);
-  if (!text) co_return fail(std::move(text.error()));
-  auto choices = parse_block_list(*text);
-  if (!choices) co_return fail(std::move(choices.error()));
+  CO_TRY(may_write(call, &conditions));
+  auto content = CO_TRY(read_new_content(call, false));
+  auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
+  auto choices = CO_TRY(parse_block_list(text));
   auto putting =
-      call.service.put_block_list(call.blob_ref(), std::move(*choices), std::move(*content), std::move(conditions));
-  auto version = co_await std::move(putting);
-  if (!version) co_return fail(std::move(version.error()));
-  auto response = changed(201, *version);
-  response.set("Content-MD5", base64_encode(md5(*text)));
+      call.service.put_block_list(call.blob_ref(), std::move(choices), std::move(content), std::move(conditions));
+  auto version = CO_TRY(co_await std::move(putting));
+  auto response = changed(201, version);
+  response.set("Content-MD5", base64_encode(md5(text)));
   co_return response;
 }
 
 Answer set_headers(Call& call) {
-  if (auto allowed = may_write(call, nullptr); !allowed) co_return fail(std::move(allowed.error()));
-  auto setting = call.service.set_headers(call.blob_ref(), read_content_headers(call, false), read_conditions(call));
-  auto version = co_await std::move(setting);
-  if (!version) co_return fail(std::move(version.error()));
-  co_return changed(200, *version);
+  CO_TRY(may_write(call, nullptr));
+  auto version = CO_TRY(
+      co_await call.service.set_headers(call.blob_ref(), read_content_headers(call, false), read_conditions(call)));
+  co_return changed(200, version);
 }
 
 Answer set_metadata(Call& call) {
-  if (auto allowed = may_write(call, nullptr); !allowed) co_return fail(std::move(allowed.error()));
-  auto metadata = read_metadata(call);
-  if (!metadata) co_return fail(std::move(metadata.error()));
-  auto setting = call.service.set_metadata(call.blob_ref(), std::move(*metadata), read_conditions(call));
-  auto version = co_await std::move(setting);
-  if (!version) co_return fail(std::move(version.error()));
-  co_return changed(200, *version);
+  CO_TRY(may_write(call, nullptr));
+  auto metadata = CO_TRY(read_metadata(call));
+  auto version =
+      CO_TRY(co_await call.service.set_metadata(call.blob_ref(), std::move(metadata), read_conditions(call)));
+  co_return changed(200, version);
 }
 
 Answer remove(Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kObject, "d"}); !allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(call.authorize({ResourceType::kObject, "d"}));
   // There are no snapshots: deleting only those is not an operation here.
   if (call.header("x-ms-delete-snapshots") == "only") co_return fail(ErrorCode::kNotImplemented);
-  auto removing = call.service.delete_blob(call.blob_ref(), read_conditions(call));
-  auto done = co_await std::move(removing);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await call.service.delete_blob(call.blob_ref(), read_conditions(call)));
   auto response = empty_response(202);
   response.set("x-ms-delete-type-permanent", "true");
   co_return response;
@@ -155,8 +134,8 @@ Answer remove(Call& call) {
 }  // namespace
 
 Answer serve_blob(Call& call) {
-  if (auto named = check_container_name(call.container); !named) co_return fail(std::move(named.error()));
-  if (auto named = check_blob_name(call.blob); !named) co_return fail(std::move(named.error()));
+  CO_TRY(check_container_name(call.container));
+  CO_TRY(check_blob_name(call.blob));
   const auto comp = call.parameter("comp");
   const auto method = call.request.method;
   if (call.is_read() && comp == "properties" && call.parameter("restype") == "account") co_return account_info(call);
@@ -179,8 +158,7 @@ Answer serve_blob(Call& call) {
     if (comp == "metadata") change = set_metadata;
   }
   if (change == nullptr) co_return fail(unknown_operation(call));
-  auto changing = change(call);
-  co_return co_await std::move(changing);
+  co_return co_await change(call);
 }
 
 }  // namespace tidemark::blob_store

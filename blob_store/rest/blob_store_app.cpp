@@ -38,8 +38,7 @@ class BlobStore : public service::Store {
   }
 
   Task<http::Response> serve(http::Request& request) override {
-    auto answering = answer(request);
-    auto answered = co_await std::move(answering);
+    auto answered = co_await answer(request);
     auto response = answered ? std::move(*answered) : render_error(answered.error(), request.request_id);
     const bool failed = !answered && !answered.failed_with(ErrorCode::kNotImplemented);  // that is the client's choice
     if (failed && http_status_of(answered.error().code) >= 500) {
@@ -70,9 +69,8 @@ class BlobStore : public service::Store {
  private:
   // OPTIONS: answered before anybody is authenticated.
   Result<http::Response> preflight(const http::Request& request) const {
-    auto resource = auth::parse_resource(request.header("Host").value_or(""), request.path, accounts_);
-    if (!resource) return fail(std::move(resource.error()));
-    return cors_.preflight(resource->account, request);
+    auto resource = TRY(auth::parse_resource(request.header("Host").value_or(""), request.path, accounts_));
+    return cors_.preflight(resource.account, request);
   }
 
   // Refusals too tell a browser that it may look at them.
@@ -84,50 +82,46 @@ class BlobStore : public service::Store {
 
   Answer answer(http::Request& request) {
     if (request.method == "OPTIONS") co_return preflight(request);
-    auto call = make_call(request);
-    if (!call) co_return fail(std::move(call.error()));
+    auto call = CO_TRY(make_call(request));
     Answer (*serve_depth)(Call&) = serve_account;
-    if (!call->container.empty()) serve_depth = call->blob.empty() ? serve_container : serve_blob;
-    auto serving = serve_depth(*call);
-    co_return co_await std::move(serving);
+    if (!call.container.empty()) serve_depth = call.blob.empty() ? serve_container : serve_blob;
+    co_return co_await serve_depth(call);
   }
 
   // Authenticates before anything else is looked at.
   Result<Call> make_call(http::Request& request) {
     const auto host = request.header("Host").value_or("");
-    auto resource = auth::parse_resource(host, request.path, accounts_);
-    if (!resource) return fail(std::move(resource.error()));
+    auto resource = TRY(auth::parse_resource(host, request.path, accounts_));
     const auth::SignedRequest signed_request{request.method,   request.path,           request.query,
                                              &request.headers, request.remote_address, host};
     const auth::PolicyLookup find_policy = [this](std::string_view account, std::string_view name,
                                                   std::string_view id) { return stored_policy(account, name, id); };
-    auto identity = auth::authenticate(auth::Service::kBlob, signed_request, *resource, accounts_, clock_.now(),
-                                       policy_, find_policy);
-    if (!identity) return fail(std::move(identity.error()));
-    if (resource->secondary && request.method != "GET" && request.method != "HEAD") {
+    auto identity = TRY(auth::authenticate(auth::Service::kBlob, signed_request, resource, accounts_, clock_.now(),
+                                           policy_, find_policy));
+    if (resource.secondary && request.method != "GET" && request.method != "HEAD") {
       return fail(ErrorCode::kInsufficientAccountPermissions);
     }
     auto query = http::parse_query(request.query);
-    const auto slash = resource->rest.find('/');
-    auto container = percent_decode(resource->rest.substr(0, slash), false);
+    const auto slash = resource.rest.find('/');
+    auto container = percent_decode(resource.rest.substr(0, slash), false);
     auto blob = slash == std::string_view::npos ? std::optional<std::string>("")
-                                                : percent_decode(resource->rest.substr(slash + 1), false);
+                                                : percent_decode(resource.rest.substr(slash + 1), false);
     if (!query || !container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
     // The URL up to the container, as the client wrote it.
-    const auto root = request.path.substr(0, request.path.size() - resource->rest.size());
+    const auto root = request.path.substr(0, request.path.size() - resource.rest.size());
     const bool https = auth::arrived_by_https(request.headers, policy_);
     auto endpoint = (https ? "https://" : "http://") + std::string(host) + std::string(root);
     if (!endpoint.ends_with('/')) endpoint += '/';
     return Call{request,
                 service_,
                 cors_,
-                resource->account,
+                resource.account,
                 std::move(*container),
                 std::move(*blob),
                 std::move(endpoint),
                 std::move(*query),
-                std::move(*identity),
-                resource->secondary,
+                std::move(identity),
+                resource.secondary,
                 clock_.now()};
   }
 

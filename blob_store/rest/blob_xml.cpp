@@ -56,7 +56,7 @@ std::string metadata_element(const Metadata& metadata) {
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml) {
   pugi::xml_document document;
-  if (auto loaded = load(document, xml); !loaded) return fail(std::move(loaded.error()));
+  TRY(load(document, xml));
   const auto root = document.child("BlockList");
   if (!root) return fail(ErrorCode::kInvalidXmlDocument);
   std::vector<BlockChoice> choices;

@@ -23,86 +23,59 @@ http::Response version_response(unsigned status, const Version& version) {
 }
 
 Answer create(Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "cw", {}, false}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto metadata = read_metadata(call);
-  if (!metadata) co_return fail(std::move(metadata.error()));
-  auto access = read_public_access(call);
-  if (!access) co_return fail(std::move(access.error()));
-  auto creating = call.service.create_container(call.container_ref(), std::move(*metadata), std::move(*access));
-  auto version = co_await std::move(creating);
-  if (!version) co_return fail(std::move(version.error()));
-  co_return version_response(201, *version);
+  CO_TRY(call.authorize({ResourceType::kContainer, "cw", {}, false}));
+  auto metadata = CO_TRY(read_metadata(call));
+  auto access = CO_TRY(read_public_access(call));
+  auto version =
+      CO_TRY(co_await call.service.create_container(call.container_ref(), std::move(metadata), std::move(access)));
+  co_return version_response(201, version);
 }
 
 Answer remove(Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "d", {}, false}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto removing = call.service.delete_container(call.container_ref(), read_conditions(call));
-  auto done = co_await std::move(removing);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(call.authorize({ResourceType::kContainer, "d", {}, false}));
+  CO_TRY(co_await call.service.delete_container(call.container_ref(), read_conditions(call)));
   co_return empty_response(202);
 }
 
 Result<http::Response> get_properties(const Call& call, bool metadata_only) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "r", {}, false}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
-  auto container = call.service.get_container(call.container_ref());
-  if (!container) return fail(std::move(container.error()));
-  auto response = version_response(200, container->version);
-  add_metadata(response, container->metadata);
+  TRY(call.authorize({ResourceType::kContainer, "r", {}, false}));
+  auto container = TRY(call.service.get_container(call.container_ref()));
+  auto response = version_response(200, container.version);
+  add_metadata(response, container.metadata);
   if (metadata_only) return response;
   response.set("x-ms-lease-status", "unlocked");
   response.set("x-ms-lease-state", "available");
-  if (!container->public_access.empty()) response.set("x-ms-blob-public-access", container->public_access);
+  if (!container.public_access.empty()) response.set("x-ms-blob-public-access", container.public_access);
   response.set("x-ms-has-immutability-policy", "false");
   response.set("x-ms-has-legal-hold", "false");
   return response;
 }
 
 Answer set_metadata(Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "w", {}, false}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto metadata = read_metadata(call);
-  if (!metadata) co_return fail(std::move(metadata.error()));
-  auto setting = call.service.set_container_metadata(call.container_ref(), std::move(*metadata), read_conditions(call));
-  auto version = co_await std::move(setting);
-  if (!version) co_return fail(std::move(version.error()));
-  co_return version_response(200, *version);
+  CO_TRY(call.authorize({ResourceType::kContainer, "w", {}, false}));
+  auto metadata = CO_TRY(read_metadata(call));
+  auto version = CO_TRY(
+      co_await call.service.set_container_metadata(call.container_ref(), std::move(metadata), read_conditions(call)));
+  co_return version_response(200, version);
 }
 
 Result<http::Response> get_acl(const Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "", {}, false, false}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
-  auto container = call.service.get_container(call.container_ref());
-  if (!container) return fail(std::move(container.error()));
-  auto response = xml_response(protocol::render_stored_policies(container->policies));
-  add_version(response, container->version);
-  if (!container->public_access.empty()) response.set("x-ms-blob-public-access", container->public_access);
+  TRY(call.authorize({ResourceType::kContainer, "", {}, false, false}));
+  auto container = TRY(call.service.get_container(call.container_ref()));
+  auto response = xml_response(protocol::render_stored_policies(container.policies));
+  add_version(response, container.version);
+  if (!container.public_access.empty()) response.set("x-ms-blob-public-access", container.public_access);
   return response;
 }
 
 Answer set_acl(Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "", {}, false, false}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto access = read_public_access(call);
-  if (!access) co_return fail(std::move(access.error()));
-  auto receiving = receive_text(call, protocol::kMaxStoredPoliciesBytes);
-  auto text = co_await std::move(receiving);
-  if (!text) co_return fail(std::move(text.error()));
-  auto policies = protocol::parse_stored_policies(*text, kContainerPermissions);
-  if (!policies) co_return fail(std::move(policies.error()));
-  auto setting = call.service.set_container_access(call.container_ref(), std::move(*access), std::move(*policies),
-                                                   read_conditions(call));
-  auto version = co_await std::move(setting);
-  if (!version) co_return fail(std::move(version.error()));
-  co_return version_response(200, *version);
+  CO_TRY(call.authorize({ResourceType::kContainer, "", {}, false, false}));
+  auto access = CO_TRY(read_public_access(call));
+  auto text = CO_TRY(co_await receive_text(call, protocol::kMaxStoredPoliciesBytes));
+  auto policies = CO_TRY(protocol::parse_stored_policies(text, kContainerPermissions));
+  auto version = CO_TRY(co_await call.service.set_container_access(call.container_ref(), std::move(access),
+                                                                   std::move(policies), read_conditions(call)));
+  co_return version_response(200, version);
 }
 
 std::string blob_element(const ListedBlob& item, bool with_metadata) {
@@ -124,12 +97,10 @@ std::string blob_element(const ListedBlob& item, bool with_metadata) {
 }
 
 Result<http::Response> list(const Call& call) {
-  if (auto allowed = call.authorize({ResourceType::kContainer, "l"}); !allowed) return fail(std::move(allowed.error()));
-  auto request = read_list_request(call);
-  if (!request) return fail(std::move(request.error()));
-  request->delimiter = call.parameter("delimiter");
-  auto page = call.service.list_blobs(call.container_ref(), *request);
-  if (!page) return fail(std::move(page.error()));
+  TRY(call.authorize({ResourceType::kContainer, "l"}));
+  auto request = TRY(read_list_request(call));
+  request.delimiter = call.parameter("delimiter");
+  auto page = TRY(call.service.list_blobs(call.container_ref(), request));
   auto body = "<EnumerationResults ServiceEndpoint=\"" + escaped(call.endpoint) + "\" ContainerName=\"" +
               escaped(call.container) + "\">";
   for (const auto& [parameter, name] : {std::pair{"prefix", "Prefix"},
@@ -139,8 +110,8 @@ Result<http::Response> list(const Call& call) {
     if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);
   }
   body += "<Blobs>";
-  for (const auto& item : page->items) body += blob_element(item, includes(call, "metadata"));
-  return xml_response(body + "</Blobs>" + element("NextMarker", write_marker(page->next)) + "</EnumerationResults>");
+  for (const auto& item : page.items) body += blob_element(item, includes(call, "metadata"));
+  return xml_response(body + "</Blobs>" + element("NextMarker", write_marker(page.next)) + "</EnumerationResults>");
 }
 
 }  // namespace
@@ -148,7 +119,7 @@ Result<http::Response> list(const Call& call) {
 Answer serve_container(Call& call) {
   const auto comp = call.parameter("comp");
   const auto restype = call.parameter("restype");
-  if (auto named = check_container_name(call.container); !named) co_return fail(std::move(named.error()));
+  CO_TRY(check_container_name(call.container));
   if (call.is_read() && restype == "account" && comp == "properties") co_return account_info(call);
   if (restype != "container") co_return fail(unknown_operation(call));
   if (call.is_read()) {
@@ -157,17 +128,13 @@ Answer serve_container(Call& call) {
     if (comp == "acl") co_return get_acl(call);
     if (comp == "list") co_return list(call);
   } else if (call.request.method == "PUT" && comp.empty()) {
-    auto task = create(call);
-    co_return co_await std::move(task);
+    co_return co_await create(call);
   } else if (call.request.method == "PUT" && comp == "metadata") {
-    auto task = set_metadata(call);
-    co_return co_await std::move(task);
+    co_return co_await set_metadata(call);
   } else if (call.request.method == "PUT" && comp == "acl") {
-    auto task = set_acl(call);
-    co_return co_await std::move(task);
+    co_return co_await set_acl(call);
   } else if (call.request.method == "DELETE" && comp.empty()) {
-    auto task = remove(call);
-    co_return co_await std::move(task);
+    co_return co_await remove(call);
   }
   co_return fail(unknown_operation(call));
 }

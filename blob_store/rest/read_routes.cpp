@@ -50,12 +50,11 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
 }
 
 Result<http::Response> head(const Call& call) {
-  auto blob = call.service.get_blob(call.blob_ref(), read_conditions(call));
-  if (!blob) return fail(std::move(blob.error()));
-  auto response = blob_response(call, *blob, true);
+  auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
+  auto response = blob_response(call, blob, true);
   response.set("x-ms-access-tier", "Hot");
   response.set("x-ms-access-tier-inferred", "true");
-  response.head_content_length = blob->size;
+  response.head_content_length = blob.size;
   return response;
 }
 
@@ -71,11 +70,10 @@ Result<std::string> read_whole(PayloadReader reader) {
 }  // namespace
 
 Result<http::Response> read_blob(const Call& call) {
-  if (auto allowed = may_read(call); !allowed) return fail(std::move(allowed.error()));
+  TRY(may_read(call));
   if (call.request.method == "HEAD") return head(call);
-  auto opened = call.service.open_blob(call.blob_ref(), read_conditions(call));
-  if (!opened) return fail(std::move(opened.error()));
-  const auto size = opened->blob.size;
+  auto opened = TRY(call.service.open_blob(call.blob_ref(), read_conditions(call)));
+  const auto size = opened.blob.size;
   auto wanted = call.header("x-ms-range");
   if (wanted.empty()) wanted = call.header("Range");
   auto range = parse_range(wanted, size);
@@ -84,9 +82,9 @@ Result<http::Response> read_blob(const Call& call) {
     error.fields = {{"ActualObjectLength", std::to_string(size)}};
     return fail(std::move(error));
   }
-  auto response = blob_response(call, opened->blob, !range->has_value());
+  auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
-  PayloadReader reader(opened->snapshot, std::move(opened->extents), part.offset, part.length);
+  PayloadReader reader(opened.snapshot, std::move(opened.extents), part.offset, part.length);
   const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
   if (hashed && !*range) return fail(ErrorCode::kInvalidHeaderValue);
   if (hashed && part.length > kMaxHashedRange) return fail(ErrorCode::kOutOfRangeInput);
@@ -95,10 +93,9 @@ Result<http::Response> read_blob(const Call& call) {
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
   if (hashed) {
-    auto slice = read_whole(std::move(reader));
-    if (!slice) return fail(std::move(slice.error()));
-    response.set("Content-MD5", base64_encode(md5(*slice)));
-    response.body = std::move(*slice);
+    auto slice = TRY(read_whole(std::move(reader)));
+    response.set("Content-MD5", base64_encode(md5(slice)));
+    response.body = std::move(slice);
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;
@@ -107,41 +104,39 @@ Result<http::Response> read_blob(const Call& call) {
 }
 
 Result<http::Response> read_blob_metadata(const Call& call) {
-  if (auto allowed = may_read(call); !allowed) return fail(std::move(allowed.error()));
-  auto blob = call.service.get_blob(call.blob_ref(), read_conditions(call));
-  if (!blob) return fail(std::move(blob.error()));
+  TRY(may_read(call));
+  auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = empty_response(200);
-  add_version(response, blob->version);
-  add_metadata(response, blob->metadata);
+  add_version(response, blob.version);
+  add_metadata(response, blob.metadata);
   return response;
 }
 
 Result<http::Response> read_block_list(const Call& call) {
-  if (auto allowed = may_read(call); !allowed) return fail(std::move(allowed.error()));
+  TRY(may_read(call));
   auto type = call.parameter("blocklisttype");
   if (type.empty()) type = "committed";
   if (type != "committed" && type != "uncommitted" && type != "all")
     return fail(ErrorCode::kInvalidQueryParameterValue);
-  auto lists = call.service.get_block_lists(call.blob_ref());
-  if (!lists) return fail(std::move(lists.error()));
+  auto lists = TRY(call.service.get_block_lists(call.blob_ref()));
   const auto block = [](const std::string& id, std::uint64_t size) {
     return "<Block>" + element("Name", id) + element("Size", std::to_string(size)) + "</Block>";
   };
   std::string body("<BlockList>");
   if (type != "uncommitted") {
     body += "<CommittedBlocks>";
-    for (const auto& extent : lists->committed) body += block(extent.block_id, extent.size);
+    for (const auto& extent : lists.committed) body += block(extent.block_id, extent.size);
     body += "</CommittedBlocks>";
   }
   if (type != "committed") {
     body += "<UncommittedBlocks>";
-    for (const auto& [id, staged] : lists->staged) body += block(id, staged.size);
+    for (const auto& [id, staged] : lists.staged) body += block(id, staged.size);
     body += "</UncommittedBlocks>";
   }
   auto response = xml_response(body + "</BlockList>");
-  if (lists->blob) {
-    add_version(response, lists->blob->version);
-    response.set("x-ms-blob-content-length", std::to_string(lists->blob->size));
+  if (lists.blob) {
+    add_version(response, lists.blob->version);
+    response.set("x-ms-blob-content-length", std::to_string(lists.blob->size));
   }
   return response;
 }

@@ -25,54 +25,39 @@ std::string container_element(const NamedContainer& item, bool with_metadata) {
 }
 
 Result<http::Response> list_containers(const Call& call) {
-  if (auto allowed = call.authorize({auth::ResourceType::kService, "l", {}, false}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
-  auto request = read_list_request(call);
-  if (!request) return fail(std::move(request.error()));
-  auto page = call.service.list_containers(call.account, *request);
-  if (!page) return fail(std::move(page.error()));
+  TRY(call.authorize({auth::ResourceType::kService, "l", {}, false}));
+  auto request = TRY(read_list_request(call));
+  auto page = TRY(call.service.list_containers(call.account, request));
   auto body = "<EnumerationResults ServiceEndpoint=\"" + escaped(call.endpoint) + "\">";
   for (const auto& [parameter, name] :
        {std::pair{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}}) {
     if (const auto text = call.parameter(parameter); !text.empty()) body += element(name, text);
   }
   body += "<Containers>";
-  for (const auto& item : page->items) body += container_element(item, includes(call, "metadata"));
-  return xml_response(body + "</Containers>" + element("NextMarker", write_marker(page->next)) +
+  for (const auto& item : page.items) body += container_element(item, includes(call, "metadata"));
+  return xml_response(body + "</Containers>" + element("NextMarker", write_marker(page.next)) +
                       "</EnumerationResults>");
 }
 
 Answer set_properties(Call& call) {
-  if (auto allowed = call.authorize({auth::ResourceType::kService, "w", {}, false}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto receiving = receive_text(call, protocol::kMaxServicePropertiesBytes);
-  auto text = co_await std::move(receiving);
-  if (!text) co_return fail(std::move(text.error()));
+  CO_TRY(call.authorize({auth::ResourceType::kService, "w", {}, false}));
+  auto text = CO_TRY(co_await receive_text(call, protocol::kMaxServicePropertiesBytes));
   std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
-    return protocol::merge_service_properties(protocol::StoreKind::kBlob, stored, *text);
+    return protocol::merge_service_properties(protocol::StoreKind::kBlob, stored, text);
   };
-  auto setting = call.service.set_service_properties(call.account, std::move(change));
-  auto done = co_await std::move(setting);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await call.service.set_service_properties(call.account, std::move(change)));
   call.cors.refresh(call.account, [&] { return call.service.get_service_properties(call.account); });
   co_return empty_response(202);
 }
 
 Result<http::Response> get_properties(const Call& call) {
-  if (auto allowed = call.authorize({auth::ResourceType::kService, "r", {}, false}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
-  auto stored = call.service.get_service_properties(call.account);
-  if (!stored) return fail(std::move(stored.error()));
-  return document_response(protocol::service_properties_document(protocol::StoreKind::kBlob, *stored));
+  TRY(call.authorize({auth::ResourceType::kService, "r", {}, false}));
+  auto stored = TRY(call.service.get_service_properties(call.account));
+  return document_response(protocol::service_properties_document(protocol::StoreKind::kBlob, stored));
 }
 
 Result<http::Response> get_stats(const Call& call) {
-  if (auto allowed = call.authorize({auth::ResourceType::kService, "r", {}, false}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
+  TRY(call.authorize({auth::ResourceType::kService, "r", {}, false}));
   if (!call.secondary) return fail(protocol::stats_need_secondary());
   return document_response(protocol::service_stats_document(call.now));
 }
@@ -83,7 +68,7 @@ Result<http::Response> account_info(const Call& call) {
   const auto type = call.container.empty() ? auth::ResourceType::kService
                     : call.blob.empty()    ? auth::ResourceType::kContainer
                                            : auth::ResourceType::kObject;
-  if (auto allowed = call.authorize({type, "rwdlacup"}); !allowed) return fail(std::move(allowed.error()));
+  TRY(call.authorize({type, "rwdlacup"}));
   auto response = empty_response(200);
   response.set("x-ms-sku-name", "Standard_LRS");
   response.set("x-ms-account-kind", "StorageV2");
@@ -136,8 +121,7 @@ Answer serve_account(Call& call) {
   if (comp == "properties" && restype == "service") {
     if (call.is_read()) co_return get_properties(call);
     if (call.request.method == "PUT") {
-      auto setting = set_properties(call);
-      co_return co_await std::move(setting);
+      co_return co_await set_properties(call);
     }
   }
   co_return fail(unknown_operation(call));

@@ -10,11 +10,10 @@ namespace {
 
 Result<Blob> existing_blob(const kv::Reader& reader, std::uint64_t generation, const BlobRef& ref,
                            const Conditions& conditions) {
-  auto blob = find_blob(reader, generation, ref.name);
-  if (!blob) return fail(std::move(blob.error()));
-  if (!*blob) return fail(ErrorCode::kBlobNotFound);
-  if (auto met = check_read(conditions, (*blob)->version); !met) return fail(std::move(met.error()));
-  return std::move(**blob);
+  auto blob = TRY(find_blob(reader, generation, ref.name));
+  if (!blob) return fail(ErrorCode::kBlobNotFound);
+  TRY(check_read(conditions, blob->version));
+  return std::move(*blob);
 }
 
 // The part of `name` up to and with the first delimiter after the prefix; empty if there is none.
@@ -28,38 +27,30 @@ std::string_view common_prefix(std::string_view name, const ListRequest& request
 
 Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditions) const {
   const auto snapshot = engine_.snapshot();
-  auto container = find_container(*snapshot, ref.parent());
-  if (!container) return fail(std::move(container.error()));
-  return existing_blob(*snapshot, container->generation, ref, conditions);
+  auto container = TRY(find_container(*snapshot, ref.parent()));
+  return existing_blob(*snapshot, container.generation, ref, conditions);
 }
 
 Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions) const {
   OpenedBlob opened;
   opened.snapshot = engine_.snapshot();
-  auto container = find_container(*opened.snapshot, ref.parent());
-  if (!container) return fail(std::move(container.error()));
-  auto blob = existing_blob(*opened.snapshot, container->generation, ref, conditions);
-  if (!blob) return fail(std::move(blob.error()));
-  auto extents = find_extents(*opened.snapshot, container->generation, ref.name);
-  if (!extents) return fail(std::move(extents.error()));
-  opened.blob = std::move(*blob);
-  opened.extents = std::move(*extents);
+  auto container = TRY(find_container(*opened.snapshot, ref.parent()));
+  auto blob = TRY(existing_blob(*opened.snapshot, container.generation, ref, conditions));
+  auto extents = TRY(find_extents(*opened.snapshot, container.generation, ref.name));
+  opened.blob = std::move(blob);
+  opened.extents = std::move(extents);
   return opened;
 }
 
 Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
   const auto snapshot = engine_.snapshot();
-  auto container = find_container(*snapshot, ref.parent());
-  if (!container) return fail(std::move(container.error()));
-  auto blob = find_blob(*snapshot, container->generation, ref.name);
-  if (!blob) return fail(std::move(blob.error()));
-  auto extents = find_extents(*snapshot, container->generation, ref.name);
-  if (!extents) return fail(std::move(extents.error()));
-  auto staged = find_staged(*snapshot, container->generation, ref.name);
-  if (!staged) return fail(std::move(staged.error()));
-  if (!*blob && staged->empty()) return fail(ErrorCode::kBlobNotFound);
-  std::erase_if(*extents, [](const Extent& extent) { return extent.block_id.empty(); });
-  return BlockLists{std::move(*blob), std::move(*extents), std::move(*staged)};
+  auto container = TRY(find_container(*snapshot, ref.parent()));
+  auto blob = TRY(find_blob(*snapshot, container.generation, ref.name));
+  auto extents = TRY(find_extents(*snapshot, container.generation, ref.name));
+  auto staged = TRY(find_staged(*snapshot, container.generation, ref.name));
+  if (!blob && staged.empty()) return fail(ErrorCode::kBlobNotFound);
+  std::erase_if(extents, [](const Extent& extent) { return extent.block_id.empty(); });
+  return BlockLists{std::move(blob), std::move(extents), std::move(staged)};
 }
 
 Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
@@ -74,20 +65,18 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
       page.next = std::move(*name);
       break;
     }
-    auto container = records::decode_container(cursor->value());
-    if (!container) return fail(std::move(container.error()));
-    page.items.push_back({std::move(*name), std::move(*container)});
+    auto container = TRY(records::decode_container(cursor->value()));
+    page.items.push_back({std::move(*name), std::move(container)});
   }
-  if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return page;
 }
 
 Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
   ListPage<ListedBlob> page;
   const auto snapshot = engine_.snapshot();
-  auto container = find_container(*snapshot, ref);
-  if (!container) return fail(std::move(container.error()));
-  auto range = keys::blobs(container->generation, request.prefix, request.from);
+  auto container = TRY(find_container(*snapshot, ref));
+  auto range = keys::blobs(container.generation, request.prefix, request.from);
   auto cursor = snapshot->scan(range);
   while (cursor->valid()) {
     const std::string name(keys::blob_name(cursor->key()));
@@ -98,16 +87,15 @@ Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, co
     if (const auto folded = common_prefix(name, request); !folded.empty()) {
       page.items.push_back({std::string(folded), std::nullopt});
       // Past everything that folds into the same prefix, however much it is.
-      range.lower = kv::prefix_end(keys::blob(container->generation, folded));
+      range.lower = kv::prefix_end(keys::blob(container.generation, folded));
       cursor = snapshot->scan(range);
       continue;
     }
-    auto blob = records::decode_blob(cursor->value());
-    if (!blob) return fail(std::move(blob.error()));
-    page.items.push_back({name, std::move(*blob)});
+    auto blob = TRY(records::decode_blob(cursor->value()));
+    page.items.push_back({name, std::move(blob)});
     cursor->next();
   }
-  if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return page;
 }
 

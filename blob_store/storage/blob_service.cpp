@@ -20,13 +20,11 @@ BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor bac
 
 // Rises even if the clock does not.
 Result<Version> BlobService::next_version(kv::Transaction& txn) const {
-  auto stored = txn.get(keys::kLastVersion);
-  if (!stored) return fail(std::move(stored.error()));
+  auto stored = TRY(txn.get(keys::kLastVersion));
   auto version = Version::at(clock_.now());
-  if (*stored) {
-    auto last = records::decode_number(**stored);
-    if (!last) return fail(std::move(last.error()));
-    version.ticks = std::max(version.ticks, *last + 1);
+  if (stored) {
+    auto last = TRY(records::decode_number(*stored));
+    version.ticks = std::max(version.ticks, last + 1);
   }
   txn.put(keys::kLastVersion, records::encode_number(version.ticks));
   return version;
@@ -36,36 +34,33 @@ Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata m
   Container container;
   container.metadata = std::move(metadata);
   container.public_access = std::move(public_access);
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    auto existing = find_container(txn, ref);
-    if (existing) return fail(ErrorCode::kContainerAlreadyExists);
-    if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
-    auto generation = take_id(txn);
-    if (!generation) return fail(std::move(generation.error()));
-    auto version = next_version(txn);
-    if (!version) return fail(std::move(version.error()));
-    container.generation = *generation;
-    container.version = *version;
-    txn.put(keys::container(ref.account, ref.name), records::encode(container));
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kCreateContainerStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto existing = find_container(txn, ref);
+        if (existing) return fail(ErrorCode::kContainerAlreadyExists);
+        if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
+        auto generation = TRY(take_id(txn));
+        auto version = TRY(next_version(txn));
+        container.generation = generation;
+        container.version = version;
+        txn.put(keys::container(ref.account, ref.name), records::encode(container));
+        return {};
+      },
+      &kCreateContainerStep));
   co_return container.version;
 }
 
 Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    auto container = find_container(txn, ref);
-    if (!container) return fail(std::move(container.error()));
-    if (auto met = check_write(conditions, &container->version, false); !met) return met;
-    txn.erase(keys::container(ref.account, ref.name));
-    txn.put(keys::dead_generation(container->generation), "");
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kDeleteContainerStep);
-  auto done = co_await std::move(task);
+  auto done = co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto container = find_container(txn, ref);
+        if (!container) return fail(std::move(container.error()));
+        TRY(check_write(conditions, &container->version, false));
+        txn.erase(keys::container(ref.account, ref.name));
+        txn.put(keys::dead_generation(container->generation), "");
+        return {};
+      },
+      &kDeleteContainerStep);
   if (done) collector_.kick();
   co_return done;
 }
@@ -77,20 +72,18 @@ Result<Container> BlobService::get_container(const ContainerRef& ref) const {
 Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions conditions,
                                                     std::function<void(Container&)> change) {
   Version version;
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    auto container = find_container(txn, ref);
-    if (!container) return fail(std::move(container.error()));
-    if (auto met = check_write(conditions, &container->version, false); !met) return met;
-    auto next = next_version(txn);
-    if (!next) return fail(std::move(next.error()));
-    container->version = version = *next;
-    change(*container);
-    txn.put(keys::container(ref.account, ref.name), records::encode(*container));
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kChangeContainerStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto container = find_container(txn, ref);
+        if (!container) return fail(std::move(container.error()));
+        TRY(check_write(conditions, &container->version, false));
+        auto next = TRY(next_version(txn));
+        container->version = version = next;
+        change(*container);
+        txn.put(keys::container(ref.account, ref.name), records::encode(*container));
+        return {};
+      },
+      &kChangeContainerStep));
   co_return version;
 }
 
@@ -109,23 +102,20 @@ Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::s
 }
 
 Result<std::string> BlobService::get_service_properties(const std::string& account) const {
-  auto stored = engine_.snapshot()->get(keys::service(account));
-  if (!stored) return fail(std::move(stored.error()));
-  return std::move(*stored).value_or("");
+  auto stored = TRY(engine_.snapshot()->get(keys::service(account)));
+  return std::move(stored).value_or("");
 }
 
 Task<Result<void>> BlobService::set_service_properties(std::string account,
                                                        std::function<Result<std::string>(const std::string&)> change) {
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    auto stored = txn.get(keys::service(account));
-    if (!stored) return fail(std::move(stored.error()));
-    auto changed = change(stored->value_or(""));
-    if (!changed) return fail(std::move(changed.error()));
-    txn.put(keys::service(account), *changed);
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kSetServicePropertiesStep);
-  co_return co_await std::move(task);
+  co_return co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        auto stored = TRY(txn.get(keys::service(account)));
+        auto changed = TRY(change(stored.value_or("")));
+        txn.put(keys::service(account), changed);
+        return {};
+      },
+      &kSetServicePropertiesStep);
 }
 
 }  // namespace tidemark::blob_store

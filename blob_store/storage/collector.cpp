@@ -32,27 +32,24 @@ Result<Found> read_some(const kv::Reader& reader, const kv::KeyRange& range, std
   for (; cursor->valid() && found.entries.size() < limit; cursor->next()) {
     found.entries.emplace_back(cursor->key(), cursor->value());
   }
-  if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return found;
 }
 
 // Some keys of one kind of a dead generation: what they refer to dies with them. Returns how many there were.
 Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation, std::size_t limit) {
-  auto found = read_some(txn, keys::all(kind, generation), limit);
-  if (!found) return fail(std::move(found.error()));
-  for (const auto& [key, value] : found->entries) {
+  auto found = TRY(read_some(txn, keys::all(kind, generation), limit));
+  for (const auto& [key, value] : found.entries) {
     if (kind == 'X') {
-      auto extents = records::decode_extents(value);
-      if (!extents) return fail(std::move(extents.error()));
-      for (const auto& extent : *extents) bury(txn, extent.payload);
+      auto extents = TRY(records::decode_extents(value));
+      for (const auto& extent : extents) bury(txn, extent.payload);
     } else if (kind == 'K') {
-      auto block = records::decode_staged_block(value);
-      if (!block) return fail(std::move(block.error()));
-      bury(txn, block->payload);
+      auto block = TRY(records::decode_staged_block(value));
+      bury(txn, block.payload);
     }
     txn.erase(key);
   }
-  return found->entries.size();
+  return found.entries.size();
 }
 
 }  // namespace
@@ -60,9 +57,8 @@ Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t gen
 void Collector::start() {
   engine_.submit(
       [](kv::Transaction& txn) -> Result<void> {
-        auto found = read_some(txn, keys::all('Q'), std::numeric_limits<std::size_t>::max());
-        if (!found) return fail(std::move(found.error()));
-        for (const auto& [key, value] : found->entries) {
+        auto found = TRY(read_some(txn, keys::all('Q'), std::numeric_limits<std::size_t>::max()));
+        for (const auto& [key, value] : found.entries) {
           bury(txn, keys::number(key));
           txn.erase(key);
         }
@@ -82,8 +78,7 @@ void Collector::kick() {
 Task<void> Collector::run(Collector* self) {
   while (true) {
     const int seen = self->wanted_.load();
-    auto pass = self->collect();
-    auto done = co_await std::move(pass);
+    auto done = co_await self->collect();
     if (!done) spdlog::warn("collecting dead content failed: {} {}", done.error().message, done.error().detail);
     int expected = seen;
     if (self->wanted_.compare_exchange_strong(expected, 0)) co_return;
@@ -91,17 +86,11 @@ Task<void> Collector::run(Collector* self) {
 }
 
 Task<Result<void>> Collector::collect() {
-  auto expiring = expire_staged();
-  auto expired = co_await std::move(expiring);
-  if (!expired) co_return expired;
+  CO_TRY(co_await expire_staged());
   while (true) {
-    auto generations = collect_generation();
-    auto dropped = co_await std::move(generations);
-    if (!dropped) co_return fail(std::move(dropped.error()));
-    auto payloads = collect_payloads();
-    auto erased = co_await std::move(payloads);
-    if (!erased) co_return fail(std::move(erased.error()));
-    if (*dropped == 0 && *erased == 0) co_return Result<void>{};
+    auto dropped = CO_TRY(co_await collect_generation());
+    auto erased = CO_TRY(co_await collect_payloads());
+    if (dropped == 0 && erased == 0) co_return Result<void>{};
   }
 }
 
@@ -114,70 +103,58 @@ Task<Result<void>> Collector::expire_staged() {
     const auto snapshot = engine_.snapshot();
     const auto cursor = snapshot->scan(keys::all('U'));
     for (; cursor->valid(); cursor->next()) {
-      auto summary = records::decode_staged_summary(cursor->value());
-      if (!summary) co_return fail(std::move(summary.error()));
+      auto summary = CO_TRY(records::decode_staged_summary(cursor->value()));
       auto staged = keys::staged_blob(cursor->key());
-      if (staged && now - summary->last_staged > kStagedLifetime) old.push_back(std::move(*staged));
+      if (staged && now - summary.last_staged > kStagedLifetime) old.push_back(std::move(*staged));
     }
-    if (auto status = cursor->status(); !status) co_return fail(std::move(status.error()));
+    CO_TRY(cursor->status());
   }
   for (const auto& [generation, name] : old) {
-    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto stored = txn.get(keys::staged_summary(generation, name));
-      if (!stored) return fail(std::move(stored.error()));
-      if (!*stored) return {};
-      auto summary = records::decode_staged_summary(**stored);
-      if (!summary) return fail(std::move(summary.error()));
+    CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
+      auto stored = TRY(txn.get(keys::staged_summary(generation, name)));
+      if (!stored) return {};
+      auto summary = TRY(records::decode_staged_summary(*stored));
       // One may have been added meanwhile.
-      return now - summary->last_staged > kStagedLifetime ? drop_staged(txn, generation, name) : Result<void>{};
-    };
-    auto task = engine_.transact(std::move(body));
-    auto done = co_await std::move(task);
-    if (!done) co_return done;
+      return now - summary.last_staged > kStagedLifetime ? drop_staged(txn, generation, name) : Result<void>{};
+    }));
   }
   co_return Result<void>{};
 }
 
 Task<Result<std::size_t>> Collector::collect_payloads() {
-  auto found = read_some(*engine_.snapshot(), keys::all('D'), kPayloadsPerStep);
-  if (!found) co_return fail(std::move(found.error()));
-  const auto& entries = found->entries;
+  auto found = CO_TRY(read_some(*engine_.snapshot(), keys::all('D'), kPayloadsPerStep));
+  const auto& entries = found.entries;
   if (entries.empty()) co_return std::size_t{0};
   for (const auto& entry : entries) {
-    auto erased = engine_.erase_range(keys::chunks(keys::number(entry.first)));
-    if (!erased) co_return fail(std::move(erased.error()));
+    CO_TRY(engine_.erase_range(keys::chunks(keys::number(entry.first))));
   }
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    for (const auto& entry : entries) txn.erase(entry.first);
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kCollectPayloadsStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        for (const auto& entry : entries) txn.erase(entry.first);
+        return {};
+      },
+      &kCollectPayloadsStep));
   co_return entries.size();
 }
 
 // One step of the first dead generation; its own key goes last.
 Task<Result<std::size_t>> Collector::collect_generation() {
   std::size_t dropped = 0;
-  auto dead = read_some(*engine_.snapshot(), keys::all('G'), 1);
-  if (!dead) co_return fail(std::move(dead.error()));
-  if (dead->entries.empty()) co_return dropped;
-  const auto& key = dead->entries.front().first;
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    dropped = 0;
-    for (const char kind : {'B', 'U', 'K', 'X'}) {
-      // An extent list may be long: only a few of them in one transaction.
-      auto some = drop_keys(txn, kind, keys::number(key), kind == 'X' ? 64 : kKeysPerStep);
-      if (!some) return fail(std::move(some.error()));
-      dropped += *some;
-    }
-    if (dropped == 0) txn.erase(key);
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kCollectGenerationStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto dead = CO_TRY(read_some(*engine_.snapshot(), keys::all('G'), 1));
+  if (dead.entries.empty()) co_return dropped;
+  const auto& key = dead.entries.front().first;
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        dropped = 0;
+        for (const char kind : {'B', 'U', 'K', 'X'}) {
+          // An extent list may be long: only a few of them in one transaction.
+          auto some = TRY(drop_keys(txn, kind, keys::number(key), kind == 'X' ? 64 : kKeysPerStep));
+          dropped += some;
+        }
+        if (dropped == 0) txn.erase(key);
+        return {};
+      },
+      &kCollectGenerationStep));
   co_return dropped + 1;
 }
 

@@ -44,13 +44,10 @@ void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std
 }  // namespace
 
 Result<std::uint64_t> take_id(kv::Transaction& txn) {
-  auto stored = txn.get(keys::kNextId);
-  if (!stored) return fail(std::move(stored.error()));
+  auto stored = TRY(txn.get(keys::kNextId));
   std::uint64_t id = 1;
-  if (*stored) {
-    auto number = records::decode_number(**stored);
-    if (!number) return number;
-    id = *number;
+  if (stored) {
+    id = TRY(records::decode_number(*stored));
   }
   txn.put(keys::kNextId, records::encode_number(id + 1));
   return id;
@@ -64,8 +61,7 @@ Task<Result<void>> PayloadWriter::append(std::string bytes) {
     buffer_ += bytes;
   }
   if (buffer_.size() < kFlushBytes) co_return Result<void>{};
-  auto flushing = flush();
-  co_return co_await std::move(flushing);
+  co_return co_await flush();
 }
 
 // Writes whole chunks; what is less than one stays for the next time.
@@ -73,24 +69,21 @@ Task<Result<void>> PayloadWriter::flush() {
   const auto whole = std::max<std::size_t>(buffer_.size() / keys::kChunkBytes, 1) * keys::kChunkBytes;
   const auto bytes = std::string_view(buffer_).substr(0, whole);
   std::uint64_t id = id_;
-  kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-    if (id_ == 0) {
-      auto taken = take_id(txn);
-      if (!taken) return fail(std::move(taken.error()));
-      id = *taken;
-      const auto now = clock_.now().time_since_epoch().count();
-      txn.put(keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
-    }
-    put_chunks(txn, id, chunks_, bytes);
-    return {};
-  };
-  auto task = engine_.transact(std::move(body), &kFlushStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return done;
+  CO_TRY(co_await engine_.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        if (id_ == 0) {
+          id = TRY(take_id(txn));
+          const auto now = clock_.now().time_since_epoch().count();
+          txn.put(keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
+        }
+        put_chunks(txn, id, chunks_, bytes);
+        return {};
+      },
+      &kFlushStep));
   id_ = id;
   chunks_ += (bytes.size() + keys::kChunkBytes - 1) / keys::kChunkBytes;
   buffer_.erase(0, bytes.size());
-  co_return done;
+  co_return Result<void>{};
 }
 
 Task<Result<WrittenPayload>> PayloadWriter::finish() {
@@ -98,9 +91,7 @@ Task<Result<WrittenPayload>> PayloadWriter::finish() {
     co_return WrittenPayload{0, size_, std::move(buffer_)};
   }
   while (!buffer_.empty()) {
-    auto flushing = flush();
-    auto done = co_await std::move(flushing);
-    if (!done) co_return fail(std::move(done.error()));
+    CO_TRY(co_await flush());
   }
   co_return WrittenPayload{id_, size_, {}};
 }
@@ -127,9 +118,8 @@ Result<std::string> PayloadReader::next() {
   }
   if (left_ == 0) return std::string();
   if (extent_ == extents_.size()) return fail(ErrorCode::kCorruption);
-  auto stored = snapshot_->get(keys::chunk(extents_[extent_].payload, within_ / keys::kChunkBytes));
-  if (!stored) return fail(std::move(stored.error()));
-  auto chunk = open_chunk(std::move(*stored).value_or(""));
+  auto stored = TRY(snapshot_->get(keys::chunk(extents_[extent_].payload, within_ / keys::kChunkBytes)));
+  auto chunk = open_chunk(std::move(stored).value_or(""));
   if (!chunk) return chunk;
   const auto skip = within_ % keys::kChunkBytes;
   if (skip >= chunk->size()) return fail(ErrorCode::kCorruption);

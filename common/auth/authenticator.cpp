@@ -28,10 +28,9 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
   const auto account = std::find_if(accounts.begin(), accounts.end(),
                                     [&](const Account& candidate) { return candidate.name == resource.account; });
   if (account == accounts.end()) return fail(authentication_failed("The account of the URL does not exist."));
-  auto header = authorization_header(request);
-  if (!header) return fail(std::move(header.error()));
-  if (*header) {
-    const std::string_view value = **header;
+  auto header = TRY(authorization_header(request));
+  if (header) {
+    const std::string_view value = *header;
     if (value.starts_with("SharedKey ") || value.starts_with("SharedKeyLite ")) {
       return verify_shared_key(service, request, resource, *account, value, now, policy);
     }
@@ -40,11 +39,10 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
     }
     return fail(ErrorCode::kInvalidAuthenticationInfo);
   }
-  auto fields = parse_sas(*request.parameters);
-  if (!fields) return fail(std::move(fields.error()));
-  if (!fields->sig.empty()) {
+  auto fields = TRY(parse_sas(*request.parameters));
+  if (!fields.sig.empty()) {
     const bool https = request.headers != nullptr && arrived_by_https(*request.headers, policy);
-    return verify_sas(service, request, resource, *account, *fields, now, https, find_policy);
+    return verify_sas(service, request, resource, *account, fields, now, https, find_policy);
   }
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
   Identity identity;
@@ -102,9 +100,8 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
     complete.parameters = &*decoded;
     return authenticate(service, complete, resource, accounts, now, policy, find_policy);
   }
-  auto identity = identify(service, request, resource, accounts, now, policy, find_policy);
-  if (!identity) return identity;
-  if (auto settled = settle_version(request, *identity); !settled) return fail(std::move(settled.error()));
+  auto identity = TRY(identify(service, request, resource, accounts, now, policy, find_policy));
+  TRY(settle_version(request, identity));
   return identity;
 }
 

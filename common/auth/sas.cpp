@@ -83,8 +83,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   if (f.sp.empty() || !only_letters_of(f.ss, "bqtf") || !only_letters_of(f.srt, "sco")) {
     return fail(authentication_failed("sp, ss (letters of bqtf) and srt (letters of sco) of the SAS must be given."));
   }
-  auto conditions = check_conditions(f.st, f.se, f, request.remote_address, https, now);
-  if (!conditions) return fail(std::move(conditions.error()));
+  TRY(check_conditions(f.st, f.se, f, request.remote_address, https, now));
   if (f.ss.find(letter_of(service)) == f.ss.npos) return fail(ErrorCode::kAuthorizationServiceMismatch);
   Identity identity;
   identity.scheme = Scheme::kAccountSas;
@@ -179,10 +178,9 @@ Result<Terms> terms_of(const SasFields& f, const Account& account, const Coverag
   Terms terms{std::string(f.st), std::string(f.se), std::string(f.sp)};
   if (!f.si.empty()) {
     if (!find_policy) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
-    auto found = find_policy(account.name, covered.holder, f.si);
-    if (!found) return fail(std::move(found.error()));
-    if (!*found) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
-    const StoredPolicy& policy = **found;
+    auto found = TRY(find_policy(account.name, covered.holder, f.si));
+    if (!found) return fail(authentication_failed("The stored access policy of the SAS (si) does not exist."));
+    const StoredPolicy& policy = *found;
     if (!take_from_policy(terms.start, policy.start) || !take_from_policy(terms.expiry, policy.expiry) ||
         !take_from_policy(terms.permission, policy.permission)) {
       return fail(authentication_failed(
@@ -213,22 +211,19 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
                                     const Account& account, const SasFields& f, Time now, bool https,
                                     const PolicyLookup& find_policy) {
   if (has_unsigned_fields(service, f)) return fail(mismatch());
-  auto covered = coverage_of(service, resource, f);
-  if (!covered) return fail(std::move(covered.error()));
-  const auto text = service_text(service, account, f, *covered);
+  auto covered = TRY(coverage_of(service, resource, f));
+  const auto text = service_text(service, account, f, covered);
   if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
-  auto terms = terms_of(f, account, *covered, find_policy);
-  if (!terms) return fail(std::move(terms.error()));
-  auto conditions = check_conditions(terms->start, terms->expiry, f, request.remote_address, https, now);
-  if (!conditions) return fail(std::move(conditions.error()));
+  auto terms = TRY(terms_of(f, account, covered, find_policy));
+  TRY(check_conditions(terms.start, terms.expiry, f, request.remote_address, https, now));
   if ((f.spk.empty() && !f.srk.empty()) || (f.epk.empty() && !f.erk.empty())) {
     return fail(authentication_failed("srk needs spk, and erk needs epk."));
   }
   Identity identity;
   identity.scheme = Scheme::kServiceSas;
   identity.account = account.name;
-  identity.permissions = std::move(terms->permission);
-  identity.resource = std::move(covered->name);
+  identity.permissions = std::move(terms.permission);
+  identity.resource = std::move(covered.name);
   identity.version = f.sv;
   if (service == Service::kTable) {
     identity.start_pk = bound(f.spk);

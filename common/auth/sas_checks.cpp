@@ -59,10 +59,8 @@ Result<void> check_dates(std::string_view start, std::string_view expiry, Time n
 
 Result<void> check_conditions(std::string_view start, std::string_view expiry, const SasFields& fields,
                               std::string_view remote_address, bool https, Time now) {
-  auto dates = check_dates(start, expiry, now);
-  if (!dates) return dates;
-  auto address = check_address(fields.sip, remote_address);
-  if (!address) return address;
+  TRY(check_dates(start, expiry, now));
+  TRY(check_address(fields.sip, remote_address));
   if (fields.spr == "https") return https ? Result<void>{} : fail(ErrorCode::kAuthorizationProtocolMismatch);
   if (!fields.spr.empty() && fields.spr != "https,http" && fields.spr != "http,https") {
     return fail(authentication_failed("spr must be https or https,http."));

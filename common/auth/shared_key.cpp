@@ -295,8 +295,7 @@ Result<Identity> verify_shared_key(Service service, const SignedRequest& request
   const bool lite = authorization.substr(0, space) == "SharedKeyLite";
   const auto signature = authorization.substr(colon + 1);
   Parts parts{service, lite, request, resource, collect(request), {}};
-  auto dated = check_date(parts.headers, now, policy);
-  if (!dated) return fail(std::move(dated.error()));
+  TRY(check_date(parts.headers, now, policy));
   if (lite || service == Service::kTable) {
     auto comp = comp_parameter(*request.parameters);
     if (!comp) return fail(authentication_failed("The query of the URL has more than one comp parameter."));

@@ -53,8 +53,7 @@ Task<void> sleep_for(Clock& clock, Duration delay) {
     auto cell = std::make_shared<decltype(handler)>(std::move(handler));
     clock.call_after(delay, executor, [cell] { std::move (*cell)(); });
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void()>(initiate, asio::use_awaitable);
-  co_await std::move(operation);
+  co_await asio::async_initiate<decltype(asio::use_awaitable), void()>(initiate, asio::use_awaitable);
 }
 
 struct Signal::Waiter {
@@ -90,8 +89,7 @@ Task<bool> Signal::wait(Clock& clock, Duration timeout) {
     waiter->timer = std::move(timer);
     if (!waiter->resume) waiter->timer->cancel();
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
-  co_return co_await std::move(operation);
+  co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
 }
 
 namespace {

@@ -1,6 +1,5 @@
 // Coroutines, clocks, timers and signals. Everything that waits goes through a Clock, so that a simulation decides
-// what time it is. g++ 12 destroys temporaries inside a co_await expression twice: name callables and operations
-// first, then co_await them (tests/tidy checks it).
+// what time it is.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -1,7 +1,13 @@
-// Errors as values. A Result that is not looked at is a compile error (with -Werror).
+// Errors as values. A Result that nobody looks at is a compile error. TRY and CO_TRY let errors flow: a function reads
+// top to bottom as what it does, and leaves with the first error.
+//
+//   auto row = TRY(txn.get(key));                     in a function that returns a Result
+//   auto page = CO_TRY(co_await tables.query(where));  in a coroutine
+//   CO_TRY(co_await tables.erase(std::move(page.rows.front())));
 #pragma once
 #include <expected>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,5 +36,29 @@ struct [[nodiscard]] Result : std::expected<T, Error> {
   using std::expected<T, Error>::expected;
   [[nodiscard]] bool failed_with(ErrorCode code) const { return !this->has_value() && this->error().code == code; }
 };
+
+namespace detail {
+/// The value of a result that has one: moved out of a temporary, copied from anything that has a name.
+template <class R>
+auto value_of(R&& result) {
+  if constexpr (!std::is_void_v<typename std::remove_cvref_t<R>::value_type>) return *std::forward<R>(result);
+}
+}  // namespace detail
+
+// Statement expressions, which GCC 12 does not compile inside coroutines. The counter gives nested uses distinct names.
+#define TIDEMARK_TRY_AS(leave, result, ...)                                   \
+  ({                                                                          \
+    auto&& result = (__VA_ARGS__);                                            \
+    if (!result) [[unlikely]]                                                 \
+      leave ::tidemark::fail(std::forward<decltype(result)>(result).error()); \
+    ::tidemark::detail::value_of(std::forward<decltype(result)>(result));     \
+  })
+#define TIDEMARK_TRY_NAMED(leave, number, ...) TIDEMARK_TRY_AS(leave, tidemark_tried_##number, __VA_ARGS__)
+#define TIDEMARK_TRY(leave, number, ...) TIDEMARK_TRY_NAMED(leave, number, __VA_ARGS__)
+
+/// The value of a Result, or `return` with its error.
+#define TRY(...) TIDEMARK_TRY(return, __COUNTER__, __VA_ARGS__)
+/// The same in a coroutine, with `co_return`.
+#define CO_TRY(...) TIDEMARK_TRY(co_return, __COUNTER__, __VA_ARGS__)
 
 }  // namespace tidemark

@@ -31,7 +31,7 @@ Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch) {
 
 Result<void> close_ledger(OperationLedger& ledger, std::uint64_t epoch) {
   if (ledger.closed && ledger.epoch == epoch) return {};
-  if (auto ok = pass_fence(ledger, epoch); !ok) return ok;
+  TRY(pass_fence(ledger, epoch));
   ledger.closed = true;
   return {};
 }

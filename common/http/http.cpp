@@ -26,7 +26,7 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
                         [](char c) { return c == '\r' || c == '\n' || c == '\0' ? ' ' : c; });
     *at++ = '\r';
     *at++ = '\n';
-    return static_cast<std::size_t>(at - text);  // g++ 12 passes its new capacity for the size
+    return static_cast<std::size_t>(at - text);
   });
 }
 

@@ -64,15 +64,13 @@ class Worker {
  private:
   Task<void> accept_loop() {
     for (;;) {
-      auto accepting = acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
-      auto [error, accepted] = co_await std::move(accepting);
+      auto [error, accepted] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
       if (context_.stopping.load()) co_return;
       if (error) {
         if (error == asio::error::operation_aborted) co_return;
         // Out of descriptors: wait a little instead of spinning.
         asio::steady_timer pause(io_, std::chrono::milliseconds(50));
-        auto pausing = pause.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_await std::move(pausing);
+        co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
         continue;
       }
       Socket socket(std::move(accepted));
@@ -104,8 +102,7 @@ class Worker {
   }
 
   Task<void> run_session(std::list<std::unique_ptr<Session>>::iterator position) {
-    auto running = (*position)->run();
-    co_await std::move(running);
+    co_await (*position)->run();
     sessions_.erase(position);
     context_.connections.fetch_sub(1);
   }
@@ -114,8 +111,7 @@ class Worker {
   Task<void> sweep() {
     while (!sessions_.empty() && !context_.stopping.load()) {
       sweep_timer_.expires_after(kSweepInterval);
-      auto pausing = sweep_timer_.async_wait(asio::as_tuple(asio::use_awaitable));
-      co_await std::move(pausing);
+      co_await sweep_timer_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto now = std::chrono::steady_clock::now();
       for (auto& session : sessions_) {
         if (session->expired(now)) session->close();
@@ -156,10 +152,9 @@ class ServerImpl final : public Server {
   ~ServerImpl() override { stop(Duration::zero()); }
 
   Result<void> bind() {
-    const auto address = address_of(context_.options.host);
-    if (!address) return fail(address.error());
-    asio::ip::tcp::endpoint endpoint(*address, context_.options.port);
-    if (auto free = check_free(endpoint); !free) return free;
+    const auto address = TRY(address_of(context_.options.host));
+    asio::ip::tcp::endpoint endpoint(address, context_.options.port);
+    TRY(check_free(endpoint));
     error_code error;
     for (auto& worker : workers_) {
       if (error = worker->bind(endpoint); error) return bind_failure(endpoint, error);
@@ -241,14 +236,13 @@ class Builder final : public ServerBuilder {
 }  // namespace
 
 Result<bool> is_loopback(const std::string& host) {
-  const auto address = address_of(host);
-  if (!address) return fail(address.error());
-  return address->is_loopback();
+  const auto address = TRY(address_of(host));
+  return address.is_loopback();
 }
 
 Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random) {
   auto server = std::make_unique<ServerImpl>(options, random);
-  if (auto bound = server->bind(); !bound) return fail(std::move(bound.error()));
+  TRY(server->bind());
   return std::make_unique<Builder>(std::move(server));
 }
 

@@ -59,8 +59,7 @@ Response after_exception(const ServerContext& context, const Request& request, c
 Task<bool> drain(SessionBody& body) {
   if (body.unwanted()) co_return false;
   for (std::size_t drained = 0; !body.finished();) {
-    auto reading = body.read_some(64UL << 10);
-    auto piece = co_await std::move(reading);
+    auto piece = co_await body.read_some(64UL << 10);
     if (!piece || (drained += piece->size()) > kMaxDrainedBytes) co_return false;
   }
   co_return true;
@@ -79,8 +78,7 @@ Task<void> Session::run() {
   std::array<std::byte, 2048> head_room;
   std::pmr::monotonic_buffer_resource head_memory(head_room.data(), head_room.size());
   for (bool more = true; more && !context_.stopping.load(std::memory_order_relaxed);) {
-    auto serving = serve_one(head_memory);
-    more = co_await std::move(serving);
+    more = co_await serve_one(head_memory);
   }
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
@@ -99,8 +97,7 @@ bool Session::peer_gone() {
 }
 
 Task<bool> Session::receive_more() {
-  auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
-  auto [error, received] = co_await std::move(receiving);
+  auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
   input_.received(received);
   co_return !error && received > 0;
 }
@@ -109,8 +106,7 @@ Task<bool> Session::write(std::string_view first, std::string_view second) {
   set_deadline(context_.options.body_timeout);
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
                                                   asio::buffer(second.data(), second.size())};
-  auto writing = asio::async_write(socket_, buffers, asio::as_tuple(asio::use_awaitable));
-  auto [error, written] = co_await std::move(writing);
+  auto [error, written] = co_await asio::async_write(socket_, buffers, asio::as_tuple(asio::use_awaitable));
   co_return !error;
 }
 
@@ -128,15 +124,13 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
       idle_ = false;
       set_deadline(context_.options.header_timeout);
     }
-    auto receiving = socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
-    auto [error, received] = co_await std::move(receiving);
+    auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
     if (error || received == 0) co_return false;
     input_.received(received);
   }
   idle_ = false;
   if (malformed) {
-    auto refusing = refuse(malformed);
-    co_return co_await std::move(refusing);
+    co_return co_await refuse(malformed);
   }
   fill_request(request_, parser);
   request_.request_id = context_.random->guid();
@@ -149,8 +143,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   kRequestRead.reach();
   Response response;
   try {
-    auto handling = context_.handler(request_);
-    response = co_await std::move(handling);
+    response = co_await context_.handler(request_);
   } catch (const std::exception& thrown) {
     response = after_exception(context_, request_, thrown);
   }
@@ -163,23 +156,19 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   }
   kReplyStep.before.reach();
   std::string_view head_left = head, body_left = response.body;
-  auto sending = outbox_.send(socket_, head_left, body_left);
-  const bool alive = co_await std::move(sending);
+  const bool alive = co_await outbox_.send(socket_, head_left, body_left);
   if (!alive) co_return false;
   if (!head_left.empty() || !body_left.empty()) {
-    auto writing = write(head_left, body_left);
-    const bool written = co_await std::move(writing);
+    const bool written = co_await write(head_left, body_left);
     if (!written) co_return false;
   }
   kReplyStep.after.reach();
   if (response.source) {
-    auto streaming = stream_body(*response.source, response.source_length);
-    const bool streamed = co_await std::move(streaming);
+    const bool streamed = co_await stream_body(*response.source, response.source_length);
     if (!streamed) co_return false;
   }
   if (!body.finished()) {
-    auto draining = drain(body);
-    const bool drained = co_await std::move(draining);
+    const bool drained = co_await drain(body);
     if (!drained) co_return false;
   }
   co_return keep_alive;
@@ -188,16 +177,14 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
 Task<bool> Session::refuse(boost::system::error_code malformed) {
   const auto response = context_.render_error(parse_failure(malformed), context_.random->guid());
   const auto head = render_head(nullptr, response, false, context_.options.server_name);
-  auto writing = write(head, response.body);
-  co_await std::move(writing);
+  co_await write(head, response.body);
   co_return false;
 }
 
 Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t> length) {
   std::uint64_t sent = 0;
   for (;;) {
-    auto producing = source.next();
-    auto piece = co_await std::move(producing);
+    auto piece = co_await source.next();
     if (!piece) {
       spdlog::warn("response body aborted code={} detail=\"{}\"", azure_name_of(piece.error().code),
                    piece.error().detail);
@@ -213,13 +200,11 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
       prefix.assign(digits, end).append("\r\n");
       piece->append("\r\n");
     }
-    auto writing = write(prefix, *piece);
-    const bool written = co_await std::move(writing);
+    const bool written = co_await write(prefix, *piece);
     if (!written) co_return false;
   }
   if (length) co_return sent == *length;
-  auto finishing = write("0\r\n\r\n", {});
-  co_return co_await std::move(finishing);
+  co_return co_await write("0\r\n\r\n", {});
 }
 
 }  // namespace tidemark::http

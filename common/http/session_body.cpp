@@ -20,8 +20,7 @@ SessionBody::SessionBody(Session& session, Parser& parser, bool expects_continue
 Task<bool> SessionBody::send_continue() {
   if (!expects_continue_) co_return true;
   expects_continue_ = false;
-  auto writing = session_.write("HTTP/1.1 100 Continue\r\n\r\n", {});
-  co_return co_await std::move(writing);
+  co_return co_await session_.write("HTTP/1.1 100 Continue\r\n\r\n", {});
 }
 
 Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
@@ -34,14 +33,12 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
   std::string whole;
   if (declared_ && *declared_ > 0) whole.reserve(*declared_);
   for (;;) {
-    auto reading = read_some(limit + 1 - whole.size());
-    auto piece = co_await std::move(reading);
-    if (!piece) co_return fail(std::move(piece.error()));
-    if (piece->empty()) co_return whole;
+    auto piece = CO_TRY(co_await read_some(limit + 1 - whole.size()));
+    if (piece.empty()) co_return whole;
     if (whole.empty()) {
-      whole = std::move(*piece);
+      whole = std::move(piece);
     } else {
-      whole += *piece;
+      whole += piece;
     }
     if (whole.size() > limit) co_return fail(too_large());
   }
@@ -49,13 +46,10 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
 
 Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
   if (finished() || limit == 0) co_return std::string();
-  auto asking = send_continue();
-  const bool asked = co_await std::move(asking);
+  const bool asked = co_await send_continue();
   if (!asked) co_return truncated();
   session_.set_deadline(session_.context_.options.body_timeout);
-  auto reading = chunked_ ? read_chunked(limit) : read_sized(limit);
-  auto piece = co_await std::move(reading);
-  co_return piece;
+  co_return co_await (chunked_ ? read_chunked(limit) : read_sized(limit));
 }
 
 Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
@@ -70,9 +64,8 @@ Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   piece.resize(std::min<std::size_t>(wanted, buffered + (1UL << 20)));
   std::size_t filled = buffered;
   while (filled < piece.size()) {
-    auto receiving = session_.socket_.async_read_some(asio::buffer(piece.data() + filled, piece.size() - filled),
-                                                      asio::as_tuple(asio::use_awaitable));
-    auto [error, received] = co_await std::move(receiving);
+    auto [error, received] = co_await session_.socket_.async_read_some(
+        asio::buffer(piece.data() + filled, piece.size() - filled), asio::as_tuple(asio::use_awaitable));
     if (error) co_return truncated();
     filled += received;
     remaining_ -= received;
@@ -100,8 +93,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
     if (parser_.is_done()) break;
     if (error == boost::beast::http::error::need_more || consumed == 0) {
       if (body.size < piece.size()) break;  // hand over what there is
-      auto receiving = session_.receive_more();
-      const bool received = co_await std::move(receiving);
+      const bool received = co_await session_.receive_more();
       if (!received) co_return truncated();
     }
   }

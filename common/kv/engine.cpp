@@ -59,9 +59,8 @@ Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) 
     };
     submit(std::move(transaction), Completion(std::move(executor), std::move(resume)));
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(Result<void>)>(
+  auto outcome = co_await asio::async_initiate<decltype(asio::use_awaitable), void(Result<void>)>(
       initiate, asio::use_awaitable, std::move(body));
-  auto outcome = co_await std::move(operation);
   if (step != nullptr && outcome) step->after.reach();
   co_return outcome;
 }
@@ -89,9 +88,8 @@ Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody
       submit(std::move(transactions[i]), Completion(executor, std::move(note)));
     }
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(std::vector<Result<void>>)>(
+  outcomes = co_await asio::async_initiate<decltype(asio::use_awaitable), void(std::vector<Result<void>>)>(
       initiate, asio::use_awaitable, std::move(bodies));
-  outcomes = co_await std::move(operation);
   if (step != nullptr) step->after.reach();
   co_return outcomes;
 }

@@ -24,10 +24,9 @@ std::string encode(const Mark& mark) {
 
 /// Nothing for a row without a mark, or with one of another value.
 Result<std::optional<Time>> unchanged_since(const Reader& reader, const std::string& mark_key, std::string_view value) {
-  auto bytes = reader.get(mark_key);
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return std::optional<Time>();
-  std::string_view rest = **bytes;
+  auto bytes = TRY(reader.get(mark_key));
+  if (!bytes) return std::optional<Time>();
+  std::string_view rest = *bytes;
   const auto ticks = take_u64(rest);
   if (!ticks || rest != hash_of(value)) return std::optional<Time>();
   return std::optional(Time(Ticks(static_cast<std::int64_t>(*ticks))));
@@ -36,20 +35,18 @@ Result<std::optional<Time>> unchanged_since(const Reader& reader, const std::str
 /// What is to be done with one row now; it may have changed since it was chosen.
 Result<bool> drop_or_mark(Transaction& txn, const std::string& key, const std::string& mark_key, Duration retention,
                           Time now) {
-  auto value = txn.get(key);
-  if (!value) return fail(std::move(value.error()));
-  if (!*value) {
+  auto value = TRY(txn.get(key));
+  if (!value) {
     txn.erase(mark_key);
     return false;
   }
-  auto since = unchanged_since(txn, mark_key, **value);
-  if (!since) return fail(std::move(since.error()));
-  if (*since && now - **since >= retention) {
+  auto since = TRY(unchanged_since(txn, mark_key, *value));
+  if (since && now - *since >= retention) {
     txn.erase(key);
     txn.erase(mark_key);
     return true;
   }
-  if (!*since) txn.put(mark_key, encode({now, hash_of(**value)}));
+  if (!since) txn.put(mark_key, encode({now, hash_of(*value)}));
   return false;
 }
 
@@ -68,26 +65,21 @@ Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration
           break;
         }
         std::string key(cursor->key());
-        auto since = unchanged_since(*snapshot, fading.marks + key, cursor->value());
-        if (!since) co_return fail(std::move(since.error()));
-        if (!*since || now - **since >= retention) chosen.push_back(std::move(key));
+        auto since = CO_TRY(unchanged_since(*snapshot, fading.marks + key, cursor->value()));
+        if (!since || now - *since >= retention) chosen.push_back(std::move(key));
       }
-      if (auto status = cursor->status(); !status) co_return fail(std::move(status.error()));
+      CO_TRY(cursor->status());
     }
     if (chosen.empty()) continue;
     std::size_t now_dropped = 0;
-    TransactionBody body = [&](Transaction& txn) -> Result<void> {
+    CO_TRY(co_await engine.transact([&](Transaction& txn) -> Result<void> {
       now_dropped = 0;
       for (const auto& key : chosen) {
-        auto gone = drop_or_mark(txn, key, fading.marks + key, retention, now);
-        if (!gone) return fail(std::move(gone.error()));
-        now_dropped += *gone ? 1 : 0;
+        auto gone = TRY(drop_or_mark(txn, key, fading.marks + key, retention, now));
+        now_dropped += gone ? 1 : 0;
       }
       return {};
-    };
-    auto task = engine.transact(std::move(body));
-    auto done = co_await std::move(task);
-    if (!done) co_return fail(std::move(done.error()));
+    }));
     dropped += now_dropped;
   }
   co_return dropped;

@@ -282,7 +282,7 @@ class MemoryEngine final : public Engine {
     {
       MemoryTransaction txn(disk_);
       try {
-        if (auto outcome = body(txn); !outcome) return outcome;
+        TRY(body(txn));
       } catch (const std::exception& e) {
         auto error = make_error(ErrorCode::kInternalError);
         error.detail = std::string("a transaction body threw: ") + e.what();

@@ -437,9 +437,8 @@ class RocksEngine final : public Engine {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> detail::open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env) {
-  auto db = open_database(options, env);
-  if (!db) return fail(std::move(db.error()));
-  return std::make_unique<RocksEngine>(std::move(*db), options);
+  auto db = TRY(open_database(options, env));
+  return std::make_unique<RocksEngine>(std::move(db), options);
 }
 
 Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options) {

@@ -177,8 +177,8 @@ Error error_of(const rocksdb::Status& status) {
 }
 
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env) {
-  if (auto prepared = prepare_directory(options.path); !prepared) return fail(std::move(prepared.error()));
-  if (auto whole = refuse_headless_database(options.path); !whole) return fail(std::move(whole.error()));
+  TRY(prepare_directory(options.path));
+  TRY(refuse_headless_database(options.path));
   rocksdb::DB* db = nullptr;
   auto chosen = engine_options(options);
   if (env != nullptr) chosen.env = env;

@@ -149,9 +149,8 @@ struct Settings::Impl {
   }
 
   Result<void> apply_file(const std::string& path) {
-    auto document = read_file(path);
-    if (!document) return fail(std::move(document.error()));
-    for (const auto& [key, value] : document->items()) {
+    auto document = TRY(read_file(path));
+    for (const auto& [key, value] : document.items()) {
       if (value.is_object()) {
         if (!is_program(key)) return unknown_section(key, path);
         continue;
@@ -160,10 +159,9 @@ struct Settings::Impl {
       // A file may be shared: what another program knows is its business.
       if (setting == nullptr && is_known_setting(key)) continue;
       if (setting == nullptr) return unknown_key(key, path);
-      auto applied = apply_json(*setting, value, "the file " + path);
-      if (!applied) return applied;
+      TRY(apply_json(*setting, value, "the file " + path));
     }
-    return apply_section(*document, path);
+    return apply_section(document, path);
   }
 
   /// The program's own section, which wins over what is set for all.
@@ -173,8 +171,7 @@ struct Settings::Impl {
     for (const auto& [key, value] : section->items()) {
       auto* setting = find(key);
       if (setting == nullptr) return unknown_key(key, path);
-      auto applied = apply_json(*setting, value, "the section " + program + " of the file " + path);
-      if (!applied) return applied;
+      TRY(apply_json(*setting, value, "the section " + program + " of the file " + path));
     }
     return {};
   }
@@ -199,8 +196,7 @@ struct Settings::Impl {
       const char* text = std::getenv(variable.c_str());
       // Compose files pass unset variables on as empty ones.
       if (text == nullptr || *text == '\0') continue;
-      auto applied = apply_text(setting, text, "the environment variable " + variable);
-      if (!applied) return applied;
+      TRY(apply_text(setting, text, "the environment variable " + variable));
     }
     return {};
   }
@@ -293,30 +289,25 @@ Result<Settings::Outcome> Settings::parse(int argc, const char* const* argv) {
   app.add_flag("--list-fail-points", list_fail_points, "Print where TIDEMARK_FAIL_POINT=NAME[:COUNT] can kill it.");
   CommandLine line;
   declare(app, settings, line);
-  auto parsed = parse_command_line(app, argc, argv);
-  if (!parsed) return fail(std::move(parsed.error()));
-  if (*parsed == Parsed::kPrinted) return Outcome::kExitSuccess;
+  auto parsed = TRY(parse_command_line(app, argc, argv));
+  if (parsed == Parsed::kPrinted) return Outcome::kExitSuccess;
   if (list_fail_points) {
     for (const auto& name : fail_point_names()) std::printf("%s\n", name.c_str());
     return Outcome::kExitSuccess;
   }
-  auto armed = arm_fail_point_from_environment();
-  if (!armed) return fail(std::move(armed.error()));
+  TRY(arm_fail_point_from_environment());
 
   if (line.config_path.empty()) {
     if (const char* path = std::getenv("TIDEMARK_CONFIG")) line.config_path = path;
   }
   if (!line.config_path.empty()) {
-    auto applied = impl_->apply_file(line.config_path);
-    if (!applied) return fail(std::move(applied.error()));
+    TRY(impl_->apply_file(line.config_path));
   }
-  auto applied = impl_->apply_environment();
-  if (!applied) return fail(std::move(applied.error()));
+  TRY(impl_->apply_environment());
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (line.options[i]->count() == 0) continue;
     bool bare_flag = std::holds_alternative<bool*>(settings[i].value) && line.values[i].empty();
-    applied = apply_text(settings[i], bare_flag ? "true" : line.values[i], "the option " + settings[i].option());
-    if (!applied) return fail(std::move(applied.error()));
+    TRY(apply_text(settings[i], bare_flag ? "true" : line.values[i], "the option " + settings[i].option()));
   }
   return Outcome::kRun;
 }

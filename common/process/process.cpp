@@ -126,7 +126,7 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
         "The name '" + name + "' is not possible: 1 to 63 letters, digits and . _ -, not a . at its beginning.");
   }
   const auto run = data / "run";
-  if (auto prepared = prepare_directory(run); !prepared) return fail(std::move(prepared.error()));
+  TRY(prepare_directory(run));
   const auto path = run / (name + ".pid");
   // Whoever had the lock may remove the file between the two steps: then once more, with a file of its own.
   for (;;) {

@@ -139,7 +139,7 @@ Result<Logging> read_logging(pugi::xml_node node) {
       .boolean("Read", out.read)
       .boolean("Write", out.write)
       .retention("RetentionPolicy", out.retention);
-  if (auto read = reader.done(); !read) return fail(std::move(read.error()));
+  TRY(reader.done());
   return out;
 }
 
@@ -149,7 +149,7 @@ Result<Metrics> read_metrics(pugi::xml_node node) {
   reader.version(out.version).boolean("Enabled", out.enabled);
   if (out.enabled) reader.boolean("IncludeAPIs", out.include_apis);
   reader.retention("RetentionPolicy", out.retention);
-  if (auto read = reader.done(); !read) return fail(std::move(read.error()));
+  TRY(reader.done());
   return out;
 }
 
@@ -182,7 +182,7 @@ Result<CorsRule> read_cors_rule(pugi::xml_node node, std::size_t& total) {
       .list("AllowedHeaders", rule.allowed_headers)
       .list("ExposedHeaders", rule.exposed_headers)
       .number("MaxAgeInSeconds", rule.max_age_s);
-  if (auto read = reader.done(); !read) return fail(std::move(read.error()));
+  TRY(reader.done());
   if (rule.origins.empty()) return fail(invalid_value("AllowedOrigins", ""));
   if (rule.methods.empty()) return fail(invalid_value("AllowedMethods", ""));
   if (rule.origins.size() > kMaxOrigins) return over_limit();
@@ -194,14 +194,10 @@ Result<CorsRule> read_cors_rule(pugi::xml_node node, std::size_t& total) {
     }
   }
   for (const auto* items : {&rule.origins, &rule.methods, &rule.allowed_headers, &rule.exposed_headers}) {
-    if (auto checked = check_items(*items, total); !checked) return fail(std::move(checked.error()));
+    TRY(check_items(*items, total));
   }
-  if (auto checked = check_headers("AllowedHeaders", rule.allowed_headers); !checked) {
-    return fail(std::move(checked.error()));
-  }
-  if (auto checked = check_headers("ExposedHeaders", rule.exposed_headers); !checked) {
-    return fail(std::move(checked.error()));
-  }
+  TRY(check_headers("AllowedHeaders", rule.allowed_headers));
+  TRY(check_headers("ExposedHeaders", rule.exposed_headers));
   return rule;
 }
 
@@ -210,9 +206,8 @@ Result<std::vector<CorsRule>> read_cors(pugi::xml_node node) {
   std::size_t total = 0;
   for (const auto& child : node.children("CorsRule")) {
     if (rules.size() == kMaxCorsRules) return over_limit();
-    auto rule = read_cors_rule(child, total);
-    if (!rule) return fail(std::move(rule.error()));
-    rules.push_back(std::move(*rule));
+    auto rule = TRY(read_cors_rule(child, total));
+    rules.push_back(std::move(rule));
   }
   if (total > kMaxCorsText) return over_limit();
   return rules;
@@ -225,7 +220,7 @@ Result<StaticWebsite> read_static_website(pugi::xml_node node) {
       .optional_text("IndexDocument", out.index_document)
       .optional_text("ErrorDocument404Path", out.error_document)
       .optional_text("DefaultIndexDocumentPath", out.default_index_document);
-  if (auto read = reader.done(); !read) return fail(std::move(read.error()));
+  TRY(reader.done());
   return out;
 }
 
@@ -250,7 +245,7 @@ Result<RetentionPolicy> read_delete_retention(pugi::xml_node parent) {
   RetentionPolicy out;
   Reader reader(parent);
   reader.retention("DeleteRetentionPolicy", out);
-  if (auto read = reader.done(); !read) return fail(std::move(read.error()));
+  TRY(reader.done());
   return out;
 }
 
@@ -337,7 +332,7 @@ Result<ServiceProperties> parse_service_properties(StoreKind store, std::string_
     if (node.type() != pugi::node_element) return fail(ErrorCode::kInvalidXmlDocument);
     // Twice the same section: which of them is meant?
     if (node.previous_sibling(node.name())) return fail(ErrorCode::kInvalidXmlDocument);
-    if (auto read = read_section(store, root, node, out); !read) return fail(std::move(read.error()));
+    TRY(read_section(store, root, node, out));
   }
   return out;
 }
@@ -372,8 +367,7 @@ std::string service_properties_document(StoreKind store, std::string_view stored
 }
 
 Result<std::string> merge_service_properties(StoreKind store, std::string_view stored, std::string_view body) {
-  auto update = parse_service_properties(store, body);
-  if (!update) return fail(std::move(update.error()));
+  auto update = TRY(parse_service_properties(store, body));
   ServiceProperties merged;
   if (!stored.empty()) {
     auto kept = parse_service_properties(store, stored);
@@ -383,13 +377,13 @@ Result<std::string> merge_service_properties(StoreKind store, std::string_view s
   const auto lay_over = [](auto& kept, auto& given) {
     if (given) kept = std::move(given);
   };
-  lay_over(merged.logging, update->logging);
-  lay_over(merged.hour_metrics, update->hour_metrics);
-  lay_over(merged.minute_metrics, update->minute_metrics);
-  lay_over(merged.cors, update->cors);
-  lay_over(merged.default_service_version, update->default_service_version);
-  lay_over(merged.delete_retention, update->delete_retention);
-  lay_over(merged.static_website, update->static_website);
+  lay_over(merged.logging, update.logging);
+  lay_over(merged.hour_metrics, update.hour_metrics);
+  lay_over(merged.minute_metrics, update.minute_metrics);
+  lay_over(merged.cors, update.cors);
+  lay_over(merged.default_service_version, update.default_service_version);
+  lay_over(merged.delete_retention, update.delete_retention);
+  lay_over(merged.static_website, update.static_website);
   return render_service_properties(store, merged);
 }
 

@@ -59,16 +59,14 @@ Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_v
   StoredPolicies policies;
   if (xml.empty()) return policies;
   pugi::xml_document document;
-  auto parsed = parse_xml(xml, document);
-  if (!parsed) return fail(std::move(parsed.error()));
+  TRY(parse_xml(xml, document));
   const auto root = document.document_element();
   if (std::string_view(root.name()) != "SignedIdentifiers") return fail(ErrorCode::kInvalidXmlDocument);
   for (const auto& node : root.children("SignedIdentifier")) {
     if (policies.size() == kMaxStoredPolicies) return fail(ErrorCode::kInvalidXmlDocument);
-    auto policy = parse_policy(node, letters);
-    if (!policy) return fail(std::move(policy.error()));
-    if (find_policy(policies, policy->id)) return fail(bad_node("Id", policy->id));
-    policies.push_back(std::move(*policy));
+    auto policy = TRY(parse_policy(node, letters));
+    if (find_policy(policies, policy.id)) return fail(bad_node("Id", policy.id));
+    policies.push_back(std::move(policy));
   }
   return policies;
 }

@@ -272,8 +272,7 @@ class ZmqTransport final : public Transport {
     };
     auto operation =
         asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(initiate, asio::use_awaitable);
-    auto result = co_await std::move(operation);
-    co_return result;
+    co_return co_await std::move(operation);
   }
 
  private:

@@ -79,8 +79,7 @@ Error escaped_exception(const char* what) {
 Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, Answer answer, std::string method, std::string payload) {
   Result<std::string> result;
   try {
-    auto task = (*dispatch)(std::move(method), std::move(payload));
-    result = co_await std::move(task);
+    result = co_await (*dispatch)(std::move(method), std::move(payload));
   } catch (const std::exception& e) {
     result = fail(escaped_exception(e.what()));
   } catch (...) {
@@ -235,10 +234,8 @@ class ZmqServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor executor, Dispatch dispatch) {
-  auto path = socket_path(options.endpoint);
-  if (!path) return fail(std::move(path.error()));
-  auto listener = Listener::open(*path);
-  if (!listener) return fail(std::move(listener.error()));
+  auto path = TRY(socket_path(options.endpoint));
+  auto listener = TRY(Listener::open(path));
   Socket socket(ZMQ_ROUTER);
   // Above it ZeroMQ drops the connection unread; up to it the caller gets a proper error.
   auto hard_limit = std::max(options.max_message_bytes, kMaxMessageBytes) + kFrameSlackBytes;
@@ -246,13 +243,13 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
   socket.set(ZMQ_ROUTER_MANDATORY, 1);
   socket.set(ZMQ_RCVHWM, 1000);
   socket.set(ZMQ_SNDHWM, static_cast<int>(std::max<std::size_t>(1000, options.max_in_flight)));
-  socket.set(ZMQ_USE_FD, listener->release());
+  socket.set(ZMQ_USE_FD, listener.release());
   if (::zmq_bind(socket.raw(), options.endpoint.c_str()) != 0) {
     return fail(ErrorCode::kConfigInvalid,
                 "The endpoint " + options.endpoint + " cannot be bound: " + ::zmq_strerror(::zmq_errno()) + ".");
   }
   std::unique_ptr<Server> server = std::make_unique<ZmqServer>(options, std::move(executor), std::move(dispatch),
-                                                               std::move(*listener), std::move(socket));
+                                                               std::move(listener), std::move(socket));
   return server;
 }
 

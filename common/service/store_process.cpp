@@ -66,9 +66,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
 }
 
 Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
-  const auto loopback = http::is_loopback(settings.host);
-  if (!loopback) return fail(loopback.error());
-  if (*loopback || settings.allow_development_key) return {};
+  const auto loopback = TRY(http::is_loopback(settings.host));
+  if (loopback || settings.allow_development_key) return {};
   const auto development = auth::development_account();
   for (const auto& account : accounts) {
     for (const auto& key : account.keys) {
@@ -130,8 +129,7 @@ Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const proc
                                    http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
   if (auto health = serve_health(request, metrics)) co_return std::move(*health);
-  auto serving = store.serve(request);
-  auto response = co_await std::move(serving);
+  auto response = co_await store.serve(request);
   meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
   co_return response;
 }
@@ -155,45 +153,39 @@ void wait_for_writer(kv::Engine& engine) {
 Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
                             std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
-    auto task = kv::drop_faded(engine, ledgers, retention, clock.now());
-    const auto dropped = co_await std::move(task);
+    const auto dropped = co_await kv::drop_faded(engine, ledgers, retention, clock.now());
     if (!dropped) spdlog::warn("old operations stay for now: {}", dropped.error().detail);
     if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
-    auto pausing = stopping->wait(clock, std::chrono::hours(1));
-    stopped = co_await std::move(pausing);
+    stopped = co_await stopping->wait(clock, std::chrono::hours(1));
   }
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
   const std::filesystem::path data = std::filesystem::absolute(settings.data);
-  auto accounts = parse_accounts(settings.accounts);
-  if (!accounts) return fail(std::move(accounts.error()));
-  if (auto safe = check_key_safety(settings, *accounts); !safe) return safe;
-  auto pid_file = process::PidFile::create(data, description.process_name);
-  if (!pid_file) return fail(std::move(pid_file.error()));
-  if (auto prepared = process::prepare_directory(data / description.folder); !prepared) return prepared;
+  auto accounts = TRY(parse_accounts(settings.accounts));
+  TRY(check_key_safety(settings, accounts));
+  TRY(process::PidFile::create(data, description.process_name));
+  TRY(process::prepare_directory(data / description.folder));
   kv::RocksDbOptions database;
   database.path = data / description.folder;
   database.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
   database.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
-  auto engine = kv::open_rocksdb(database);
-  if (!engine) return fail(std::move(engine.error()));
+  auto engine = TRY(kv::open_rocksdb(database));
 
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
-  metrics.add_source([&database_engine = **engine] { return engine_metrics(database_engine); });
+  metrics.add_source([&database_engine = *engine] { return engine_metrics(database_engine); });
   http::ServerOptions http_options;
   http_options.host = settings.host;
   http_options.port = static_cast<std::uint16_t>(settings.port);
   http_options.threads = static_cast<unsigned>(settings.threads);
   http_options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
   http_options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
-  auto builder = http::bind_server(http_options, *random);
-  if (!builder) return fail(std::move(builder.error()));
+  auto builder = TRY(http::bind_server(http_options, *random));
 
   StoreContext context{
-      **engine, *clock, *random, metrics, std::move(*accounts), {}, database.path.string(), (*builder)->executor()};
+      *engine, *clock, *random, metrics, std::move(accounts), {}, database.path.string(), builder->executor()};
   context.io_threads = http_options.threads;
   context.auth_policy.check_clock_skew = settings.check_clock_skew;
   context.auth_policy.trust_forwarded_proto = settings.trust_forwarded_proto;
@@ -204,12 +196,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
     rpc_options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
     rpc_options.undelivered = store->undelivered();
-    auto served = rpc::serve(rpc_options, (*builder)->executor(), std::move(dispatch));
+    auto served = rpc::serve(rpc_options, builder->executor(), std::move(dispatch));
     if (!served) {
       // The store may have begun background work: it ends before the store goes.
-      (*builder)->stop();
-      wait_for_writer(**engine);
-      builder->reset();
+      builder->stop();
+      wait_for_writer(*engine);
+      builder.reset();
       return fail(std::move(served.error()));
     }
     internal = std::move(*served);
@@ -217,14 +209,14 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   }
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
-    auto forgetting = drop_old_ledgers(**engine, *clock, *description.ledgers,
+    auto forgetting = drop_old_ledgers(*engine, *clock, *description.ledgers,
                                        std::chrono::hours(settings.operation_retention_h), stopping);
-    spawn((*builder)->executor(), std::move(forgetting));
+    spawn(builder->executor(), std::move(forgetting));
   }
 
   RequestMeter meter(metrics);
-  const auto port = (*builder)->port();
-  auto server = (*builder)->start(
+  const auto port = builder->port();
+  auto server = builder->start(
       [&](http::Request& request) { return serve_metered(*store, meter, metrics, request); },
       [&](const Error& error, const std::string& request_id) { return store->render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(port));
@@ -237,7 +229,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
-  wait_for_writer(**engine);
+  wait_for_writer(*engine);
   internal.reset();
   server.reset();
   return {};

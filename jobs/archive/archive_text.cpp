@@ -76,9 +76,7 @@ std::string part_text(const std::vector<table_store::Entity>& entities, bool gzi
 Result<std::vector<table_store::Entity>> entities_of_part(std::string_view bytes) {
   std::string plain;
   if (bytes.starts_with(kGzipMagic)) {
-    auto unzipped = gzip_decompress(bytes, kMaxPartBytes);
-    if (!unzipped) return fail(std::move(unzipped.error()));
-    plain = std::move(*unzipped);
+    plain = TRY(gzip_decompress(bytes, kMaxPartBytes));
     bytes = plain;
   }
   std::vector<table_store::Entity> entities;

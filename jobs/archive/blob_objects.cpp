@@ -15,36 +15,26 @@ Task<Result<bool>> BlobObjects::open(Fence fence) {
   // Nobody was here before the first delivery, and its first write opens the operation.
   if (fence.epoch == 1) co_return false;
   auto id = fence.operation_id;
-  auto open_task = blobs_.open_operation(std::move(fence.operation_id), fence.epoch);
-  auto opened = co_await std::move(open_task);
+  auto opened = co_await blobs_.open_operation(std::move(fence.operation_id), fence.epoch);
   if (opened) co_return opened->closed;
   if (opened.error().code != ErrorCode::kFenced) co_return fail(std::move(opened.error()));
-  auto read_task = blobs_.read_operation(std::move(id));
-  auto ledger = co_await std::move(read_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
-  if (!ledger->closed) co_return fail(std::move(opened.error()));  // a later delivery has it
+  auto ledger = CO_TRY(co_await blobs_.read_operation(std::move(id)));
+  if (!ledger.closed) co_return fail(std::move(opened.error()));  // a later delivery has it
   co_return true;
 }
 
 Task<Result<void>> BlobObjects::close(Fence fence) {
-  auto task = blobs_.close_operation(std::move(fence.operation_id), fence.epoch);
-  auto closed = co_await std::move(task);
-  if (!closed) co_return fail(std::move(closed.error()));
+  CO_TRY(co_await blobs_.close_operation(std::move(fence.operation_id), fence.epoch));
   co_return Result<void>{};
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put(ObjectWrite write, Fence fence) {
   auto again = write;
   auto again_fence = fence;
-  auto first_task = put_once(std::move(write), std::move(fence));
-  auto first = co_await std::move(first_task);
+  auto first = co_await put_once(std::move(write), std::move(fence));
   if (!first.failed_with(ErrorCode::kContainerNotFound) || again.replaces) co_return first;
-  auto prepare_task = prepare();
-  auto prepared = co_await std::move(prepare_task);
-  if (!prepared) co_return fail(std::move(prepared.error()));
-  auto second_task = put_once(std::move(again), std::move(again_fence));
-  auto second = co_await std::move(second_task);
-  co_return second;
+  CO_TRY(co_await prepare());
+  co_return co_await put_once(std::move(again), std::move(again_fence));
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put_once(ObjectWrite write, Fence fence) {
@@ -52,15 +42,12 @@ Task<Result<WriteOutcome>> BlobObjects::put_once(ObjectWrite write, Fence fence)
   content.headers.type = std::move(write.type);
   content.metadata.emplace_back("tidemark_job", fence.operation_id);
   if (write.bytes.size() > kMaxPieceBytes) {
-    auto pieces_task = put_pieces(std::move(write), std::move(content), std::move(fence));
-    auto published = co_await std::move(pieces_task);
-    co_return published;
+    co_return co_await put_pieces(std::move(write), std::move(content), std::move(fence));
   }
   blob_store::FencedWrite fenced{std::move(fence), write.version, write.replaces};
   auto task =
       blobs_.put(container_, std::move(write.name), std::move(content), std::move(write.bytes), std::move(fenced));
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await std::move(task);
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put_pieces(ObjectWrite write, blob_store::NewContent content, Fence fence) {
@@ -69,20 +56,15 @@ Task<Result<WriteOutcome>> BlobObjects::put_pieces(ObjectWrite write, blob_store
   uncounted.count_applied_as.clear();
   for (std::size_t at = 0; at < write.bytes.size(); at += kMaxPieceBytes) {
     auto piece = write.bytes.substr(at, kMaxPieceBytes);
-    auto stage_task = blobs_.stage(container_, write.name, count++, std::move(piece), uncounted);
-    auto staged = co_await std::move(stage_task);
-    if (!staged) co_return fail(std::move(staged.error()));
+    CO_TRY(co_await blobs_.stage(container_, write.name, count++, std::move(piece), uncounted));
   }
   blob_store::FencedWrite fenced{std::move(fence), write.version, write.replaces};
-  auto task = blobs_.publish(container_, std::move(write.name), count, std::move(content), std::move(fenced));
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await blobs_.publish(container_, std::move(write.name), count, std::move(content), std::move(fenced));
 }
 
 Task<Result<WriteOutcome>> BlobObjects::erase(std::string name, std::int64_t version, Fence fence) {
   blob_store::FencedWrite fenced{std::move(fence), version};
-  auto task = blobs_.erase(container_, std::move(name), std::move(fenced));
-  auto done = co_await std::move(task);
+  auto done = co_await blobs_.erase(container_, std::move(name), std::move(fenced));
   if (done.failed_with(ErrorCode::kContainerNotFound)) co_return WriteOutcome::kMissing;
   co_return done;
 }
@@ -93,8 +75,7 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
     std::optional<blob_store::Version> version;
     bool changed = false;
     while (true) {
-      auto task = blobs_.read(container_, name, object.bytes.size(), version);
-      auto piece = co_await std::move(task);
+      auto piece = co_await blobs_.read(container_, name, object.bytes.size(), version);
       if (piece.failed_with(ErrorCode::kContainerNotFound)) co_return std::optional<StoredObject>();
       // Replaced or erased while it was read: once more from the beginning.
       changed = piece.failed_with(ErrorCode::kConditionNotMet) || (version && piece && !piece->has_value());
@@ -116,8 +97,7 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
 }
 
 Task<Result<ObjectNames>> BlobObjects::list(std::string prefix, std::string from) {
-  auto task = blobs_.list(container_, std::move(prefix), std::move(from));
-  auto page = co_await std::move(task);
+  auto page = co_await blobs_.list(container_, std::move(prefix), std::move(from));
   if (page.failed_with(ErrorCode::kContainerNotFound)) co_return ObjectNames{};
   if (!page) co_return fail(std::move(page.error()));
   co_return ObjectNames{std::move(page->names), std::move(page->next)};

@@ -88,11 +88,9 @@ Task<Result<FilesByPath>> files_of_the_gone(table_store::TableClient& tables, st
     if (!writer) continue;
     auto over = known.find({writer->job, writer->epoch});
     if (over == known.end()) {
-      auto task = tables.read_operation(writer->job);
-      auto ledger = co_await std::move(task);
-      if (!ledger) co_return fail(std::move(ledger.error()));
+      auto ledger = CO_TRY(co_await tables.read_operation(writer->job));
       // A ledger is made before the first file and forgotten long after the job has ended.
-      const bool gone = ledger->closed || ledger->epoch > writer->epoch || ledger->epoch == 0;
+      const bool gone = ledger.closed || ledger.epoch > writer->epoch || ledger.epoch == 0;
       over = known.emplace(std::pair(writer->job, writer->epoch), gone).first;
     }
     auto path = found.path;
@@ -109,8 +107,7 @@ Task<Result<void>> spare_named(table_store::TableClient& tables, std::string dir
     request.table = std::string(kFileTable);
     request.filter = "PartitionKey eq '" + directory + "'";
     request.continuation = std::move(continuation);
-    auto task = tables.query(std::move(request));
-    auto page = co_await std::move(task);
+    auto page = co_await tables.query(std::move(request));
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
     if (!page) co_return fail(std::move(page.error()));
     for (const auto& entity : page->entities) {
@@ -126,16 +123,13 @@ template <class T>
 Task<T> on(Executor executor, std::function<T()> call) {
   auto body = [](std::function<T()> inner) -> Task<T> { co_return inner(); };
   auto task = body(std::move(call));
-  auto running = asio::co_spawn(executor, std::move(task), asio::use_awaitable);
-  auto done = co_await std::move(running);
-  co_return done;
+  co_return co_await asio::co_spawn(executor, std::move(task), asio::use_awaitable);
 }
 
 }  // namespace
 
 Task<Result<void>> FileObjects::prepare() {
-  auto task = tables_.create_table(std::string(kFileTable));
-  auto created = co_await std::move(task);
+  auto created = co_await tables_.create_table(std::string(kFileTable));
   if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
   co_return Result<void>{};
 }
@@ -143,15 +137,12 @@ Task<Result<void>> FileObjects::prepare() {
 Task<Result<bool>> FileObjects::open(Fence fence) {
   // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
   // would take it for one that is gone.
-  auto task = tables_.open_operation(std::move(fence.operation_id), fence.epoch);
-  auto opened = co_await std::move(task);
-  if (!opened) co_return fail(std::move(opened.error()));
+  CO_TRY(co_await tables_.open_operation(std::move(fence.operation_id), fence.epoch));
   co_return false;
 }
 
 Task<Result<std::optional<FileObjects::Row>>> FileObjects::find(std::string name) {
-  auto task = tables_.get(std::string(kFileTable), directory_.name, row_key_of(std::move(name)));
-  auto entity = co_await std::move(task);
+  auto entity = co_await tables_.get(std::string(kFileTable), directory_.name, row_key_of(std::move(name)));
   if (entity.failed_with(ErrorCode::kTableNotFound)) co_return std::optional<Row>();
   if (!entity) co_return fail(std::move(entity.error()));
   if (!entity->has_value()) co_return std::optional<Row>();
@@ -173,26 +164,19 @@ Task<Result<WriteOutcome>> FileObjects::put(ObjectWrite write, Fence fence) {
     return tree->write(file, temporary, bytes);
   };
   write.bytes.clear();
-  auto write_task = on<Result<void>>(directory_.blocking, std::move(writing));
-  auto written = co_await std::move(write_task);
-  if (!written) co_return fail(std::move(written.error()));
+  CO_TRY(co_await on<Result<void>>(directory_.blocking, std::move(writing)));
   kFileRenamed.reach();
   for (int race = 0; race < kRaces; ++race) {
-    auto find_task = find(write.name);
-    auto old = co_await std::move(find_task);
-    if (!old) co_return fail(std::move(old.error()));
-    auto superseded_file = *old ? (*old)->file : std::string();
-    auto commit_task = commit(write, file, size, *old, fence);
-    auto outcome = co_await std::move(commit_task);
-    if (!outcome) co_return fail(std::move(outcome.error()));
-    if (!*outcome) continue;
-    const auto useless = **outcome == WriteOutcome::kApplied ? superseded_file : file;
-    const bool named = **outcome != WriteOutcome::kApplied && superseded_file == file;
+    auto old = CO_TRY(co_await find(write.name));
+    auto superseded_file = old ? old->file : std::string();
+    auto outcome = CO_TRY(co_await commit(write, file, size, old, fence));
+    if (!outcome) continue;
+    const auto useless = *outcome == WriteOutcome::kApplied ? superseded_file : file;
+    const bool named = *outcome != WriteOutcome::kApplied && superseded_file == file;
     if (!useless.empty() && !named) {
-      auto remove_task = remove_file(useless);
-      co_await std::move(remove_task);
+      co_await remove_file(useless);
     }
-    co_return **outcome;
+    co_return *outcome;
   }
   co_return fail(ErrorCode::kConditionNotMet, "The file '" + write.name + "' kept changing.");
 }
@@ -209,13 +193,11 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
                                                 {"Type", std::move(write.type)}};
   std::vector<Mutation> mutations{write_of(row_key_of(std::move(write.name)), seen, std::move(properties))};
   kFileRow.before.reach();
-  auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
-  auto outcomes = co_await std::move(task);
+  auto outcomes =
+      co_await tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
   kFileRow.after.reach();
   if (outcomes.failed_with(ErrorCode::kTableNotFound)) {
-    auto prepare_task = prepare();
-    auto prepared = co_await std::move(prepare_task);
-    if (!prepared) co_return fail(std::move(prepared.error()));
+    CO_TRY(co_await prepare());
     co_return std::optional<WriteOutcome>();
   }
   if (!outcomes) co_return fail(std::move(outcomes.error()));
@@ -225,19 +207,15 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
 
 Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t version, Fence fence) {
   for (int race = 0; race < kRaces; ++race) {
-    auto find_task = find(name);
-    auto row = co_await std::move(find_task);
-    if (!row) co_return fail(std::move(row.error()));
-    if (!*row) co_return WriteOutcome::kMissing;
-    if ((*row)->version > version) co_return WriteOutcome::kSuperseded;
-    std::vector<Mutation> mutations{erasure_of(row_key_of(name), (*row)->row_version)};
-    auto task = tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence);
-    auto outcomes = co_await std::move(task);
-    if (!outcomes) co_return fail(std::move(outcomes.error()));
-    if (outcomes->front().kind != OutcomeKind::kApplied) continue;
+    auto row = CO_TRY(co_await find(name));
+    if (!row) co_return WriteOutcome::kMissing;
+    if (row->version > version) co_return WriteOutcome::kSuperseded;
+    std::vector<Mutation> mutations{erasure_of(row_key_of(name), row->row_version)};
+    auto outcomes =
+        CO_TRY(co_await tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence));
+    if (outcomes.front().kind != OutcomeKind::kApplied) continue;
     kFileUnrowed.reach();
-    auto remove_task = remove_file((*row)->file);
-    co_await std::move(remove_task);
+    co_await remove_file(row->file);
     co_return WriteOutcome::kApplied;
   }
   co_return fail(ErrorCode::kConditionNotMet, "The file '" + name + "' kept changing.");
@@ -247,8 +225,7 @@ Task<void> FileObjects::remove_file(std::string file) {
   std::function<Result<void>()> removing = [tree = directory_.tree, file = std::move(file)] {
     return tree->remove(file);
   };
-  auto task = on<Result<void>>(directory_.blocking, std::move(removing));
-  auto removed = co_await std::move(task);
+  auto removed = co_await on<Result<void>>(directory_.blocking, std::move(removing));
   static_cast<void>(removed.has_value());
 }
 
@@ -258,21 +235,17 @@ Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
   }
   std::string before;
   for (int race = 0; race < kRaces; ++race) {
-    auto find_task = find(name);
-    auto row = co_await std::move(find_task);
-    if (!row) co_return fail(std::move(row.error()));
-    if (!*row) co_return std::optional<StoredObject>();
+    auto row = CO_TRY(co_await find(name));
+    if (!row) co_return std::optional<StoredObject>();
     // The file of a row that was replaced is gone; that of a row that stands must be there.
-    if ((*row)->file == before) break;
-    before = (*row)->file;
+    if (row->file == before) break;
+    before = row->file;
     std::function<Result<std::optional<std::string>>()> reading = [tree = directory_.tree, file = before] {
       return tree->read(file, kMaxFileBytes);
     };
-    auto read_task = on<Result<std::optional<std::string>>>(directory_.blocking, std::move(reading));
-    auto bytes = co_await std::move(read_task);
-    if (!bytes) co_return fail(std::move(bytes.error()));
-    if (!*bytes) continue;
-    StoredObject object{std::move(**bytes), (*row)->version, std::to_string((*row)->row_version)};
+    auto bytes = CO_TRY(co_await on<Result<std::optional<std::string>>>(directory_.blocking, std::move(reading)));
+    if (!bytes) continue;
+    StoredObject object{std::move(*bytes), row->version, std::to_string(row->row_version)};
     co_return std::optional<StoredObject>(std::move(object));
   }
   co_return fail(ErrorCode::kCorruption, "The archived file '" + before + "' is missing.");
@@ -292,8 +265,7 @@ Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from
     request.table = std::string(kFileTable);
     request.filter = filter;
     request.continuation = std::move(continuation);
-    auto task = tables_.query(std::move(request));
-    auto page = co_await std::move(task);
+    auto page = co_await tables_.query(std::move(request));
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return out;
     if (!page) co_return fail(std::move(page.error()));
     for (auto& entity : page->entities) out.names.push_back(name_of_row(std::move(entity.row_key)));
@@ -309,24 +281,16 @@ Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from
 Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, FileDirectory directory) {
   using Listing = Result<std::vector<FileTree::Found>>;
   std::function<Listing()> walking = [tree = directory.tree] { return tree->walk(kMostCollected); };
-  auto walk_task = on<Listing>(directory.blocking, std::move(walking));
-  auto files = co_await std::move(walk_task);
-  if (!files) co_return fail(std::move(files.error()));
+  auto files = CO_TRY(co_await on<Listing>(directory.blocking, std::move(walking)));
   // The ledgers first: once one says that a writer is over, no row of its can come any more.
-  auto over_task = files_of_the_gone(tables, std::move(*files));
-  auto orphans = co_await std::move(over_task);
-  if (!orphans) co_return fail(std::move(orphans.error()));
-  auto named_task = spare_named(tables, directory.name, *orphans);
-  auto spared = co_await std::move(named_task);
-  if (!spared) co_return fail(std::move(spared.error()));
+  auto orphans = CO_TRY(co_await files_of_the_gone(tables, std::move(files)));
+  CO_TRY(co_await spare_named(tables, directory.name, orphans));
   std::uint64_t removed = 0;
-  for (const auto& [path, found] : *orphans) {
-    std::function<Result<void>()> removing = [tree = directory.tree, found = found] {
-      return found.temporary ? tree->remove_temporary(found.path) : tree->remove(found.path);
+  for (const auto& [path, found] : orphans) {
+    std::function<Result<void>()> removing = [tree = directory.tree, orphan = found] {
+      return orphan.temporary ? tree->remove_temporary(orphan.path) : tree->remove(orphan.path);
     };
-    auto remove_task = on<Result<void>>(directory.blocking, std::move(removing));
-    auto gone = co_await std::move(remove_task);
-    if (!gone) co_return fail(std::move(gone.error()));
+    CO_TRY(co_await on<Result<void>>(directory.blocking, std::move(removing)));
     ++removed;
   }
   co_return removed;

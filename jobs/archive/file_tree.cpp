@@ -77,8 +77,7 @@ Result<Location> descend(int root, const std::string& path, const MakeStep& make
     place.name = path.substr(begin, end == std::string::npos ? end : end - begin);
     if (end == std::string::npos) return place;
     if (make) {
-      auto made = make(place.directory.get(), place.name, std::string_view(path).substr(0, end));
-      if (!made) return fail(std::move(made.error()));
+      TRY(make(place.directory.get(), place.name, std::string_view(path).substr(0, end)));
     }
     Descriptor next(::openat(place.directory.get(), place.name.c_str(), kDirectory));
     if (!next && errno == ENOENT) return Location{Descriptor(), {}};
@@ -126,8 +125,7 @@ Result<void> walk_directory(Descriptor directory, const std::string& prefix, std
     if (out.size() >= most || depth >= kMaxDepth) break;
     Descriptor next(::openat(directory.get(), name.c_str(), kDirectory));
     if (!next) continue;  // it has gone meanwhile
-    auto walked = walk_directory(std::move(next), prefix + name + "/", most, depth + 1, out);
-    if (!walked) return walked;
+    TRY(walk_directory(std::move(next), prefix + name + "/", most, depth + 1, out));
   }
   return {};
 }
@@ -157,9 +155,8 @@ Result<std::vector<FileDirectory>> open_directories(const std::string& setting, 
     if (equals == std::string::npos || equals + 1 == item.size() || !is_directory_name(name) || twice) {
       return fail(ErrorCode::kConfigInvalid, "archive_directories must be name=path,name=path, not '" + item + "'");
     }
-    auto tree = FileTree::open(item.substr(equals + 1));
-    if (!tree) return fail(std::move(tree.error()));
-    out.push_back({name, std::move(*tree), blocking});
+    auto tree = TRY(FileTree::open(item.substr(equals + 1)));
+    out.push_back({name, std::move(tree), blocking});
   }
   return out;
 }
@@ -209,8 +206,7 @@ FileTree::~FileTree() { ::close(root_); }
 
 Result<void> FileTree::write(const std::string& path, const std::string& temporary, const std::string& bytes) const {
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput, "'" + temporary + "' is no file name.");
-  auto staging = temporaries(root_);
-  if (!staging) return fail(std::move(staging.error()));
+  auto staging = TRY(temporaries(root_));
   const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
     return durable_->make(parent, name, way);
   };
@@ -223,12 +219,12 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
   if (!place->directory) return failed("opening a directory", path);
   {
     Descriptor file(
-        ::openat(staging->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+        ::openat(staging.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
     if (!file) return failed("creating a file", temporary);
-    if (auto written = write_all(file.get(), bytes, temporary); !written) return written;
+    TRY(write_all(file.get(), bytes, temporary));
     if (::fsync(file.get()) != 0) return failed("syncing a file", temporary);
   }
-  if (::renameat(staging->get(), temporary.c_str(), place->directory.get(), place->name.c_str()) != 0) {
+  if (::renameat(staging.get(), temporary.c_str(), place->directory.get(), place->name.c_str()) != 0) {
     return failed("renaming a file", path);
   }
   if (::fsync(place->directory.get()) != 0) return failed("syncing a directory", path);
@@ -236,10 +232,9 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
 }
 
 Result<std::optional<std::string>> FileTree::read(const std::string& path, std::size_t limit) const {
-  auto place = descend(root_, path, nullptr);
-  if (!place) return fail(std::move(place.error()));
-  if (!place->directory) return std::optional<std::string>();
-  Descriptor file(::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  auto place = TRY(descend(root_, path, nullptr));
+  if (!place.directory) return std::optional<std::string>();
+  Descriptor file(::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>();
   if (!file) return failed("opening a file", path);
   struct stat info{};
@@ -261,20 +256,18 @@ Result<std::optional<std::string>> FileTree::read(const std::string& path, std::
 }
 
 Result<void> FileTree::remove(const std::string& path) const {
-  auto place = descend(root_, path, nullptr);
-  if (!place) return fail(std::move(place.error()));
-  if (!place->directory) return {};
-  if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0 && errno != ENOENT) {
+  auto place = TRY(descend(root_, path, nullptr));
+  if (!place.directory) return {};
+  if (::unlinkat(place.directory.get(), place.name.c_str(), 0) != 0 && errno != ENOENT) {
     return failed("removing a file", path);
   }
   return {};
 }
 
 Result<void> FileTree::remove_temporary(const std::string& temporary) const {
-  auto staging = temporaries(root_);
-  if (!staging) return fail(std::move(staging.error()));
+  auto staging = TRY(temporaries(root_));
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput);
-  if (::unlinkat(staging->get(), temporary.c_str(), 0) != 0 && errno != ENOENT) {
+  if (::unlinkat(staging.get(), temporary.c_str(), 0) != 0 && errno != ENOENT) {
     return failed("removing a file", temporary);
   }
   return {};
@@ -282,16 +275,13 @@ Result<void> FileTree::remove_temporary(const std::string& temporary) const {
 
 Result<std::vector<FileTree::Found>> FileTree::walk(std::size_t most) const {
   std::vector<Found> out;
-  auto staging = temporaries(root_);
-  if (!staging) return fail(std::move(staging.error()));
-  if (auto walked = walk_directory(std::move(*staging), "", most, kMaxDepth, out); !walked) {
-    return fail(std::move(walked.error()));
-  }
+  auto staging = TRY(temporaries(root_));
+  TRY(walk_directory(std::move(staging), "", most, kMaxDepth, out));
   for (auto& found : out) found.temporary = true;
   Descriptor root(::openat(root_, ".", kDirectory));
   if (!root) return failed("opening a directory", ".");
   // The temporaries' own directory begins with a dot and is passed over.
-  if (auto walked = walk_directory(std::move(root), "", most, 0, out); !walked) return fail(std::move(walked.error()));
+  TRY(walk_directory(std::move(root), "", most, 0, out));
   return out;
 }
 

@@ -48,18 +48,15 @@ std::string root_of(const ObjectsWanted& wanted) {
 }  // namespace
 
 Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted wanted, LookBounds bounds) {
-  auto filter = table_store::Filter::parse(wanted.filter);
-  if (!filter) co_return fail(std::move(filter.error()));
+  auto filter = CO_TRY(table_store::Filter::parse(wanted.filter));
   const bool lines = wanted.archive.format == ArchiveFormat::kLines;
   ObjectsFound found;
   std::uint64_t reads = 0;
   std::uint64_t bytes = 0;
   std::string from;
   do {
-    auto list_task = objects.list(root_of(wanted), std::move(from));
-    auto names = co_await std::move(list_task);
-    if (!names) co_return fail(std::move(names.error()));
-    for (auto& name : names->names) {
+    auto names = CO_TRY(co_await objects.list(root_of(wanted), std::move(from)));
+    for (auto& name : names.names) {
       if (lines ? !is_part_name(name) : !is_document_name(name)) continue;
       if (found.keys >= bounds.keys || reads >= bounds.reads || bytes >= bounds.bytes) {
         found.complete = false;
@@ -68,19 +65,17 @@ Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted
         continue;
       }
       ++reads;
-      auto read_task = objects.read(name);
-      auto object = co_await std::move(read_task);
-      if (!object) co_return fail(std::move(object.error()));
-      if (!object->has_value()) continue;
-      bytes += (*object)->bytes.size();
-      for (auto& entity : entities_of(**object, wanted.archive.format)) {
-        if (!is_selected(wanted, *filter, entity)) continue;
+      auto object = CO_TRY(co_await objects.read(name));
+      if (!object.has_value()) continue;
+      bytes += object->bytes.size();
+      for (auto& entity : entities_of(*object, wanted.archive.format)) {
+        if (!is_selected(wanted, filter, entity)) continue;
         ++found.keys;
         found.bytes += entity_bytes(entity);
         if (found.samples.size() < bounds.samples) found.samples.push_back({std::move(entity), name});
       }
     }
-    from = std::move(names->next);
+    from = std::move(names.next);
   } while (!from.empty());
   co_return found;
 }

@@ -74,8 +74,7 @@ Task<Result<std::string>> QueueClient::call(std::string method, std::string payl
 
 Task<Result<void>> QueueClient::ensure_queue(std::string queue) {
   RequestWriter request(account_, queue);
-  auto task = call("queue.ensure", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.ensure", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -85,10 +84,8 @@ Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string pref
   do {
     RequestWriter request(account_, prefix);
     request.out().string(from);
-    auto task = call("queue.list_queues", request.take(), kDeadline);
-    auto reply = co_await std::move(task);
-    if (!reply) co_return fail(std::move(reply.error()));
-    ByteReader in(*reply);
+    auto reply = CO_TRY(co_await call("queue.list_queues", request.take(), kDeadline));
+    ByteReader in(reply);
     for (auto n = in.varint(); n > 0 && in.ok(); --n) names.emplace_back(in.string());
     from = in.string();
     if (!in.finished()) co_return fail(malformed());
@@ -99,31 +96,26 @@ Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string pref
 Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
   PutOptions options;
   options.delay = visibility_delay;
-  auto task = put(std::move(queue), std::move(text), std::move(options));
-  co_return co_await std::move(task);
+  co_return co_await put(std::move(queue), std::move(text), std::move(options));
 }
 
 Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, PutOptions options) {
   RequestWriter request(account_, queue);
   request.out().string(text);
   wire::write(request.out(), options);
-  auto task = call("queue.put", request.take(), kDeadline);
-  co_return co_await std::move(task);
+  co_return co_await call("queue.put", request.take(), kDeadline);
 }
 
 Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
-  auto at_once = take(queue, visibility, Duration::zero(), {}, 1);
-  auto visible = co_await std::move(at_once);
-  if (!visible) co_return fail(std::move(visible.error()));
-  if (!visible->empty() || wait <= Duration::zero()) co_return only(std::move(*visible));
+  auto visible = CO_TRY(co_await take(queue, visibility, Duration::zero(), {}, 1));
+  if (!visible.empty() || wait <= Duration::zero()) co_return only(std::move(visible));
   std::string token;
   {
     std::lock_guard lock(mutex_);
     if (waits_ended_) co_return std::optional<Message>();
     if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
   }
-  auto waiting = take(queue, std::min(visibility, kHandOver), wait, token, 1);
-  auto came = co_await std::move(waiting);
+  auto came = co_await take(queue, std::min(visibility, kHandOver), wait, token, 1);
   {
     std::lock_guard lock(mutex_);
     waits_.erase(token);
@@ -132,8 +124,7 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
   auto message = only(std::move(*came));
   if (!message) co_return message;
   Lease lease{queue, message->id, message->epoch};
-  auto keeping = renew(std::move(lease), visibility, std::nullopt, 0);
-  auto kept = co_await std::move(keeping);
+  auto kept = co_await renew(std::move(lease), visibility, std::nullopt, 0);
   if (kept) co_return message;
   if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
   co_return std::optional<Message>();  // it came too late: another caller has the message by now
@@ -154,8 +145,7 @@ Task<void> QueueClient::end_waits() {
   for (const auto& token : tokens) {
     RequestWriter request(account_, std::string());
     request.out().string(token);
-    auto task = call("queue.cancel_wait", request.take(), kCancelDeadline);
-    auto reply = co_await std::move(task);
+    auto reply = co_await call("queue.cancel_wait", request.take(), kCancelDeadline);
     if (!reply) co_return;  // then the waits cannot bring anything either
   }
 }
@@ -167,8 +157,7 @@ Task<Result<std::vector<Message>>> QueueClient::take(std::string queue, Duration
   wire::write(request.out(), wait);
   request.out().string(token);
   request.out().varint(count);
-  auto task = call("queue.receive", request.take(), wait + kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.receive", request.take(), wait + kDeadline);
   co_return expect_messages(std::move(reply));
 }
 
@@ -179,8 +168,7 @@ Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::opt
   wire::write(request.out(), visibility);
   wire::write(request.out(), annotation);
   request.out().varint(sequence);
-  auto task = call("queue.renew", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.renew", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -193,10 +181,8 @@ Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vec
     request.out().string(next.text);
     wire::write(request.out(), next.options);
   }
-  auto task = call("queue.finish", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  ByteReader in(*reply);
+  auto reply = CO_TRY(co_await call("queue.finish", request.take(), kDeadline));
+  ByteReader in(reply);
   std::vector<std::string> ids;
   for (auto n = in.varint(); n > 0 && in.ok(); --n) ids.emplace_back(in.string());
   if (!in.finished()) co_return fail(malformed());
@@ -206,8 +192,7 @@ Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vec
 Task<Result<void>> QueueClient::complete(Lease lease) {
   RequestWriter request(account_, lease.queue);
   write_lease(request, lease);
-  auto task = call("queue.complete", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.complete", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -215,10 +200,8 @@ Task<Result<std::vector<bool>>> QueueClient::complete_all(std::string queue, std
   RequestWriter request(account_, queue);
   request.out().varint(leases.size());
   for (const auto& lease : leases) write_lease(request, lease);
-  auto task = call("queue.complete_all", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  ByteReader in(*reply);
+  auto reply = CO_TRY(co_await call("queue.complete_all", request.take(), kDeadline));
+  ByteReader in(reply);
   std::vector<bool> gone;
   for (std::size_t i = 0; i < leases.size() && in.ok(); ++i) gone.push_back(in.boolean());
   if (!in.finished()) co_return fail(malformed());
@@ -231,8 +214,7 @@ Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string
   wire::write(request.out(), delay);
   request.out().string(annotation);
   request.out().boolean(count_attempt);
-  auto task = call("queue.release", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.release", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -241,8 +223,7 @@ Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::str
   write_lease(request, lease);
   request.out().string(to_queue);
   request.out().string(annotation);
-  auto task = call("queue.move", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.move", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -250,10 +231,8 @@ Task<Result<MessagePage>> QueueClient::list(std::string queue, std::uint32_t lim
   RequestWriter request(account_, queue);
   request.out().varint(limit);
   request.out().string(continuation);
-  auto task = call("queue.list", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  ByteReader in(*reply);
+  auto reply = CO_TRY(co_await call("queue.list", request.take(), kDeadline));
+  ByteReader in(reply);
   MessagePage page;
   for (auto n = in.varint(); n > 0 && in.ok(); --n) page.messages.push_back(wire::read_message(in));
   page.continuation = in.string();
@@ -264,16 +243,14 @@ Task<Result<MessagePage>> QueueClient::list(std::string queue, std::uint32_t lim
 Task<Result<std::optional<Message>>> QueueClient::find(std::string queue, std::string message_id) {
   RequestWriter request(account_, queue);
   request.out().string(message_id);
-  auto task = call("queue.find", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.find", request.take(), kDeadline);
   co_return expect_message(std::move(reply));
 }
 
 Task<Result<void>> QueueClient::remove(std::string queue, std::string message_id) {
   RequestWriter request(account_, queue);
   request.out().string(message_id);
-  auto task = call("queue.remove", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.remove", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
@@ -284,17 +261,14 @@ Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_i
   request.out().string(to_queue);
   wire::write(request.out(), text);
   request.out().string(annotation);
-  auto task = call("queue.redrive", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.redrive", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 
 Task<Result<QueueFigures>> QueueClient::figures(std::string queue) {
   RequestWriter request(account_, queue);
-  auto task = call("queue.figures", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  ByteReader in(*reply);
+  auto reply = CO_TRY(co_await call("queue.figures", request.take(), kDeadline));
+  ByteReader in(reply);
   auto figures = wire::read_figures(in);
   if (!in.finished()) co_return fail(malformed());
   co_return figures;
@@ -304,10 +278,8 @@ Task<Result<QueueFiguresPage>> QueueClient::all_figures(std::uint32_t limit, std
   RequestWriter request(account_, std::string());
   request.out().varint(limit);
   request.out().string(continuation);
-  auto task = call("queue.all_figures", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
-  if (!reply) co_return fail(std::move(reply.error()));
-  ByteReader in(*reply);
+  auto reply = CO_TRY(co_await call("queue.all_figures", request.take(), kDeadline));
+  ByteReader in(reply);
   QueueFiguresPage page;
   for (auto n = in.varint(); n > 0 && in.ok(); --n) {
     std::string name(in.string());
@@ -321,8 +293,7 @@ Task<Result<QueueFiguresPage>> QueueClient::all_figures(std::uint32_t limit, std
 Task<Result<void>> QueueClient::set_paused(std::string queue, bool paused) {
   RequestWriter request(account_, queue);
   request.out().boolean(paused);
-  auto task = call("queue.set_paused", request.take(), kDeadline);
-  auto reply = co_await std::move(task);
+  auto reply = co_await call("queue.set_paused", request.take(), kDeadline);
   co_return expect_nothing(std::move(reply));
 }
 

@@ -47,21 +47,19 @@ Reply one(const Result<std::optional<Message>>& message) {
 
 Task<Reply> ensure(Call& call) {
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.ensure_queue(call.account, call.queue);
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.ensure_queue(call.account, call.queue);
   co_return nothing(std::move(done));
 }
 
 Task<Reply> list_queues(Call& call) {
   const auto from = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto page = call.service.list_queues(call.account, call.queue, from, kMaxQueuesPerPage);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(call.service.list_queues(call.account, call.queue, from, kMaxQueuesPerPage));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(page->queues.size());
-  for (const auto& queue : page->queues) out.string(queue.name);
-  out.string(page->next.value_or(std::string()));
+  out.varint(page.queues.size());
+  for (const auto& queue : page.queues) out.string(queue.name);
+  out.string(page.next.value_or(std::string()));
   co_return bytes;
 }
 
@@ -80,10 +78,8 @@ Task<Reply> put(Call& call) {
   auto text = call.text();
   auto request = to_request(std::move(text), wire::read_put_options(call.in));
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.put(call.account, call.queue, std::move(request));
-  auto placed = co_await std::move(task);
-  if (!placed) co_return fail(std::move(placed.error()));
-  co_return std::move(placed->id);
+  auto placed = CO_TRY(co_await call.service.put(call.account, call.queue, std::move(request)));
+  co_return std::move(placed.id);
 }
 
 Task<Reply> receive(Call& call) {
@@ -97,13 +93,11 @@ Task<Reply> receive(Call& call) {
   // Who waits may be gone by the time a message comes.
   request.offer = wait.span > Duration::zero();
   request.lease = true;
-  auto task = call.service.get(call.account, call.queue, request, std::move(wait));
-  auto taken = co_await std::move(task);
-  if (!taken) co_return fail(std::move(taken.error()));
+  auto taken = CO_TRY(co_await call.service.get(call.account, call.queue, request, std::move(wait)));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(taken->size());
-  for (const auto& each : *taken) wire::write(out, each.message);
+  out.varint(taken.size());
+  for (const auto& each : taken) wire::write(out, each.message);
   co_return bytes;
 }
 
@@ -120,8 +114,7 @@ Task<Reply> renew(Call& call) {
   auto annotation = wire::read_optional(call.in);
   const auto sequence = call.in.varint();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.renew(std::move(lease), visibility, std::move(annotation), sequence);
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.renew(std::move(lease), visibility, std::move(annotation), sequence);
   co_return nothing(std::move(done));
 }
 
@@ -136,21 +129,18 @@ Task<Reply> finish(Call& call) {
     follow_ups.push_back(std::move(next));
   }
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.finish(std::move(lease), std::move(follow_ups));
-  auto placed = co_await std::move(task);
-  if (!placed) co_return fail(std::move(placed.error()));
+  auto placed = CO_TRY(co_await call.service.finish(std::move(lease), std::move(follow_ups)));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(placed->size());
-  for (const auto& message : *placed) out.string(message.id);
+  out.varint(placed.size());
+  for (const auto& message : placed) out.string(message.id);
   co_return bytes;
 }
 
 Task<Reply> complete(Call& call) {
   auto lease = call.lease();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.erase(std::move(lease));
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.erase(std::move(lease));
   co_return nothing(std::move(done));
 }
 
@@ -164,12 +154,10 @@ Task<Reply> complete_all(Call& call) {
     if (leases.back().epoch == 0) co_return fail(malformed());
   }
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.erase_all(call.account, call.queue, std::move(leases));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto done = CO_TRY(co_await call.service.erase_all(call.account, call.queue, std::move(leases)));
   std::string bytes;
   ByteWriter out(bytes);
-  for (const bool gone : *done) out.boolean(gone);
+  for (const bool gone : done) out.boolean(gone);
   co_return bytes;
 }
 
@@ -179,8 +167,7 @@ Task<Reply> release(Call& call) {
   auto annotation = call.text();
   const bool count_attempt = call.in.boolean();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.release(std::move(lease), delay, std::move(annotation), count_attempt);
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.release(std::move(lease), delay, std::move(annotation), count_attempt);
   co_return nothing(std::move(done));
 }
 
@@ -190,9 +177,7 @@ Task<Reply> move(Call& call) {
   request.to_queue = call.text();
   request.annotation = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.move(std::move(lease), std::move(request));
-  auto moved = co_await std::move(task);
-  if (!moved) co_return fail(std::move(moved.error()));
+  CO_TRY(co_await call.service.move(std::move(lease), std::move(request)));
   co_return std::string();
 }
 
@@ -200,13 +185,12 @@ Task<Reply> list(Call& call) {
   const auto limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(call.in.varint(), kMaxMessagesPerList));
   const auto continuation = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto page = call.service.list(call.account, call.queue, limit, continuation);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(call.service.list(call.account, call.queue, limit, continuation));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(page->messages.size());
-  for (const auto& message : page->messages) wire::write(out, message);
-  out.string(page->continuation);
+  out.varint(page.messages.size());
+  for (const auto& message : page.messages) wire::write(out, message);
+  out.string(page.continuation);
   co_return bytes;
 }
 
@@ -219,8 +203,7 @@ Task<Reply> find(Call& call) {
 Task<Reply> remove(Call& call) {
   auto id = call.text();
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.remove(call.account, call.queue, std::move(id));
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.remove(call.account, call.queue, std::move(id));
   co_return nothing(std::move(done));
 }
 
@@ -232,19 +215,16 @@ Task<Reply> redrive(Call& call) {
   request.annotation = call.text();
   request.reset_dequeue_count = true;
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.redrive(call.account, call.queue, std::move(id), std::move(request));
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.redrive(call.account, call.queue, std::move(id), std::move(request));
   co_return nothing(std::move(done));
 }
 
 Task<Reply> figures(Call& call) {
   if (!call.in.finished()) co_return fail(malformed());
-  auto task = call.service.figures(call.account, call.queue);
-  auto figures = co_await std::move(task);
-  if (!figures) co_return fail(std::move(figures.error()));
+  auto figures = CO_TRY(co_await call.service.figures(call.account, call.queue));
   std::string bytes;
   ByteWriter out(bytes);
-  wire::write(out, *figures);
+  wire::write(out, figures);
   co_return bytes;
 }
 
@@ -254,16 +234,15 @@ Task<Reply> all_figures(Call& call) {
   if (!call.in.finished()) co_return fail(malformed());
   // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
   const auto from = name.empty() ? std::string() : keys::queue(call.account, name);
-  auto page = call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit));
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit)));
   std::string bytes;
   ByteWriter out(bytes);
-  out.varint(page->queues.size());
-  for (const auto& item : page->queues) {
+  out.varint(page.queues.size());
+  for (const auto& item : page.queues) {
     out.string(item.queue);
     wire::write(out, item.figures);
   }
-  const auto next = page->next.empty() ? std::nullopt : keys::account_and_queue(page->next);
+  const auto next = page.next.empty() ? std::nullopt : keys::account_and_queue(page.next);
   out.string(next ? next->second : std::string());
   co_return bytes;
 }
@@ -272,8 +251,7 @@ Task<Reply> set_paused(Call& call) {
   const bool paused = call.in.boolean();
   if (!call.in.finished()) co_return fail(malformed());
   Metadata change{{std::string(kPausedName), paused ? "true" : ""}};
-  auto task = call.service.patch_metadata(call.account, call.queue, std::move(change));
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.patch_metadata(call.account, call.queue, std::move(change));
   co_return nothing(std::move(done));
 }
 
@@ -303,8 +281,7 @@ Task<Reply> serve(QueueService& service, std::string method, std::string payload
   for (const auto& [name, run] : kMethods) {
     if (method != name) continue;
     Call call(service, std::move(payload));
-    auto task = run(call);
-    co_return co_await std::move(task);
+    co_return co_await run(call);
   }
   co_return fail(ErrorCode::kInvalidInput, "The queue service has no such method.");
 }
@@ -319,8 +296,7 @@ Task<void> give_back(QueueService& service, std::string request, std::string rep
   if (!out.finished() || !in.ok()) co_return;
   for (const auto& message : messages) {
     LeaseKey lease{account, queue, message.id, message.epoch};
-    auto task = service.release(std::move(lease), Duration::zero(), std::nullopt, false);
-    auto done = co_await std::move(task);
+    auto done = co_await service.release(std::move(lease), Duration::zero(), std::nullopt, false);
     static_cast<void>(done.has_value());  // if not, the lease expires
   }
 }

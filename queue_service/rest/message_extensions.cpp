@@ -64,9 +64,8 @@ Result<void> read_put_extensions(const QueueRequest& request, PutRequest& put) {
     put.idempotency_key = *key;
   }
   const auto longest = std::chrono::duration_cast<std::chrono::seconds>(kMaxIdempotencyRetention).count();
-  auto retention = number_in(request, "x-ms-tidemark-idempotency-retention", 1, longest);
-  if (!retention) return fail(std::move(retention.error()));
-  if (*retention) put.retention = std::chrono::seconds(**retention);
+  auto retention = TRY(number_in(request, "x-ms-tidemark-idempotency-retention", 1, longest));
+  if (retention) put.retention = std::chrono::seconds(*retention);
   return {};
 }
 
@@ -74,9 +73,8 @@ std::string lease_token(const Message& message) { return std::to_string(message.
 
 Result<LeaseKey> holder_in(const QueueRequest& request) {
   LeaseKey holder{request.account, request.queue, request.message_id};
-  auto epoch = number_in(request, "x-ms-tidemark-lease", 1, INT64_MAX);
-  if (!epoch) return fail(std::move(epoch.error()));
-  holder.epoch = static_cast<std::uint64_t>(epoch->value_or(0));
+  auto epoch = TRY(number_in(request, "x-ms-tidemark-lease", 1, INT64_MAX));
+  holder.epoch = static_cast<std::uint64_t>(epoch.value_or(0));
   const auto receipt = request.parameter("popreceipt").value_or("");
   if (holder.epoch == 0 && receipt.empty()) return fail(missing_parameter("popreceipt"));
   holder.receipt = receipt;
@@ -86,11 +84,10 @@ Result<LeaseKey> holder_in(const QueueRequest& request) {
 Result<std::optional<MoveRequest>> move_in(const QueueRequest& request) {
   const auto to = request.http->header("x-ms-tidemark-move-to");
   if (!to) return std::optional<MoveRequest>();
-  auto reset = flag_in(request, "x-ms-tidemark-reset-dequeue-count");
-  if (!reset) return fail(std::move(reset.error()));
+  auto reset = TRY(flag_in(request, "x-ms-tidemark-reset-dequeue-count"));
   MoveRequest move;
   move.to_queue = *to;
-  move.reset_dequeue_count = *reset;
+  move.reset_dequeue_count = reset;
   move.reason = std::string(request.http->header("x-ms-tidemark-reason").value_or(""));
   if (move.reason->size() > kMaxReasonBytes || !is_xml_text(*move.reason)) {
     return fail(invalid_header("x-ms-tidemark-reason", "", "Text of at most 4096 bytes."));
@@ -100,12 +97,10 @@ Result<std::optional<MoveRequest>> move_in(const QueueRequest& request) {
 
 Result<Metadata> queue_options_in(const QueueRequest& request) {
   Metadata metadata;
-  auto count = number_in(request, "x-ms-tidemark-max-dequeue-count", 0, kMaxMaxDequeueCount);
-  if (!count) return fail(std::move(count.error()));
-  if (*count) metadata.emplace_back(kMaxDequeueCountName, **count == 0 ? "" : std::to_string(**count));
-  auto paused = flag_in(request, "x-ms-tidemark-paused");
-  if (!paused) return fail(std::move(paused.error()));
-  if (request.http->header("x-ms-tidemark-paused")) metadata.emplace_back(kPausedName, *paused ? "true" : "");
+  auto count = TRY(number_in(request, "x-ms-tidemark-max-dequeue-count", 0, kMaxMaxDequeueCount));
+  if (count) metadata.emplace_back(kMaxDequeueCountName, *count == 0 ? "" : std::to_string(*count));
+  auto paused = TRY(flag_in(request, "x-ms-tidemark-paused"));
+  if (request.http->header("x-ms-tidemark-paused")) metadata.emplace_back(kPausedName, paused ? "true" : "");
   return metadata;
 }
 

@@ -49,8 +49,7 @@ Metadata with_options(Metadata metadata, const Metadata& options) {
 }
 
 Task<Result<std::string>> read_body(OperationContext context) {
-  auto task = context.request.http->body->read_all(kMaxBodyBytes);
-  auto body = co_await std::move(task);
+  auto body = co_await context.request.http->body->read_all(kMaxBodyBytes);
   if (body.failed_with(ErrorCode::kRequestBodyTooLarge)) {
     body.error().fields.assign(1, {"MaxLimit", std::to_string(kMaxBodyBytes)});
   }
@@ -68,10 +67,9 @@ std::string endpoint_of(const QueueRequest& request) {
 
 Task<Answer> list_queues(OperationContext context) {
   const auto& request = context.request;
-  auto limit = request.number("maxresults", INT64_MIN, INT64_MAX);
-  if (!limit) co_return fail(std::move(limit.error()));
+  auto limit = CO_TRY(request.number("maxresults", INT64_MIN, INT64_MAX));
   // More than the largest page is served as that; less than one is refused.
-  if (limit->value_or(1) < 1) {
+  if (limit.value_or(1) < 1) {
     co_return fail(out_of_range_parameter("maxresults", *request.parameter("maxresults"), 1, kMaxQueuesPerPage));
   }
   const auto prefix = request.parameter("prefix").value_or("");
@@ -80,9 +78,8 @@ Task<Answer> list_queues(OperationContext context) {
   if (!from.empty() && !from.starts_with(marker_prefix)) co_return fail(ErrorCode::kInvalidMarker);
   if (!from.empty()) from.remove_prefix(marker_prefix.size());
   const bool with_metadata = request.parameter_is("include", "metadata");
-  const auto count = std::min<std::int64_t>(limit->value_or(kMaxQueuesPerPage), kMaxQueuesPerPage);
-  auto page = context.service.list_queues(request.account, prefix, from, static_cast<std::uint32_t>(count));
-  if (!page) co_return fail(std::move(page.error()));
+  const auto count = std::min<std::int64_t>(limit.value_or(kMaxQueuesPerPage), kMaxQueuesPerPage);
+  auto page = CO_TRY(context.service.list_queues(request.account, prefix, from, static_cast<std::uint32_t>(count)));
 
   std::string out(protocol::kXmlDeclaration);
   out += "<EnumerationResults ServiceEndpoint=\"";
@@ -95,7 +92,7 @@ Task<Answer> list_queues(OperationContext context) {
     if (value) append_element(out, element, *value);
   }
   out += "<Queues>";
-  for (const auto& queue : page->queues) {
+  for (const auto& queue : page.queues) {
     out += "<Queue>";
     append_element(out, "Name", queue.name);
     if (with_metadata) {
@@ -106,27 +103,22 @@ Task<Answer> list_queues(OperationContext context) {
     out += "</Queue>";
   }
   out += "</Queues>";
-  append_element(out, "NextMarker", page->next ? marker_prefix + *page->next : "");
+  append_element(out, "NextMarker", page.next ? marker_prefix + *page.next : "");
   co_return xml(out + "</EnumerationResults>");
 }
 
 Task<Answer> get_service_properties(OperationContext context) {
-  auto stored = context.service.get_service_properties(context.request.account);
-  if (!stored) co_return fail(std::move(stored.error()));
-  co_return xml(protocol::service_properties_document(protocol::StoreKind::kQueue, *stored));
+  auto stored = CO_TRY(context.service.get_service_properties(context.request.account));
+  co_return xml(protocol::service_properties_document(protocol::StoreKind::kQueue, stored));
 }
 
 Task<Answer> set_service_properties(OperationContext context) {
-  auto reading = read_body(context);
-  auto body = co_await std::move(reading);
-  if (!body) co_return fail(std::move(body.error()));
+  auto body = CO_TRY(co_await read_body(context));
   std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
-    return protocol::merge_service_properties(protocol::StoreKind::kQueue, stored, *body);
+    return protocol::merge_service_properties(protocol::StoreKind::kQueue, stored, body);
   };
   const auto& account = context.request.account;
-  auto task = context.service.set_service_properties(account, std::move(change));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await context.service.set_service_properties(account, std::move(change)));
   context.cors.refresh(account, [&] { return context.service.get_service_properties(account); });
   co_return empty(202);
 }
@@ -137,67 +129,50 @@ Task<Answer> get_stats(OperationContext context) {
 }
 
 Task<Answer> create_queue(OperationContext context) {
-  auto options = queue_options_in(context.request);
-  if (!options) co_return fail(std::move(options.error()));
-  auto metadata = with_options(metadata_of(*context.request.http), *options);
-  auto task = context.service.create_queue(context.request.account, context.request.queue, std::move(metadata));
-  auto outcome = co_await std::move(task);
-  if (!outcome) co_return fail(std::move(outcome.error()));
-  co_return empty(*outcome == CreateOutcome::kCreated ? 201 : 204);
+  auto options = CO_TRY(queue_options_in(context.request));
+  auto metadata = with_options(metadata_of(*context.request.http), options);
+  auto outcome = CO_TRY(
+      co_await context.service.create_queue(context.request.account, context.request.queue, std::move(metadata)));
+  co_return empty(outcome == CreateOutcome::kCreated ? 201 : 204);
 }
 
 Task<Answer> delete_queue(OperationContext context) {
-  auto task = context.service.delete_queue(context.request.account, context.request.queue);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await context.service.delete_queue(context.request.account, context.request.queue));
   co_return empty(204);
 }
 
 Task<Answer> get_metadata(OperationContext context) {
-  auto task = context.service.get_properties(context.request.account, context.request.queue);
-  auto properties = co_await std::move(task);
-  if (!properties) co_return fail(std::move(properties.error()));
+  auto properties = CO_TRY(co_await context.service.get_properties(context.request.account, context.request.queue));
   auto response = empty(200);
   response.set("Cache-Control", "no-cache");
-  response.set("x-ms-approximate-messages-count", std::to_string(properties->messages));
-  for (auto& [name, value] : properties->metadata) response.set("x-ms-meta-" + name, std::move(value));
+  response.set("x-ms-approximate-messages-count", std::to_string(properties.messages));
+  for (auto& [name, value] : properties.metadata) response.set("x-ms-meta-" + name, std::move(value));
   co_return response;
 }
 
 Task<Answer> set_metadata(OperationContext context) {
   auto metadata = metadata_of(*context.request.http);
-  auto options = queue_options_in(context.request);
-  if (!options) co_return fail(std::move(options.error()));
+  auto options = CO_TRY(queue_options_in(context.request));
   const auto& request = context.request;
-  if (metadata.empty() && !options->empty()) {
+  if (metadata.empty() && !options.empty()) {
     // The extension's headers alone leave the rest of the metadata as it is.
-    auto patching = context.service.patch_metadata(request.account, request.queue, std::move(*options));
-    auto patched = co_await std::move(patching);
-    if (!patched) co_return fail(std::move(patched.error()));
+    CO_TRY(co_await context.service.patch_metadata(request.account, request.queue, std::move(options)));
     co_return empty(204);
   }
-  metadata = with_options(std::move(metadata), *options);
-  auto task = context.service.set_metadata(request.account, request.queue, std::move(metadata));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  metadata = with_options(std::move(metadata), options);
+  CO_TRY(co_await context.service.set_metadata(request.account, request.queue, std::move(metadata)));
   co_return empty(204);
 }
 
 Task<Answer> get_acl(OperationContext context) {
-  auto acl = context.service.get_acl(context.request.account, context.request.queue);
-  if (!acl) co_return fail(std::move(acl.error()));
-  co_return xml(std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(*acl));
+  auto acl = CO_TRY(context.service.get_acl(context.request.account, context.request.queue));
+  co_return xml(std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(acl));
 }
 
 Task<Answer> set_acl(OperationContext context) {
-  auto reading = read_body(context);
-  auto body = co_await std::move(reading);
-  if (!body) co_return fail(std::move(body.error()));
-  auto acl = protocol::parse_stored_policies(*body, kQueuePermissions);
-  if (!acl) co_return fail(std::move(acl.error()));
-  auto task = context.service.set_acl(context.request.account, context.request.queue, std::move(*acl));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto body = CO_TRY(co_await read_body(context));
+  auto acl = CO_TRY(protocol::parse_stored_policies(body, kQueuePermissions));
+  CO_TRY(co_await context.service.set_acl(context.request.account, context.request.queue, std::move(acl)));
   co_return empty(204);
 }
 

@@ -86,7 +86,7 @@ namespace {
 Result<Operation> find_any_operation(const QueueRequest& request) {
   const auto method = request.http->method;
   if (request.queue.empty()) return find_account_operation(request, method);
-  if (auto named = check_queue_name(request.queue); !named) return fail(std::move(named.error()));
+  TRY(check_queue_name(request.queue));
   if (!request.messages) return find_queue_operation(request, method);
   return find_message_operation(request, method);
 }
@@ -109,16 +109,14 @@ QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::
 }
 
 Answer QueueRoutes::preflight(const http::Request& request) const {
-  auto resource = auth::parse_resource(request.header("host").value_or(""), request.path, accounts_);
-  if (!resource) return fail(std::move(resource.error()));
-  return cors_.preflight(resource->account, request);
+  auto resource = TRY(auth::parse_resource(request.header("host").value_or(""), request.path, accounts_));
+  return cors_.preflight(resource.account, request);
 }
 
 Result<void> QueueRoutes::admit(QueueRequest& request) const {
   const auto& http = *request.http;
   const auto host = http.header("host").value_or("");
-  auto resource = auth::parse_resource(host, http.path, accounts_);
-  if (!resource) return fail(std::move(resource.error()));
+  auto resource = TRY(auth::parse_resource(host, http.path, accounts_));
   auto parameters = QueryParameters::parse(http.query);
   if (!parameters) return fail(ErrorCode::kInvalidUri);
   const auth::SignedRequest signed_request{http.method,         http.path, http.query,  &http.headers,
@@ -130,16 +128,14 @@ Result<void> QueueRoutes::admit(QueueRequest& request) const {
     if (!acl) return fail(std::move(acl.error()));
     return protocol::find_policy(*acl, id);
   };
-  auto identity = auth::authenticate(auth::Service::kQueue, signed_request, *resource, accounts_, clock_.now(), policy_,
-                                     find_policy);
-  if (!identity) return fail(std::move(identity.error()));
-  request.identity = std::move(*identity);
-  request.account = resource->account;
-  request.secondary = resource->secondary;
+  request.identity = TRY(auth::authenticate(auth::Service::kQueue, signed_request, resource, accounts_, clock_.now(),
+                                            policy_, find_policy));
+  request.account = resource.account;
+  request.secondary = resource.secondary;
   request.https = auth::arrived_by_https(http.headers, policy_);
   request.version = request.identity.version;
   request.parameters = std::move(*parameters);
-  return split_resource(resource->rest, request);
+  return split_resource(resource.rest, request);
 }
 
 http::Response QueueRoutes::render(const Error& error, const std::string& request_id) const {
@@ -154,14 +150,11 @@ http::Response QueueRoutes::render(const Error& error, const std::string& reques
 
 Task<Answer> QueueRoutes::answer(QueueRequest& request) {
   if (request.http->method == "OPTIONS") co_return preflight(*request.http);
-  if (auto admitted = admit(request); !admitted) co_return fail(std::move(admitted.error()));
-  auto operation = find_operation(request);
-  if (!operation) co_return fail(std::move(operation.error()));
-  auto allowed = auth::authorize(request.identity, operation->need, request.queue);
-  if (!allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(admit(request));
+  auto operation = CO_TRY(find_operation(request));
+  CO_TRY(auth::authorize(request.identity, operation.need, request.queue));
   OperationContext context{service_, request, clock_, cors_};
-  auto task = operation->run(context);
-  auto answered = co_await std::move(task);
+  auto answered = co_await operation.run(context);
   if (answered) answered->set("x-ms-request-id", request.http->request_id);
   co_return std::move(answered);
 }
@@ -181,8 +174,7 @@ void QueueRoutes::decorate(const QueueRequest& request, http::Response& response
 Task<http::Response> QueueRoutes::serve(http::Request& http) {
   QueueRequest request;
   request.http = &http;
-  auto task = answer(request);
-  auto answered = co_await std::move(task);
+  auto answered = co_await answer(request);
   auto response = answered ? std::move(*answered) : render(answered.error(), http.request_id);
   decorate(request, response);
   if (http.method == "HEAD") {

@@ -79,15 +79,11 @@ Result<std::optional<std::int64_t>> number_child(const pugi::xml_node& node, con
 Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& queue, Duration delay) {
   FollowUp next;
   next.queue = optional_child(node, "QueueName").value_or(queue);
-  auto text = text_of(node);
-  if (!text) return fail(std::move(text.error()));
-  next.message.text = std::move(*text);
-  auto visibility = number_child(node, "VisibilityTimeout", 0, 604800);
-  if (!visibility) return fail(std::move(visibility.error()));
-  next.message.delay = *visibility ? Duration(std::chrono::seconds(**visibility)) : delay;
-  auto life = number_child(node, "MessageTimeToLive", -1, INT32_MAX);
-  if (!life) return fail(std::move(life.error()));
-  const auto life_s = life->value_or(604800);
+  next.message.text = TRY(text_of(node));
+  auto visibility = TRY(number_child(node, "VisibilityTimeout", 0, 604800));
+  next.message.delay = visibility ? Duration(std::chrono::seconds(*visibility)) : delay;
+  auto life = TRY(number_child(node, "MessageTimeToLive", -1, INT32_MAX));
+  const auto life_s = life.value_or(604800);
   if (life_s == 0) return fail(bad_node("MessageTimeToLive", "0"));
   // As for a put: it would expire before anybody saw it.
   if (life_s > 0 && next.message.delay >= std::chrono::seconds(life_s)) {
@@ -104,8 +100,7 @@ Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& q
 Result<std::string> read_message_text(std::string_view body) {
   if (const auto plain = plain_message_text(body)) return std::string(*plain);
   pugi::xml_document document;
-  auto parsed = protocol::parse_xml(body, document);
-  if (!parsed) return fail(std::move(parsed.error()));
+  TRY(protocol::parse_xml(body, document));
   const auto root = document.document_element();
   if (std::string_view(root.name()) != "QueueMessage") return fail(ErrorCode::kInvalidXmlDocument);
   return text_of(root);
@@ -115,17 +110,15 @@ Result<std::vector<FollowUp>> read_follow_ups(std::string_view body, const std::
   std::vector<FollowUp> follow_ups;
   if (body.empty()) return follow_ups;
   pugi::xml_document document;
-  auto parsed = protocol::parse_xml(body, document);
-  if (!parsed) return fail(std::move(parsed.error()));
+  TRY(protocol::parse_xml(body, document));
   const auto root = document.document_element();
   const bool one = std::string_view(root.name()) == "QueueMessage";
   if (!one && std::string_view(root.name()) != "QueueMessagesList") return fail(ErrorCode::kInvalidXmlDocument);
   for (auto node = one ? root : root.child("QueueMessage"); node;
        node = one ? pugi::xml_node() : node.next_sibling("QueueMessage")) {
     if (follow_ups.size() == kMaxFollowUps) return fail(ErrorCode::kInvalidXmlDocument);
-    auto next = read_follow_up(node, queue, delay);
-    if (!next) return fail(std::move(next.error()));
-    follow_ups.push_back(std::move(*next));
+    auto next = TRY(read_follow_up(node, queue, delay));
+    follow_ups.push_back(std::move(next));
   }
   return follow_ups;
 }

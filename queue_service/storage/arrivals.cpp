@@ -94,8 +94,7 @@ Task<bool> Arrivals::Gate::wait(std::uint64_t ticket, Duration timeout) {
     });
     self->arm();
   };
-  auto operation = asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
-  co_return co_await std::move(operation);
+  co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
 }
 
 // Always through the executor: the caller may be the engine's thread, and holds mutex_.

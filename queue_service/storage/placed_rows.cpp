@@ -48,7 +48,7 @@ Result<void> PlacedRows::status() const {
   if (ready_.corrupt || timed_.corrupt) return fail(ErrorCode::kCorruption);
   for (const auto* side : {&ready_, &timed_}) {
     if (!side->cursor) continue;
-    if (auto status = side->cursor->status(); !status) return status;
+    TRY(side->cursor->status());
   }
   return {};
 }

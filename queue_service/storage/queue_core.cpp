@@ -11,13 +11,12 @@ const FailStep kCollectStep("queue.collect");
 
 Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body) {
   Effects effects;
-  kv::TransactionBody run = [&](kv::Transaction& txn) -> Result<void> {
-    effects = {};
-    return body(txn, effects);
-  };
-  auto task = engine.transact(std::move(run), &step);
-  auto done = co_await std::move(task);
-  if (!done) co_return done;
+  CO_TRY(co_await engine.transact(
+      [&](kv::Transaction& txn) -> Result<void> {
+        effects = {};
+        return body(txn, effects);
+      },
+      &step));
   for (const auto& arrival : effects.arrivals) {
     if (arrival.due) {
       arrivals.will_come(arrival.account, arrival.queue, *arrival.due);
@@ -31,7 +30,7 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
     auto collecting = collect(shared_from_this());
     spawn(executor, std::move(collecting));
   }
-  co_return done;
+  co_return Result<void>{};
 }
 
 Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
@@ -45,35 +44,32 @@ Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
   for (const auto generation : generations) {
     // What fails here stays listed and is tried again after the next clear, or at the next start.
     if (!core->engine.erase_range(keys::everything_of(generation))) co_return;
-    kv::TransactionBody unlist = [generation](kv::Transaction& txn) -> Result<void> {
-      txn.erase(keys::dropped(generation));
-      return {};
-    };
-    auto task = core->engine.transact(std::move(unlist), &kCollectStep);
-    auto done = co_await std::move(task);
+    auto done = co_await core->engine.transact(
+        [generation](kv::Transaction& txn) -> Result<void> {
+          txn.erase(keys::dropped(generation));
+          return {};
+        },
+        &kCollectStep);
     if (!done) co_return;
   }
 }
 
 Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {
   const auto snapshot = engine.snapshot();
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) return fail(std::move(record.error()));
-  auto figures = read_figures(*snapshot, record->generation);
-  if (!figures) return fail(std::move(figures.error()));
+  auto record = TRY(require_queue(*snapshot, account, queue));
+  auto figures = TRY(read_figures(*snapshot, record.generation));
   Look look;
-  look.generation = record->generation;
+  look.generation = record.generation;
   const auto now = clock.now();
-  look.empty = figures->messages() == 0 || record->options.paused;
-  look.may_have_expired = figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
+  look.empty = figures.messages() == 0 || record.options.paused;
+  look.may_have_expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;
   if (look.empty) return look;
-  look.something = figures->ready > 0;
-  if (look.something || figures->timed() == 0 || figures->timed_front.visible_at > now) return look;
-  const auto cursor = snapshot->scan(keys::placed_from(look.generation, Set::kTimed, figures->timed_front, now));
+  look.something = figures.ready > 0;
+  if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
+  const auto cursor = snapshot->scan(keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
   look.something = cursor->valid();
-  auto status = cursor->status();
-  if (!status) return fail(std::move(status.error()));
-  look.worth_tidying = !look.something && figures->timed_front.visible_at + kWorthTidying < now;
+  TRY(cursor->status());
+  look.worth_tidying = !look.something && figures.timed_front.visible_at + kWorthTidying < now;
   return look;
 }
 
@@ -87,8 +83,7 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   if (cursor->valid()) {
     if (const auto place = keys::place_in(cursor->key())) due = place->visible_at;
   }
-  auto status = cursor->status();
-  if (!status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return due;
 }
 
@@ -96,21 +91,17 @@ Result<std::vector<Message>> QueueService::Core::visible(std::string_view accoun
                                                          std::uint32_t count) {
   const auto snapshot = engine.snapshot();
   std::vector<Message> messages;
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) return fail(std::move(record.error()));
-  auto figures = read_figures(*snapshot, record->generation);
-  if (!figures) return fail(std::move(figures.error()));
+  auto record = TRY(require_queue(*snapshot, account, queue));
+  auto figures = TRY(read_figures(*snapshot, record.generation));
   const auto now = clock.now();
-  PlacedRows rows(*snapshot, record->generation, *figures, now);
+  PlacedRows rows(*snapshot, record.generation, figures, now);
   for (; rows.valid() && messages.size() < count; rows.next()) {
-    auto found = decode_message(rows.value());
-    if (!found) return fail(std::move(found.error()));
-    if (found->message.expires <= now) continue;
-    found->message.next_visible = rows.place().visible_at;
-    messages.push_back(std::move(found->message));
+    auto found = TRY(decode_message(rows.value()));
+    if (found.message.expires <= now) continue;
+    found.message.next_visible = rows.place().visible_at;
+    messages.push_back(std::move(found.message));
   }
-  auto status = rows.status();
-  if (!status) return fail(std::move(status.error()));
+  TRY(rows.status());
   return messages;
 }
 

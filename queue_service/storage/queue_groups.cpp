@@ -10,12 +10,10 @@ constexpr std::size_t kMaxExpiredPassed = 256;
 }  // namespace
 
 Result<std::optional<GroupRecord>> QueueRows::read_group(const std::string& group) const {
-  auto bytes = txn_->get(keys::group(generation_, group));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return std::optional<GroupRecord>();
-  auto record = decode_group(**bytes);
-  if (!record) return fail(std::move(record.error()));
-  return std::optional(*record);
+  auto bytes = TRY(txn_->get(keys::group(generation_, group)));
+  if (!bytes) return std::optional<GroupRecord>();
+  auto record = TRY(decode_group(*bytes));
+  return std::optional(record);
 }
 
 void QueueRows::save_group(const std::string& group, const GroupRecord& record) {
@@ -24,16 +22,15 @@ void QueueRows::save_group(const std::string& group, const GroupRecord& record) 
 
 Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> visible_at) {
   const auto& group = record.message.group;
-  auto state = read_group(group);
-  if (!state) return fail(std::move(state.error()));
-  if (!*state) {
+  auto state = TRY(read_group(group));
+  if (!state) {
     save_group(group, {});
     return write(record, visible_at);
   }
   const bool immediate = !visible_at || *visible_at <= now_;
   const auto place = next_place(immediate ? std::nullopt : visible_at);
-  if ((*state)->waiting++ == 0) (*state)->front = place.sequence;
-  save_group(group, **state);
+  if (state->waiting++ == 0) state->front = place.sequence;
+  save_group(group, *state);
   record.receipt = place;
   record.listed = true;  // the receipt does not say of which group it is
   write_at(record, Set::kWaiting, place);
@@ -42,35 +39,33 @@ Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> vi
 
 Result<void> QueueRows::leave_group(const FoundMessage& found) {
   const auto& group = found.record.message.group;
-  auto state = read_group(group);
-  if (!state) return fail(std::move(state.error()));
-  if (!*state) return fail(ErrorCode::kCorruption, "A message's group is not there.");
+  auto state = TRY(read_group(group));
+  if (!state) return fail(ErrorCode::kCorruption, "A message's group is not there.");
   if (found.set == Set::kWaiting) {
-    --(*state)->waiting;
-    save_group(group, **state);
+    --state->waiting;
+    save_group(group, *state);
     return {};
   }
-  for (std::size_t passed = 0; (*state)->waiting > 0; ++passed) {
+  for (std::size_t passed = 0; state->waiting > 0; ++passed) {
     FoundMessage next{Set::kWaiting, {}, false, {}};
     {
-      const auto cursor = txn_->scan(keys::waiting_from(generation_, group, (*state)->front));
-      if (auto status = cursor->status(); !status) return status;
+      const auto cursor = txn_->scan(keys::waiting_from(generation_, group, state->front));
+      TRY(cursor->status());
       if (!cursor->valid()) return fail(ErrorCode::kCorruption, "A group's next message is not there.");
-      auto record = decode_message(cursor->value());
-      if (!record) return fail(std::move(record.error()));
+      auto record = TRY(decode_message(cursor->value()));
       auto rest = cursor->key().substr(cursor->key().size() - 8);
       next.place.sequence = kv::take_u64(rest).value_or(0);
-      next.record = std::move(*record);
+      next.record = std::move(record);
     }
     erase_row(next);
-    --(*state)->waiting;
-    (*state)->front = next.place.sequence + 1;
+    --state->waiting;
+    state->front = next.place.sequence + 1;
     if (next.record.message.expires <= now_ && passed < kMaxExpiredPassed) {
       txn_->erase(keys::by_id(generation_, next.record.message.id));
       ++figures_.expired;
       continue;
     }
-    save_group(group, **state);
+    save_group(group, *state);
     const auto wanted = next.record.receipt ? next.record.receipt->visible_at : Time{};
     write(next.record, wanted);
     return {};

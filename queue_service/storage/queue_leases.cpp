@@ -29,7 +29,7 @@ Result<void> check_listed(std::string_view queue) {
 Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                                        std::uint64_t sequence) {
   if (annotation) {
-    if (auto fits = check_annotation(*annotation); !fits) co_return fits;
+    CO_TRY(check_annotation(*annotation));
   }
   HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
@@ -41,14 +41,13 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
     if (annotation) record.message.annotation = *annotation;
     return only_status(rows.rewrite(found, later_than(rows.now(), visibility)));
   };
-  auto task = change_held(kRenewStep, std::move(lease), std::move(change));
-  co_return co_await std::move(task);
+  co_return co_await change_held(kRenewStep, std::move(lease), std::move(change));
 }
 
 Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
                                          bool count_attempt) {
   if (annotation) {
-    if (auto fits = check_annotation(*annotation); !fits) co_return fits;
+    CO_TRY(check_annotation(*annotation));
   }
   HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
@@ -58,21 +57,18 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
     record.offered = false;
     return only_status(rows.rewrite(found, later_than(rows.now(), delay)));
   };
-  auto task = change_held(kReleaseStep, std::move(lease), std::move(change));
-  co_return co_await std::move(task);
+  co_return co_await change_held(kReleaseStep, std::move(lease), std::move(change));
 }
 
 Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
-  if (auto listed = check_listed(queue); !listed) co_return fail(std::move(listed.error()));
+  CO_TRY(check_listed(queue));
   Change change = [&](QueueRows& rows) -> Result<void> {
-    auto found = rows.find(id);
-    if (!found) return fail(std::move(found.error()));
-    if (!*found) return fail(ErrorCode::kMessageNotFound);
+    auto found = TRY(rows.find(id));
+    if (!found) return fail(ErrorCode::kMessageNotFound);
     ++rows.figures().finished;
-    return rows.remove(**found);
+    return rows.remove(*found);
   };
-  auto task = change_queue(kRemoveStep, account, queue, std::move(change));
-  co_return co_await std::move(task);
+  co_return co_await change_queue(kRemoveStep, account, queue, std::move(change));
 }
 
 namespace {
@@ -110,12 +106,11 @@ struct PageBuilder {
   std::size_t bytes = 0;
   [[nodiscard]] bool full() const { return page.messages.size() == limit || bytes > kMaxPageBytes; }
   Result<void> add(std::string_view value, Time next_visible) {
-    auto record = decode_message(value);
-    if (!record) return fail(std::move(record.error()));
-    if (record->message.expires <= now) return {};
+    auto record = TRY(decode_message(value));
+    if (record.message.expires <= now) return {};
     bytes += value.size();
-    record->message.next_visible = next_visible == Time{} ? record->receipt.value_or(Place{}).visible_at : next_visible;
-    page.messages.push_back(std::move(record->message));
+    record.message.next_visible = next_visible == Time{} ? record.receipt.value_or(Place{}).visible_at : next_visible;
+    page.messages.push_back(std::move(record.message));
     return {};
   }
 };
@@ -124,29 +119,25 @@ struct PageBuilder {
 
 Result<StoredPage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
                                       std::string_view continuation) {
-  auto position = read_position(continuation);
-  if (!position) return fail(std::move(position.error()));
+  auto position = TRY(read_position(continuation));
   const auto snapshot = core_->engine.snapshot();
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) return fail(std::move(record.error()));
-  auto figures = read_figures(*snapshot, record->generation);
-  if (!figures) return fail(std::move(figures.error()));
+  auto record = TRY(require_queue(*snapshot, account, queue));
+  auto figures = TRY(read_figures(*snapshot, record.generation));
   PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), core_->clock.now()};
-  if (!position->waiting) {
-    PlacedRows rows(*snapshot, record->generation, *figures, Time::max(), position->from);
+  if (!position.waiting) {
+    PlacedRows rows(*snapshot, record.generation, figures, Time::max(), position.from);
     for (; rows.valid(); rows.next()) {
       if (builder.full()) {
         builder.page.continuation = "p" + base64_encode(place_bytes(rows.place()));
         return std::move(builder.page);
       }
-      if (auto added = builder.add(rows.value(), rows.place().visible_at); !added)
-        return fail(std::move(added.error()));
+      TRY(builder.add(rows.value(), rows.place().visible_at));
     }
-    if (auto status = rows.status(); !status) return fail(std::move(status.error()));
+    TRY(rows.status());
   }
-  std::string last = position->after;
-  const auto range = keys::all_waiting(record->generation, last);
-  if (!last.empty() && (last < keys::all_waiting(record->generation, "").lower || last >= range.upper)) {
+  std::string last = position.after;
+  const auto range = keys::all_waiting(record.generation, last);
+  if (!last.empty() && (last < keys::all_waiting(record.generation, "").lower || last >= range.upper)) {
     return fail(ErrorCode::kInvalidMarker);
   }
   const auto cursor = snapshot->scan(range);
@@ -155,24 +146,21 @@ Result<StoredPage> QueueService::list(std::string_view account, std::string_view
       builder.page.continuation = "w" + base64_encode(last);
       break;
     }
-    if (auto added = builder.add(cursor->value(), Time{}); !added) return fail(std::move(added.error()));
+    TRY(builder.add(cursor->value(), Time{}));
     last = cursor->key();
   }
-  auto status = cursor->status();
-  if (!status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return std::move(builder.page);
 }
 
 Result<std::optional<Message>> QueueService::find(std::string_view account, std::string_view queue,
                                                   std::string_view id) {
-  if (auto listed = check_listed(queue); !listed) return fail(std::move(listed.error()));
+  TRY(check_listed(queue));
   const auto snapshot = core_->engine.snapshot();
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) return fail(std::move(record.error()));
-  auto found = read_message(*snapshot, record->generation, id);
-  if (!found) return fail(std::move(found.error()));
-  if (!*found || (*found)->record.message.expires <= core_->clock.now()) return std::optional<Message>();
-  return std::optional<Message>(std::move((*found)->record.message));
+  auto record = TRY(require_queue(*snapshot, account, queue));
+  auto found = TRY(read_message(*snapshot, record.generation, id));
+  if (!found || found->record.message.expires <= core_->clock.now()) return std::optional<Message>();
+  return std::optional<Message>(std::move(found->record.message));
 }
 
 }  // namespace tidemark::queue_service

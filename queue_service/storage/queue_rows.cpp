@@ -21,65 +21,54 @@ FoundMessage found_at(Set set, const Place& place, MessageRecord record) {
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
                                               std::string_view queue) {
-  auto bytes = reader.get(keys::queue(account, queue));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return std::optional<QueueRecord>();
-  auto record = decode_queue(**bytes);
-  if (!record) return fail(std::move(record.error()));
-  return std::optional<QueueRecord>(std::move(*record));
+  auto bytes = TRY(reader.get(keys::queue(account, queue)));
+  if (!bytes) return std::optional<QueueRecord>();
+  auto record = TRY(decode_queue(*bytes));
+  return std::optional<QueueRecord>(std::move(record));
 }
 
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue) {
-  auto record = read_queue(reader, account, queue);
-  if (!record) return fail(std::move(record.error()));
-  if (!*record) return fail(ErrorCode::kQueueNotFound);
-  return std::move(**record);
+  auto record = TRY(read_queue(reader, account, queue));
+  if (!record) return fail(ErrorCode::kQueueNotFound);
+  return std::move(*record);
 }
 
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation) {
-  auto bytes = reader.get(keys::figures(generation));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return fail(corrupt("figures"));
-  return decode_figures(**bytes);
+  auto bytes = TRY(reader.get(keys::figures(generation)));
+  if (!bytes) return fail(corrupt("figures"));
+  return decode_figures(*bytes);
 }
 
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place) {
-  auto bytes = reader.get(keys::placed(generation, set, place));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return std::optional<FoundMessage>();
-  auto record = decode_message(**bytes);
-  if (!record) return fail(std::move(record.error()));
-  return std::optional(found_at(set, place, std::move(*record)));
+  auto bytes = TRY(reader.get(keys::placed(generation, set, place)));
+  if (!bytes) return std::optional<FoundMessage>();
+  auto record = TRY(decode_message(*bytes));
+  return std::optional(found_at(set, place, std::move(record)));
 }
 
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id) {
-  auto bytes = reader.get(keys::by_id(generation, id));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return std::optional<FoundMessage>();
-  auto where = decode_id(**bytes);
-  if (!where) return fail(std::move(where.error()));
-  if (where->set != Set::kWaiting) {
-    auto found = read_place(reader, generation, where->set, where->place);
+  auto bytes = TRY(reader.get(keys::by_id(generation, id)));
+  if (!bytes) return std::optional<FoundMessage>();
+  auto where = TRY(decode_id(*bytes));
+  if (where.set != Set::kWaiting) {
+    auto found = read_place(reader, generation, where.set, where.place);
     if (found && !*found) return fail(corrupt("id without message"));
     return found;
   }
-  auto row = reader.get(keys::waiting(generation, where->group, where->place.sequence));
-  if (!row) return fail(std::move(row.error()));
-  if (!*row) return fail(corrupt("id without message"));
-  auto record = decode_message(**row);
-  if (!record) return fail(std::move(record.error()));
-  return std::optional(found_at(Set::kWaiting, where->place, std::move(*record)));
+  auto row = TRY(reader.get(keys::waiting(generation, where.group, where.place.sequence)));
+  if (!row) return fail(corrupt("id without message"));
+  auto record = TRY(decode_message(*row));
+  return std::optional(found_at(Set::kWaiting, where.place, std::move(record)));
 }
 
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate) {
-  auto bytes = txn.get(keys::generations());
-  if (!bytes) return fail(std::move(bytes.error()));
+  auto bytes = TRY(txn.get(keys::generations()));
   std::uint64_t generation = 1;
-  if (*bytes) {
-    std::string_view rest = **bytes;
+  if (bytes) {
+    std::string_view rest = *bytes;
     const auto last = kv::take_u64(rest);
     if (!last) return fail(corrupt("generations"));
     generation = *last + 1;
@@ -101,24 +90,20 @@ void drop_generation(kv::Transaction& txn, std::uint64_t generation) { txn.put(k
 
 Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                   Time now) {
-  auto record = require_queue(txn, account, queue);
-  if (!record) return fail(std::move(record.error()));
+  auto record = TRY(require_queue(txn, account, queue));
   QueueRows rows(txn, effects, std::move(account), std::move(queue), now);
-  rows.generation_ = record->generation;
-  rows.options_ = record->options;
-  auto figures = read_figures(txn, rows.generation_);
-  if (!figures) return fail(std::move(figures.error()));
-  rows.figures_ = rows.stored_figures_ = *figures;
+  rows.generation_ = record.generation;
+  rows.options_ = record.options;
+  auto figures = TRY(read_figures(txn, rows.generation_));
+  rows.figures_ = rows.stored_figures_ = figures;
   return rows;
 }
 
 Result<QueueRows> QueueRows::open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                             std::string queue, Time now) {
-  auto existing = read_queue(txn, account, queue);
-  if (!existing) return fail(std::move(existing.error()));
-  if (!*existing) {
-    auto started = start_generation(txn, account, queue, QueueRecord{0, now, {}, {}, {}}, Time{});
-    if (!started) return fail(std::move(started.error()));
+  auto existing = TRY(read_queue(txn, account, queue));
+  if (!existing) {
+    TRY(start_generation(txn, account, queue, QueueRecord{0, now, {}, {}, {}}, Time{}));
   }
   return open(txn, effects, std::move(account), std::move(queue), now);
 }
@@ -208,18 +193,16 @@ Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string
   bool of_another = false;
   // Mostly it is the receipt of a message in flight, and one row is read.
   for (const auto set : {Set::kTimed, Set::kReady}) {
-    auto found = read_place(*txn_, generation_, set, *place);
-    if (!found) return fail(std::move(found.error()));
-    if (!*found) continue;
-    if ((*found)->record.message.id != id) {
+    auto found = TRY(read_place(*txn_, generation_, set, *place));
+    if (!found) continue;
+    if (found->record.message.id != id) {
       of_another = true;
-    } else if ((*found)->record.message.expires > now_) {
-      return std::move(**found);
+    } else if (found->record.message.expires > now_) {
+      return std::move(*found);
     }
   }
-  auto listed = find(id);  // it waits for its group, or did
-  if (!listed) return fail(std::move(listed.error()));
-  if (*listed && (*listed)->record.receipt == place) return std::move(**listed);
+  auto listed = TRY(find(id));
+  if (listed && listed->record.receipt == place) return std::move(*listed);
   // An earlier receipt of an existing message is reported as the service does: the message is not (there).
   return fail(of_another ? ErrorCode::kPopReceiptMismatch : ErrorCode::kMessageNotFound);
 }

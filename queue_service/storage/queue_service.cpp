@@ -32,76 +32,61 @@ std::size_t QueueService::waiters() const { return core_->waits.count(); }
 Task<void> QueueService::collect_garbage() { return Core::collect(core_); }
 
 Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std::string queue, Metadata metadata) {
-  auto named = check_queue_name(queue);
-  if (!named) co_return fail(std::move(named.error()));
-  auto checked = checked_metadata(std::move(metadata));
-  if (!checked) co_return fail(std::move(checked.error()));
-  auto options = options_in(*checked, queue);
-  if (!options) co_return fail(std::move(options.error()));
+  CO_TRY(check_queue_name(queue));
+  auto checked = CO_TRY(checked_metadata(std::move(metadata)));
+  auto options = CO_TRY(options_in(checked, queue));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto existing = read_queue(txn, account, queue);
-    if (!existing) return fail(std::move(existing.error()));
-    if (*existing) {
+    auto existing = TRY(read_queue(txn, account, queue));
+    if (existing) {
       outcome = CreateOutcome::kExistedAlready;
-      if (!same_metadata((*existing)->metadata, *checked)) return fail(ErrorCode::kQueueAlreadyExists);
+      if (!same_metadata(existing->metadata, checked)) return fail(ErrorCode::kQueueAlreadyExists);
       return {};
     }
     outcome = CreateOutcome::kCreated;
-    QueueRecord record{0, now, *options, *checked, {}};
-    auto started = start_generation(txn, account, queue, std::move(record), Time{});
-    if (!started) return fail(std::move(started.error()));
+    QueueRecord record{0, now, options, checked, {}};
+    TRY(start_generation(txn, account, queue, std::move(record), Time{}));
     return {};
   };
-  auto task = core_->transact(kCreateQueueStep, std::move(body));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await core_->transact(kCreateQueueStep, std::move(body)));
   co_return outcome;
 }
 
 Task<Result<void>> QueueService::ensure_queue(std::string account, std::string queue) {
   {
-    auto existing = read_queue(*core_->engine.snapshot(), account, queue);
-    if (!existing) co_return fail(std::move(existing.error()));
-    if (*existing) co_return Result<void>{};
+    auto existing = CO_TRY(read_queue(*core_->engine.snapshot(), account, queue));
+    if (existing) co_return Result<void>{};
   }
   Metadata none;
-  auto task = create_queue(account, queue, std::move(none));
-  auto created = co_await std::move(task);
+  auto created = co_await create_queue(account, queue, std::move(none));
   if (!created && !created.failed_with(ErrorCode::kQueueAlreadyExists)) co_return fail(std::move(created.error()));
   co_return Result<void>{};
 }
 
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = require_queue(txn, account, queue);
-    if (!record) return fail(std::move(record.error()));
+    auto record = TRY(require_queue(txn, account, queue));
     txn.erase(keys::queue(account, queue));
-    drop_generation(txn, record->generation);
+    drop_generation(txn, record.generation);
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(kDeleteQueueStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kDeleteQueueStep, std::move(body));
 }
 
 Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = require_queue(txn, account, queue);
-    if (!record) return fail(std::move(record.error()));
-    auto figures = read_figures(txn, record->generation);
-    if (!figures) return fail(std::move(figures.error()));
-    drop_generation(txn, record->generation);
-    auto started = start_generation(txn, account, queue, std::move(*record), figures->last_immediate);
-    if (!started) return fail(std::move(started.error()));
+    auto record = TRY(require_queue(txn, account, queue));
+    auto figures = TRY(read_figures(txn, record.generation));
+    drop_generation(txn, record.generation);
+    TRY(start_generation(txn, account, queue, std::move(record), figures.last_immediate));
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
   };
-  auto task = core_->transact(kClearStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kClearStep, std::move(body));
 }
 
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
@@ -119,30 +104,23 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
       page.next = std::move(name);
       break;
     }
-    auto record = decode_queue(cursor->value());
-    if (!record) return fail(std::move(record.error()));
-    page.queues.push_back({std::move(*name), std::move(record->metadata)});
+    auto record = TRY(decode_queue(cursor->value()));
+    page.queues.push_back({std::move(*name), std::move(record.metadata)});
   }
-  auto status = cursor->status();
-  if (!status) return fail(std::move(status.error()));
+  TRY(cursor->status());
   return page;
 }
 
 Task<Result<QueueProperties>> QueueService::get_properties(std::string account, std::string queue) {
   // Expired messages at the front are not counted.
-  auto look = core_->look(account, queue);
-  if (!look) co_return fail(std::move(look.error()));
-  if (look->may_have_expired) {
-    auto tidying = tidy(account, queue);
-    auto tidied = co_await std::move(tidying);
-    if (!tidied) co_return fail(std::move(tidied.error()));
+  auto look = CO_TRY(core_->look(account, queue));
+  if (look.may_have_expired) {
+    CO_TRY(co_await tidy(account, queue));
   }
   const auto snapshot = core_->engine.snapshot();
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) co_return fail(std::move(record.error()));
-  auto figures = read_figures(*snapshot, record->generation);
-  if (!figures) co_return fail(std::move(figures.error()));
-  co_return QueueProperties{std::move(record->metadata), figures->messages()};
+  auto record = CO_TRY(require_queue(*snapshot, account, queue));
+  auto figures = CO_TRY(read_figures(*snapshot, record.generation));
+  co_return QueueProperties{std::move(record.metadata), figures.messages()};
 }
 
 namespace {
@@ -150,10 +128,9 @@ namespace {
 /// What set_metadata and patch_metadata have in common once the new set is known.
 Result<void> store_metadata(kv::Transaction& txn, Effects& effects, const std::string& account,
                             const std::string& queue, QueueRecord record, Metadata metadata) {
-  auto options = options_in(metadata, queue);
-  if (!options) return fail(std::move(options.error()));
+  auto options = TRY(options_in(metadata, queue));
   record.metadata = std::move(metadata);
-  record.options = *options;
+  record.options = options;
   txn.put(keys::queue(account, queue), encode(record));
   effects.changed.emplace_back(account, queue);  // it may have been resumed
   return {};
@@ -162,98 +139,78 @@ Result<void> store_metadata(kv::Transaction& txn, Effects& effects, const std::s
 }  // namespace
 
 Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {
-  auto checked = checked_metadata(std::move(metadata));
-  if (!checked) co_return fail(std::move(checked.error()));
+  auto checked = CO_TRY(checked_metadata(std::move(metadata)));
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = require_queue(txn, account, queue);
-    if (!record) return fail(std::move(record.error()));
-    return store_metadata(txn, effects, account, queue, std::move(*record), *checked);
+    auto record = TRY(require_queue(txn, account, queue));
+    return store_metadata(txn, effects, account, queue, std::move(record), checked);
   };
-  auto task = core_->transact(kSetMetadataStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kSetMetadataStep, std::move(body));
 }
 
 Task<Result<void>> QueueService::patch_metadata(std::string account, std::string queue, Metadata changes) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = require_queue(txn, account, queue);
-    if (!record) return fail(std::move(record.error()));
-    auto metadata = record->metadata;
+    auto record = TRY(require_queue(txn, account, queue));
+    auto metadata = record.metadata;
     for (const auto& [name, value] : changes) {
       std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
       if (!value.empty()) metadata.emplace_back(name, value);
     }
-    auto checked = checked_metadata(std::move(metadata));
-    if (!checked) return fail(std::move(checked.error()));
-    return store_metadata(txn, effects, account, queue, std::move(*record), std::move(*checked));
+    auto checked = TRY(checked_metadata(std::move(metadata)));
+    return store_metadata(txn, effects, account, queue, std::move(record), std::move(checked));
   };
-  auto task = core_->transact(kSetMetadataStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kSetMetadataStep, std::move(body));
 }
 
 Result<StoredPolicies> QueueService::get_acl(std::string_view account, std::string_view queue) {
-  auto record = require_queue(*core_->engine.snapshot(), account, queue);
-  if (!record) return fail(std::move(record.error()));
-  return std::move(record->acl);
+  auto record = TRY(require_queue(*core_->engine.snapshot(), account, queue));
+  return std::move(record.acl);
 }
 
 Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, StoredPolicies acl) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto record = require_queue(txn, account, queue);
-    if (!record) return fail(std::move(record.error()));
-    record->acl = acl;
-    txn.put(keys::queue(account, queue), encode(*record));
+    auto record = TRY(require_queue(txn, account, queue));
+    record.acl = acl;
+    txn.put(keys::queue(account, queue), encode(record));
     return {};
   };
-  auto task = core_->transact(kSetAclStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kSetAclStep, std::move(body));
 }
 
 Result<std::string> QueueService::get_service_properties(std::string_view account) {
-  auto bytes = core_->engine.snapshot()->get(keys::properties(account));
-  if (!bytes) return fail(std::move(bytes.error()));
-  return bytes->value_or(std::string());
+  auto bytes = TRY(core_->engine.snapshot()->get(keys::properties(account)));
+  return bytes.value_or(std::string());
 }
 
 Task<Result<void>> QueueService::set_service_properties(std::string account,
                                                         std::function<Result<std::string>(const std::string&)> change) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto stored = txn.get(keys::properties(account));
-    if (!stored) return fail(std::move(stored.error()));
-    auto changed = change(stored->value_or(std::string()));
-    if (!changed) return fail(std::move(changed.error()));
-    txn.put(keys::properties(account), *changed);
+    auto stored = TRY(txn.get(keys::properties(account)));
+    auto changed = TRY(change(stored.value_or(std::string())));
+    txn.put(keys::properties(account), changed);
     return {};
   };
-  auto task = core_->transact(kSetServicePropertiesStep, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(kSetServicePropertiesStep, std::move(body));
 }
 
 Task<Result<void>> QueueService::change_queue(const FailStep& step, std::string account, std::string queue,
                                               Change change) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto rows = QueueRows::open(txn, effects, account, queue, core_->clock.now());
-    if (!rows) return fail(std::move(rows.error()));
-    auto changed = change(*rows);
-    if (!changed) return changed;
-    rows->save();
+    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->clock.now()));
+    TRY(change(rows));
+    rows.save();
     return {};
   };
-  auto task = core_->transact(step, std::move(body));
-  co_return co_await std::move(task);
+  co_return co_await core_->transact(step, std::move(body));
 }
 
 Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
   bool more = true;
   while (more) {
     Change change = [&](QueueRows& rows) -> Result<void> {
-      auto bounded = rows.tidy();
-      if (!bounded) return fail(std::move(bounded.error()));
-      more = *bounded;
+      more = TRY(rows.tidy());
       return {};
     };
-    auto task = change_queue(kTidyStep, account, queue, std::move(change));
-    auto done = co_await std::move(task);
-    if (!done) co_return done;
+    CO_TRY(co_await change_queue(kTidyStep, account, queue, std::move(change)));
   }
   co_return Result<void>{};
 }

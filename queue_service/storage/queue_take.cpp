@@ -37,18 +37,17 @@ Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
       rows.leave(Set::kTimed);  // what is ready is visible, even behind it
       continue;
     }
-    auto record = decode_message(rows.value());
-    if (!record) return fail(std::move(record.error()));
-    const bool expired = record->message.expires <= now_;
+    auto record = TRY(decode_message(rows.value()));
+    const bool expired = record.message.expires <= now_;
     if (!expired && count == 0) break;  // tidying ends at the first message that somebody can take
     (rows.set() == Set::kReady ? last_ready : last_timed) = place;
-    const bool leased = record->leased;
-    (expired ? walk.expired : walk.visible).push_back({rows.set(), place, leased, std::move(*record)});
+    const bool leased = record.leased;
+    (expired ? walk.expired : walk.visible).push_back({rows.set(), place, leased, std::move(record)});
     // Not one step further: the next key may lie behind many tombstones.
     if (count > 0 && walk.visible.size() == count) break;
     rows.next();
   }
-  if (auto status = rows.status(); !status) return fail(std::move(status.error()));
+  TRY(rows.status());
   const auto front = [&](Set set, const std::optional<Place>& last, const Place& otherwise) {
     const auto head = rows.head(set);
     if (head && (!last || *head > *last)) return *head;
@@ -65,7 +64,7 @@ Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
   figures_.timed_front = walk.timed_front;
   if (!search || figures_.timed() == 0 || figures_.timed_front.visible_at <= now_) return {};
   const auto cursor = txn_->scan(keys::placed_from(generation_, Set::kTimed, figures_.timed_front, Time::max()));
-  if (auto status = cursor->status(); !status) return status;
+  TRY(cursor->status());
   if (!cursor->valid()) return {};
   if (const auto place = keys::place_in(cursor->key())) figures_.timed_front = *place;
   return {};
@@ -73,7 +72,7 @@ Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
 
 Result<void> QueueRows::drop_expired(const Walk& walk) {
   for (const auto& found : walk.expired) {
-    if (auto removed = remove(found); !removed) return removed;
+    TRY(remove(found));
   }
   figures_.expired += walk.expired.size();
   return {};
@@ -87,28 +86,25 @@ bool QueueRows::is_poison(const MessageRecord& record) const {
 
 Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
   if (failed.empty()) return {};
-  auto target = open_or_create(*txn_, *effects_, account_, poison_queue_of(queue_), now_);
-  if (!target) return fail(std::move(target.error()));
+  auto target = TRY(open_or_create(*txn_, *effects_, account_, poison_queue_of(queue_), now_));
   for (auto& found : failed) {
-    if (auto removed = remove(found); !removed) return removed;
+    TRY(remove(found));
     ++figures_.moved;
     auto moved = leaving(std::move(found.record), PoisonNote{"max_dequeue_count", queue_, now_});
-    auto placed = target->insert(std::move(moved), std::nullopt);
-    if (!placed) return fail(std::move(placed.error()));
+    TRY(target.insert(std::move(moved), std::nullopt));
   }
-  target->save();
+  target.save();
   return {};
 }
 
 Result<Taken> QueueRows::take(const TakeRequest& request) {
   Taken taken;
   if (options_.paused) return taken;
-  auto walked = walk(request.count);
-  if (!walked) return fail(std::move(walked.error()));
-  if (auto raised = raise_fronts(*walked, false); !raised) return fail(std::move(raised.error()));
-  if (auto dropped = drop_expired(*walked); !dropped) return fail(std::move(dropped.error()));
+  auto walked = TRY(walk(request.count));
+  TRY(raise_fronts(walked, false));
+  TRY(drop_expired(walked));
   std::vector<FoundMessage> failed;
-  for (auto& found : walked->visible) {
+  for (auto& found : walked.visible) {
     if (is_poison(found.record)) {
       failed.push_back(std::move(found));
       continue;
@@ -123,24 +119,21 @@ Result<Taken> QueueRows::take(const TakeRequest& request) {
     record.renewal = 0;
     if (record.deliveries.size() == kMaxDeliveriesKept) record.deliveries.erase(record.deliveries.begin());
     record.deliveries.push_back(now_);
-    const auto place = rewrite(found, now_ + request.visibility);
-    if (!place) return fail(std::move(place.error()));
-    message.next_visible = place->visible_at;
-    taken.messages.push_back({std::move(message), to_receipt(*place)});
+    const auto place = TRY(rewrite(found, now_ + request.visibility));
+    message.next_visible = place.visible_at;
+    taken.messages.push_back({std::move(message), to_receipt(place)});
   }
   figures_.taken += taken.messages.size();
-  taken.more = walked->bounded || !walked->expired.empty() || !failed.empty();
-  auto poisoned = poison(std::move(failed));
-  if (!poisoned) return fail(std::move(poisoned.error()));
+  taken.more = walked.bounded || !walked.expired.empty() || !failed.empty();
+  TRY(poison(std::move(failed)));
   return taken;
 }
 
 Result<bool> QueueRows::tidy() {
-  auto walked = walk(0);
-  if (!walked) return fail(std::move(walked.error()));
-  if (auto raised = raise_fronts(*walked, true); !raised) return fail(std::move(raised.error()));
-  if (auto dropped = drop_expired(*walked); !dropped) return fail(std::move(dropped.error()));
-  return walked->bounded || !walked->expired.empty();
+  auto walked = TRY(walk(0));
+  TRY(raise_fronts(walked, true));
+  TRY(drop_expired(walked));
+  return walked.bounded || !walked.expired.empty();
 }
 
 Result<bool> QueueRows::settle(std::size_t limit) {
@@ -157,7 +150,7 @@ Result<bool> QueueRows::settle(std::size_t limit) {
       more = due.size() == limit;
       if (!more) due.push_back({Set::kTimed, *place, leased, std::move(*record)});
     }
-    if (auto status = cursor->status(); !status) return fail(std::move(status.error()));
+    TRY(cursor->status());
   }
   for (const auto& found : due) {
     erase_row(found);

@@ -27,19 +27,17 @@ struct Expired {
   /// Goes on with the walk for one turn.
   Result<void> collect(kv::Cursor& cursor, bool waiting, Time now) {
     for (std::size_t n = 0; cursor.valid() && n < kRowsPerTurn && items.size() < kPerTransaction; cursor.next(), ++n) {
-      const auto glance = glance_at(cursor.value());
-      if (!glance) return fail(glance.error());
-      if (glance->expires > now) {
-        first_of_others = std::min(first_of_others, glance->expires);
+      const auto glance = TRY(glance_at(cursor.value()));
+      if (glance.expires > now) {
+        first_of_others = std::min(first_of_others, glance.expires);
         continue;
       }
       if (!waiting) {
         items.push_back({keys::place_in(cursor.key()), {}});
         continue;
       }
-      auto record = decode_message(cursor.value());
-      if (!record) return fail(std::move(record.error()));
-      items.push_back({std::nullopt, std::move(record->message.id)});
+      auto record = TRY(decode_message(cursor.value()));
+      items.push_back({std::nullopt, std::move(record.message.id)});
     }
     return cursor.status();
   }
@@ -62,27 +60,22 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
     return {};
   };
-  auto beginning = change_queue(kSweepStep, account, queue, std::move(begin));
-  auto begun = co_await std::move(beginning);
-  if (!begun) co_return begun;
+  CO_TRY(co_await change_queue(kSweepStep, account, queue, std::move(begin)));
   // One snapshot for the whole walk: a message that changes its set meanwhile is not missed.
   const auto snapshot = core_->engine.snapshot();
-  auto record = require_queue(*snapshot, account, queue);
-  if (!record) co_return fail(std::move(record.error()));
-  const auto generation = record->generation;
-  auto figures = read_figures(*snapshot, generation);
-  if (!figures) co_return fail(std::move(figures.error()));
-  const std::array ranges{keys::placed_from(generation, Set::kReady, figures->ready_front, Time::max()),
-                          keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()),
+  auto record = CO_TRY(require_queue(*snapshot, account, queue));
+  const auto generation = record.generation;
+  auto figures = CO_TRY(read_figures(*snapshot, generation));
+  const std::array ranges{keys::placed_from(generation, Set::kReady, figures.ready_front, Time::max()),
+                          keys::placed_from(generation, Set::kTimed, figures.timed_front, Time::max()),
                           keys::all_waiting(generation, "")};
   Expired expired;
   Change drop = [&](QueueRows& rows) -> Result<void> {
     if (rows.generation() != generation) return {};  // cleared meanwhile
     for (const auto& item : expired.items) {
-      auto found = find_expired(rows, item);
-      if (!found) return fail(std::move(found.error()));
-      if (!*found || (*found)->record.message.expires > now) continue;
-      if (auto removed = rows.remove(**found); !removed) return removed;
+      auto found = TRY(find_expired(rows, item));
+      if (!found || found->record.message.expires > now) continue;
+      TRY(rows.remove(*found));
       ++rows.figures().expired;
     }
     return {};
@@ -92,26 +85,23 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     const auto cursor = snapshot->scan_long(ranges[i]);
     while (cursor->valid() && !core_->stopping.load()) {
       const bool waiting = i + 1 == ranges.size();
-      if (auto collected = expired.collect(*cursor, waiting, now); !collected) co_return collected;
+      CO_TRY(expired.collect(*cursor, waiting, now));
       if (expired.items.empty()) {
         auto turn = asio::post(executor, asio::use_awaitable);  // requests go on between the turns of a long walk
         co_await std::move(turn);
         continue;
       }
-      auto dropping = change_queue(kSweepStep, account, queue, drop);
-      auto dropped = co_await std::move(dropping);
-      if (!dropped) co_return dropped;
+      CO_TRY(co_await change_queue(kSweepStep, account, queue, drop));
       expired.items.clear();
     }
-    if (auto status = cursor->status(); !status) co_return status;
+    CO_TRY(cursor->status());
   }
   if (core_->stopping.load()) co_return Result<void>{};
   Change end = [&](QueueRows& rows) -> Result<void> {
     if (rows.generation() == generation) rows.figures().swept_expiry = expired.first_of_others;
     return {};
   };
-  auto ending = change_queue(kSweepStep, account, queue, std::move(end));
-  co_return co_await std::move(ending);
+  co_return co_await change_queue(kSweepStep, account, queue, std::move(end));
 }
 
 Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {
@@ -121,7 +111,7 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
       {
         const auto cursor = rows.transaction().scan(keys::idempotency_until(rows.generation(), rows.now()));
         for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
-        if (auto status = cursor->status(); !status) return status;
+        TRY(cursor->status());
       }
       for (const auto& row : dead) {
         const auto key = keys::aged_key(row);
@@ -132,9 +122,7 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
       more = dead.size() == kPerTransaction;
       return {};
     };
-    auto dropping = change_queue(kDropKeysStep, account, queue, std::move(drop));
-    auto dropped = co_await std::move(dropping);
-    if (!dropped) co_return dropped;
+    CO_TRY(co_await change_queue(kDropKeysStep, account, queue, std::move(drop)));
   }
   co_return Result<void>{};
 }
@@ -159,25 +147,22 @@ Task<Result<void>> QueueService::upkeep() {
         auto name = keys::account_and_queue(cursor->key());
         auto record = decode_queue(cursor->value());
         if (!name || !record) co_return fail(ErrorCode::kCorruption);
-        auto figures = read_figures(*snapshot, record->generation);
-        if (!figures) co_return fail(std::move(figures.error()));
-        const bool expired = figures->messages() > 0 && std::min(figures->swept_expiry, figures->new_expiry) <= now;
+        auto figures = CO_TRY(read_figures(*snapshot, record->generation));
+        const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;
         const auto dead = snapshot->scan(keys::idempotency_until(record->generation, now));
         if (expired || dead->valid()) {
           todo.push_back({std::move(name->first), std::move(name->second), expired, dead->valid()});
         }
       }
-      if (auto status = cursor->status(); !status) co_return status;
+      CO_TRY(cursor->status());
     }
     for (const auto& item : todo) {
       Result<void> done;
       if (item.sweep) {
-        auto sweeping = sweep(item.account, item.queue);
-        done = co_await std::move(sweeping);
+        done = co_await sweep(item.account, item.queue);
       }
       if (done && item.keys) {
-        auto dropping = drop_dead_keys(item.account, item.queue);
-        done = co_await std::move(dropping);
+        done = co_await drop_dead_keys(item.account, item.queue);
       }
       if (!done && done.error().code != ErrorCode::kQueueNotFound) co_return done;
     }
@@ -188,11 +173,9 @@ Task<Result<void>> QueueService::upkeep() {
 Task<void> QueueService::keep_up(Duration interval) {
   const auto core = core_;
   while (!core->stopping.load()) {
-    auto pausing = core->shutdown.wait(core->clock, interval);
-    co_await std::move(pausing);
+    co_await core->shutdown.wait(core->clock, interval);
     if (core->stopping.load()) co_return;
-    auto round = upkeep();
-    auto done = co_await std::move(round);
+    auto done = co_await upkeep();
     static_cast<void>(done.has_value());  // the next round tries again
   }
 }

@@ -45,13 +45,12 @@ void append_entity_text(std::string& out, const Entity& entity) {
 }
 
 Result<Entity> parse_entity_text(std::string_view json) {
-  auto body = parse_entity_json(json, kTimestamp);
-  if (!body) return fail(std::move(body.error()));
-  if (!body->partition_key || !body->row_key) return fail(ErrorCode::kPropertiesNeedValue);
+  auto body = TRY(parse_entity_json(json, kTimestamp));
+  if (!body.partition_key || !body.row_key) return fail(ErrorCode::kPropertiesNeedValue);
   Entity entity;
-  entity.partition_key = std::move(*body->partition_key);
-  entity.row_key = std::move(*body->row_key);
-  entity.properties = std::move(body->properties);
+  entity.partition_key = std::move(*body.partition_key);
+  entity.row_key = std::move(*body.row_key);
+  entity.properties = std::move(body.properties);
   const auto stamp = parse_iso8601(take_text(entity.properties, kTimestamp));
   if (!stamp) return fail(ErrorCode::kInvalidInput, "The Timestamp is missing or is no time.");
   entity.version = stamp->time_since_epoch().count();

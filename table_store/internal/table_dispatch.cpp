@@ -12,69 +12,53 @@ using Reply = Result<std::string>;
 constexpr std::size_t kMaxPageBytes = 4UL << 20;
 
 Task<Reply> create(TableService& service, std::string payload) {
-  auto request = decode_table_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.create_table(std::move(request->account), std::move(request->table));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto request = CO_TRY(decode_table_request(payload));
+  CO_TRY(co_await service.create_table(std::move(request.account), std::move(request.table)));
   co_return std::string();
 }
 
 Task<Reply> drop(TableService& service, std::string payload) {
-  auto request = decode_table_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.delete_table(std::move(request->account), std::move(request->table));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto request = CO_TRY(decode_table_request(payload));
+  CO_TRY(co_await service.delete_table(std::move(request.account), std::move(request.table)));
   co_return std::string();
 }
 
 Task<Reply> drop_fenced(TableService& service, std::string payload) {
-  auto request = decode_fenced_delete_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
+  auto request = CO_TRY(decode_fenced_delete_request(payload));
   auto task =
-      service.delete_table_fenced(std::move(request->account), std::move(request->table), std::move(request->fence));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+      service.delete_table_fenced(std::move(request.account), std::move(request.table), std::move(request.fence));
+  CO_TRY(co_await std::move(task));
   co_return std::string();
 }
 
 Task<Reply> exists(TableService& service, std::string payload) {
-  auto request = decode_table_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.find_table(std::move(request->account), std::move(request->table));
-  auto found = co_await std::move(task);
+  auto request = CO_TRY(decode_table_request(payload));
+  auto found = co_await service.find_table(std::move(request.account), std::move(request.table));
   if (!found && !found.failed_with(ErrorCode::kTableNotFound)) co_return fail(std::move(found.error()));
   co_return encode_exists_reply(found.has_value());
 }
 
 Task<Reply> list(TableService& service, std::string payload) {
-  auto request = decode_list_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
+  auto request = CO_TRY(decode_list_request(payload));
   Filter all;
   auto task =
-      service.list_tables(std::move(request->account), std::move(all), kMaxPageEntities, std::move(request->from));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
-  co_return encode_list_reply(*page);
+      service.list_tables(std::move(request.account), std::move(all), kMaxPageEntities, std::move(request.from));
+  auto page = CO_TRY(co_await std::move(task));
+  co_return encode_list_reply(page);
 }
 
 Task<Reply> get(TableService& service, std::string payload) {
-  auto request = decode_get_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto found = service.get(request->account, request->table, request->partition_key, request->row_key);
-  if (!found) co_return fail(std::move(found.error()));
-  co_return encode_get_reply(*found);
+  auto request = CO_TRY(decode_get_request(payload));
+  auto found = CO_TRY(service.get(request.account, request.table, request.partition_key, request.row_key));
+  co_return encode_get_reply(found);
 }
 
 Task<Reply> get_all(TableService& service, std::string payload) {
-  auto request = decode_get_all_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
+  auto request = CO_TRY(decode_get_all_request(payload));
   std::vector<std::optional<Entity>> entities;
-  for (const auto& row_key : request->row_keys) {
-    auto found = service.get(request->account, request->table, request->partition_key, row_key);
-    if (!found) co_return fail(std::move(found.error()));
-    entities.push_back(std::move(*found));
+  for (const auto& row_key : request.row_keys) {
+    auto found = CO_TRY(service.get(request.account, request.table, request.partition_key, row_key));
+    entities.push_back(std::move(found));
   }
   co_return encode_get_all_reply(entities);
 }
@@ -99,87 +83,64 @@ std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_
 }
 
 Task<Reply> query(TableService& service, std::string payload) {
-  auto request = decode_query_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto filter = Filter::parse(request->query.filter);
-  if (!filter) co_return fail(std::move(filter.error()));
-  auto from = decode_continuation(request->query.continuation);
-  if (!from) co_return fail(std::move(from.error()));
-  auto account = std::move(request->account);
-  const bool count_only = request->query.count_only;
-  auto query = query_of(std::move(*request), std::move(*filter), std::move(*from));
+  auto request = CO_TRY(decode_query_request(payload));
+  auto filter = CO_TRY(Filter::parse(request.query.filter));
+  auto from = CO_TRY(decode_continuation(request.query.continuation));
+  auto account = std::move(request.account);
+  const bool count_only = request.query.count_only;
+  auto query = query_of(std::move(request), std::move(filter), std::move(from));
   QueryPage page;
   auto each = collector_of(page, count_only);
-  auto task = service.query(std::move(account), std::move(query), std::move(each));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  page.count = done->count;
-  page.continuation = encode_continuation(done->next);
+  auto done = CO_TRY(co_await service.query(std::move(account), std::move(query), std::move(each)));
+  page.count = done.count;
+  page.continuation = encode_continuation(done.next);
   co_return encode_query_reply(page);
 }
 
 Task<Reply> mutate(TableService& service, std::string payload) {
-  auto request = decode_mutate_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.mutate(std::move(request->account), std::move(request->table), std::move(request->partition_key),
-                             std::move(request->mutations), std::move(request->fence));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  co_return encode_mutate_reply(done->outcomes);
+  auto request = CO_TRY(decode_mutate_request(payload));
+  auto done = CO_TRY(co_await service.mutate(std::move(request.account), std::move(request.table),
+                                             std::move(request.partition_key), std::move(request.mutations),
+                                             std::move(request.fence)));
+  co_return encode_mutate_reply(done.outcomes);
 }
 
 Task<Reply> move_all(TableService& service, std::string payload) {
-  auto request = decode_move_all_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.move_all(std::move(request->account), std::move(request->moves));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  co_return encode_move_all_reply(*done);
+  auto request = CO_TRY(decode_move_all_request(payload));
+  auto done = CO_TRY(co_await service.move_all(std::move(request.account), std::move(request.moves)));
+  co_return encode_move_all_reply(done);
 }
 
 using OperationCall = Task<Result<OperationLedger>> (TableService::*)(std::string, std::string, std::uint64_t);
 
 template <OperationCall step>
 Task<Reply> operation(TableService& service, std::string payload) {
-  auto request = decode_operation_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = (service.*step)(std::move(request->account), std::move(request->operation_id), request->epoch);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  co_return encode_ledger_reply(*done);
+  auto request = CO_TRY(decode_operation_request(payload));
+  auto done =
+      CO_TRY(co_await (service.*step)(std::move(request.account), std::move(request.operation_id), request.epoch));
+  co_return encode_ledger_reply(done);
 }
 
 Task<Reply> read_operation(TableService& service, std::string payload) {
-  auto request = decode_operation_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.read_operation(std::move(request->account), std::move(request->operation_id));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  co_return encode_ledger_reply(*done);
+  auto request = CO_TRY(decode_operation_request(payload));
+  auto done = CO_TRY(co_await service.read_operation(std::move(request.account), std::move(request.operation_id)));
+  co_return encode_ledger_reply(done);
 }
 
 Task<Reply> forget(TableService& service, std::string payload) {
-  auto request = decode_operation_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.forget_operation(std::move(request->account), std::move(request->operation_id));
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  auto request = CO_TRY(decode_operation_request(payload));
+  CO_TRY(co_await service.forget_operation(std::move(request.account), std::move(request.operation_id)));
   co_return std::string();
 }
 
 Task<Reply> count(TableService& service, std::string payload) {
-  auto request = decode_count_request(payload);
-  if (!request) co_return fail(std::move(request.error()));
-  auto task = service.count(std::move(request->account), std::move(request->fence), request->amount);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
-  co_return encode_ledger_reply(*done);
+  auto request = CO_TRY(decode_count_request(payload));
+  auto done = CO_TRY(co_await service.count(std::move(request.account), std::move(request.fence), request.amount));
+  co_return encode_ledger_reply(done);
 }
 
 Task<Reply> unknown(TableService&, std::string) { co_return fail(ErrorCode::kNotImplemented); }
 
-// A table rather than a chain of tests: it also keeps g++ 12 from inlining coroutines into the callable below, which it
-// then warns about wrongly.
 using Handler = Task<Reply> (*)(TableService&, std::string);
 constexpr std::pair<std::string_view, Handler> kHandlers[] = {
     {"table.get", &get},

@@ -59,8 +59,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text), lexer_(text), token_(lexer_.next()) {}
 
   Result<Node> parse() {
-    auto root = chain(Kind::kOr);
-    if (!root) return root;
+    auto root = TRY(chain(Kind::kOr));
     if (token_.kind != TokenKind::kEnd) return syntax_error(token_);
     return root;
   }
@@ -86,9 +85,8 @@ class Parser {
     adopt(*node, std::move(*first));
     while (is_word(word)) {
       take();
-      auto more = kind == Kind::kOr ? chain(Kind::kAnd) : unary();
-      if (!more) return more;
-      adopt(*node, std::move(*more));
+      auto more = TRY(kind == Kind::kOr ? chain(Kind::kAnd) : unary());
+      adopt(*node, std::move(more));
     }
     return node;
   }
@@ -103,8 +101,7 @@ class Parser {
     if (++depth_ > kMaxDepth) return fail(ErrorCode::kInvalidInput, "The filter is nested too deeply.");
     const bool negate = is_word("not");
     take();
-    auto inner = negate ? unary() : chain(Kind::kOr);
-    if (!inner) return inner;
+    auto inner = TRY(negate ? unary() : chain(Kind::kOr));
     --depth_;
     if (!negate) {
       if (token_.kind != TokenKind::kClose) return syntax_error(token_);
@@ -113,7 +110,7 @@ class Parser {
     }
     auto node = std::make_unique<FilterNode>();
     node->kind = Kind::kNot;
-    node->children.push_back(std::move(*inner));
+    node->children.push_back(std::move(inner));
     return node;
   }
 
@@ -132,21 +129,19 @@ class Parser {
   }
 
   Result<Node> comparison() {
-    auto left = operand();
-    if (!left) return fail(std::move(left.error()));
+    auto left = TRY(operand());
     const auto op = op_of(token_);
-    if (!op) return alone(*left);
+    if (!op) return alone(left);
     take();
-    auto right = operand();
-    if (!right) return fail(std::move(right.error()));
-    if (left->value.has_value() == right->value.has_value()) {
+    auto right = TRY(operand());
+    if (left.value.has_value() == right.value.has_value()) {
       return fail(ErrorCode::kInvalidInput, "A comparison in a filter needs one property and one literal.");
     }
     auto node = std::make_unique<FilterNode>();
     node->kind = Kind::kComparison;
-    node->op = left->value ? flipped(*op) : *op;
-    name_property(*node, left->value ? right->text : left->text);
-    node->literal = std::move(left->value ? *left->value : *right->value);
+    node->op = left.value ? flipped(*op) : *op;
+    name_property(*node, left.value ? right.text : left.text);
+    node->literal = std::move(left.value ? *left.value : *right.value);
     const bool is_key = node->field == Field::kPartitionKey || node->field == Field::kRowKey;
     if ((is_key && !std::holds_alternative<std::string>(node->literal)) ||
         (node->field == Field::kTimestamp && !std::holds_alternative<Time>(node->literal))) {
@@ -209,14 +204,13 @@ Result<Filter> Filter::parse(std::string_view text) {
   if (text.size() > kMaxFilterBytes) return fail(ErrorCode::kInvalidInput, "The filter is longer than 32 KiB.");
   if (!is_valid_utf8(text)) return fail(ErrorCode::kInvalidInput, "The filter is not valid UTF-8.");
   if (is_blank(text)) return filter;
-  auto root = Parser(text).parse();
-  if (!root) return fail(std::move(root.error()));
+  auto root = TRY(Parser(text).parse());
   auto names = std::make_shared<std::vector<std::string>>();
-  collect_names(**root, *names);
+  collect_names(*root, *names);
   std::sort(names->begin(), names->end());
   names->erase(std::unique(names->begin(), names->end()), names->end());
-  assign_slots(**root, *names);
-  filter.root_ = std::move(*root);
+  assign_slots(*root, *names);
+  filter.root_ = std::move(root);
   filter.names_ = std::move(names);
   return filter;
 }

@@ -90,8 +90,8 @@ Result<void> check_properties(std::string_view partition_key, std::string_view r
   std::vector<std::string_view> names;
   names.reserve(properties.size());
   for (const auto& property : properties) {
-    if (auto ok = check_property_name(property.name); !ok) return ok;
-    if (auto ok = check_value(property.value); !ok) return ok;
+    TRY(check_property_name(property.name));
+    TRY(check_value(property.value));
     names.push_back(property.name);
   }
   std::sort(names.begin(), names.end());

@@ -13,21 +13,16 @@ http::Response xml_answer(std::string body) {
 }
 
 Result<http::Response> get_properties(const Call& call) {
-  auto stored = call.service.get_service_properties(call.account());
-  if (!stored) return fail(std::move(stored.error()));
-  return xml_answer(protocol::service_properties_document(kStore, *stored));
+  auto stored = TRY(call.service.get_service_properties(call.account()));
+  return xml_answer(protocol::service_properties_document(kStore, stored));
 }
 
 Task<Result<http::Response>> set_properties(Call& call) {
-  auto read = call.http.body->read_all(protocol::kMaxServicePropertiesBytes);
-  auto body = co_await std::move(read);
-  if (!body) co_return fail(std::move(body.error()));
+  auto body = CO_TRY(co_await call.http.body->read_all(protocol::kMaxServicePropertiesBytes));
   std::function<Result<std::string>(const std::string&)> change = [&](const std::string& stored) {
-    return protocol::merge_service_properties(kStore, stored, *body);
+    return protocol::merge_service_properties(kStore, stored, body);
   };
-  auto store = call.service.set_service_properties(call.account(), std::move(change));
-  auto done = co_await std::move(store);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await call.service.set_service_properties(call.account(), std::move(change)));
   call.cors.refresh(call.account(), [&] { return call.service.get_service_properties(call.account()); });
   http::Response response;
   response.status = 202;
@@ -51,11 +46,9 @@ Task<Result<http::Response>> serve_account(Call& call) {
   const bool known = comp == "properties" || comp == "stats";
   if (!known || call.parameter("restype").value_or("service") != "service") co_return fail(ErrorCode::kInvalidUri);
   if (!reads && (comp == "stats" || call.method != "PUT")) co_return fail(ErrorCode::kMethodNotAllowed);
-  if (auto allowed = allow(call, reads ? "r" : "w"); !allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(allow(call, reads ? "r" : "w"));
   if (reads) co_return comp == "stats" ? get_stats(call) : get_properties(call);
-  auto task = set_properties(call);
-  auto response = co_await std::move(task);
-  co_return std::move(response);
+  co_return co_await set_properties(call);
 }
 
 }  // namespace tidemark::table_store

@@ -110,9 +110,7 @@ Result<BatchPart> parse_request(std::string_view text) {
   }
   part.method = line.substr(0, first);
   part.uri = trim(line.substr(first + 1, last - first - 1));
-  auto headers = take_headers(text);
-  if (!headers) return fail(std::move(headers.error()));
-  part.headers = std::move(*headers);
+  part.headers = TRY(take_headers(text));
   skip_empty_lines(text);
   trim_one_line_end(text);
   part.body = text;
@@ -122,9 +120,8 @@ Result<BatchPart> parse_request(std::string_view text) {
 /// A part of the batch or of its change set that must be application/http.
 Result<BatchPart> parse_http_part(std::string_view text) {
   skip_empty_lines(text);
-  auto headers = take_headers(text);
-  if (!headers) return fail(std::move(headers.error()));
-  auto type = find_header(*headers, "content-type");
+  auto headers = TRY(take_headers(text));
+  auto type = find_header(headers, "content-type");
   if (!type || !to_lower_ascii(*type).starts_with("application/http")) {
     return malformed("a part is not application/http");
   }
@@ -137,9 +134,8 @@ Result<void> read_change_set(std::string_view text, std::string_view boundary, B
   batch.more_than_allowed = parts.size() > kMaxBatchOperations;
   if (batch.more_than_allowed) parts.resize(kMaxBatchOperations);
   for (auto piece : parts) {
-    auto part = parse_http_part(piece);
-    if (!part) return fail(std::move(part.error()));
-    batch.changes.push_back(std::move(*part));
+    auto part = TRY(parse_http_part(piece));
+    batch.changes.push_back(std::move(part));
   }
   return {};
 }
@@ -147,19 +143,17 @@ Result<void> read_change_set(std::string_view text, std::string_view boundary, B
 Result<void> read_outer_part(std::string_view text, Batch& batch) {
   skip_empty_lines(text);
   auto inside = text;
-  auto headers = take_headers(inside);
-  if (!headers) return fail(std::move(headers.error()));
-  auto type = find_header(*headers, "content-type");
+  auto headers = TRY(take_headers(inside));
+  auto type = find_header(headers, "content-type");
   if (auto boundary = type ? multipart_boundary(*type) : std::nullopt) {
     if (batch.changes.empty()) return read_change_set(inside, *boundary, batch);
     ++batch.later_change_sets;
     return {};
   }
-  auto part = parse_http_part(text);
-  if (!part) return fail(std::move(part.error()));
-  if (part->method != "GET") return malformed("a change stands outside of a change set");
+  auto part = TRY(parse_http_part(text));
+  if (part.method != "GET") return malformed("a change stands outside of a change set");
   if (batch.query) return malformed("only one query is allowed");
-  batch.query = std::move(*part);
+  batch.query = std::move(part);
   return {};
 }
 
@@ -190,7 +184,7 @@ Result<Batch> parse_batch(std::string_view body, std::string_view boundary) {
   if (parts.empty()) return malformed("it has no parts");
   Batch batch;
   for (auto part : parts) {
-    if (auto read = read_outer_part(part, batch); !read) return fail(std::move(read.error()));
+    TRY(read_outer_part(part, batch));
   }
   if (batch.query && !batch.changes.empty()) return malformed("a query cannot stand beside changes");
   const bool alone = batch.changes.size() == 1 && batch.later_change_sets == 0;

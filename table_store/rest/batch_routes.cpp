@@ -112,29 +112,19 @@ Result<Fencing> read_batch_fencing(const Call& call) {
 Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   Operation out;
   std::string_view query;
-  auto url = part_url(call, part, query);
-  if (!url) return fail(std::move(url.error()));
-  out.url = std::move(*url);
+  out.url = TRY(part_url(call, part, query));
   auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
-  auto level = part_level(part, *parameters);
-  if (!level) return fail(std::move(level.error()));
-  out.level = *level;
+  out.level = TRY(part_level(part, *parameters));
   out.prefer = parse_prefer(part.header("prefer"));
-  auto method = effective_method(part.method, part.headers);
-  if (!method) return fail(std::move(method.error()));
+  auto method = TRY(effective_method(part.method, part.headers));
   WriteRequest request{
-      *method,  out.url, part.header("if-match"), part.header("if-none-match").has_value(), part.header("content-type"),
+      method,   out.url, part.header("if-match"), part.header("if-none-match").has_value(), part.header("content-type"),
       part.body};
-  auto write = read_write(request);
-  if (!write) return fail(std::move(write.error()));
-  out.write = std::move(*write);
-  auto fencing = read_part_fencing(part);
-  if (!fencing) return fail(std::move(fencing.error()));
-  if (auto versioned = apply_source_version(*fencing, out.write.mutation); !versioned) {
-    return fail(std::move(versioned.error()));
-  }
-  out.tell_outcome = fencing->asked();
+  out.write = TRY(read_write(request));
+  auto fencing = TRY(read_part_fencing(part));
+  TRY(apply_source_version(fencing, out.write.mutation));
+  out.tell_outcome = fencing.asked();
   out.row_key = out.write.mutation.row_key;
   out.kind = out.write.mutation.kind;
   return out;
@@ -265,24 +255,22 @@ std::size_t failed_index(Error& error) {
 bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500 || code == ErrorCode::kFenced; }
 
 Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
-  auto fencing = read_batch_fencing(call);
-  if (!fencing) co_return fail(std::move(fencing.error()));
+  auto fencing = CO_TRY(read_batch_fencing(call));
   std::vector<Operation> operations;
   if (auto failure = read_operations(call, batch, operations)) co_return failed_change_set(call, batch, *failure);
   for (auto& operation : operations) {
     call.url.table = operation.url.table;
-    if (auto allowed = allow_write(call, operation.write); !allowed) co_return fail(std::move(allowed.error()));
+    CO_TRY(allow_write(call, operation.write));
   }
   std::vector<Mutation> mutations;
   mutations.reserve(operations.size());
   for (auto& operation : operations) {
-    if (fencing->asked()) operation.tell_outcome = true;
+    if (fencing.asked()) operation.tell_outcome = true;
     mutations.push_back(std::move(operation.write.mutation));
   }
   auto partition_key = operations.front().write.partition_key;
-  auto task = call.service.mutate(call.account(), operations.front().url.table, partition_key, std::move(mutations),
-                                  std::move(fencing->fence));
-  auto done = co_await std::move(task);
+  auto done = co_await call.service.mutate(call.account(), operations.front().url.table, partition_key,
+                                           std::move(mutations), std::move(fencing.fence));
   if (!done) {
     if (concerns_whole_batch(done.error().code)) co_return fail(std::move(done.error()));
     Failure failure{failed_index(done.error()), {}};
@@ -317,16 +305,14 @@ http::Response query_response(const Call& call, http::Response inner) {
 
 Result<void> prepare_query(Call& call, const BatchPart& part) {
   std::string_view query;
-  auto url = part_url(call, part, query);
-  if (!url) return fail(std::move(url.error()));
+  auto url = TRY(part_url(call, part, query));
   auto parameters = QueryParameters::parse(query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
-  auto level = part_level(part, *parameters);
-  if (!level) return fail(std::move(level.error()));
-  if (url->kind != UrlKind::kEntity && url->kind != UrlKind::kEntities) return fail(ErrorCode::kInvalidInput);
-  call.url = std::move(*url);
+  auto level = TRY(part_level(part, *parameters));
+  if (url.kind != UrlKind::kEntity && url.kind != UrlKind::kEntities) return fail(ErrorCode::kInvalidInput);
+  call.url = std::move(url);
   call.parameters = std::move(*parameters);
-  call.level = *level;
+  call.level = level;
   return {};
 }
 
@@ -337,8 +323,7 @@ Task<Result<http::Response>> answer_query(Call& call, const BatchPart& part) {
   } else if (call.url.kind == UrlKind::kEntity) {
     inner = get_entity(call);
   } else {
-    auto task = query_entities(call);
-    inner = co_await std::move(task);
+    inner = co_await query_entities(call);
   }
   if (!inner) {
     auto& error = inner.error();
@@ -356,16 +341,11 @@ Task<Result<http::Response>> serve_batch(Call& call) {
   auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
   if (!boundary)
     co_return fail(ErrorCode::kInvalidInput, "A batch needs Content-Type multipart/mixed with a boundary.");
-  auto read = call.http.body->read_all(kMaxBody);
-  auto body = co_await std::move(read);
-  if (!body) co_return fail(std::move(body.error()));
-  auto batch = parse_batch(*body, *boundary);
-  if (!batch) co_return fail(std::move(batch.error()));
-  const BatchPart* query = batch->query ? &*batch->query : nullptr;
-  if (query == nullptr && batch->changes.size() == 1 && batch->changes[0].method == "GET") query = &batch->changes[0];
-  auto task = query != nullptr ? answer_query(call, *query) : apply_changes(call, *batch);
-  auto response = co_await std::move(task);
-  co_return std::move(response);
+  auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
+  auto batch = CO_TRY(parse_batch(body, *boundary));
+  const BatchPart* query = batch.query ? &*batch.query : nullptr;
+  if (query == nullptr && batch.changes.size() == 1 && batch.changes[0].method == "GET") query = &batch.changes[0];
+  co_return co_await (query != nullptr ? answer_query(call, *query) : apply_changes(call, batch));
 }
 
 }  // namespace tidemark::table_store

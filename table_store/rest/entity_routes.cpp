@@ -21,14 +21,13 @@ Result<std::string> settle_key(std::optional<std::string>& in_body, const std::s
 }
 
 Result<EntityWrite> read_insert(const WriteRequest& request) {
-  auto body = parse_entity_json(request.body);
-  if (!body) return fail(std::move(body.error()));
-  if (!body->partition_key || !body->row_key) return fail(ErrorCode::kPropertiesNeedValue);
+  auto body = TRY(parse_entity_json(request.body));
+  if (!body.partition_key || !body.row_key) return fail(ErrorCode::kPropertiesNeedValue);
   EntityWrite write;
-  write.partition_key = std::move(*body->partition_key);
+  write.partition_key = std::move(*body.partition_key);
   write.mutation.kind = MutationKind::kInsert;
-  write.mutation.row_key = std::move(*body->row_key);
-  write.mutation.properties = std::move(body->properties);
+  write.mutation.row_key = std::move(*body.row_key);
+  write.mutation.properties = std::move(body.properties);
   return write;
 }
 
@@ -38,17 +37,14 @@ MutationKind update_kind(std::string_view method, bool conditional) {
 }
 
 Result<EntityWrite> read_update(const WriteRequest& request) {
-  auto body = parse_entity_json(request.body);
-  if (!body) return fail(std::move(body.error()));
-  auto partition_key = settle_key(body->partition_key, request.url.partition_key);
-  if (!partition_key) return fail(std::move(partition_key.error()));
-  auto row_key = settle_key(body->row_key, request.url.row_key);
-  if (!row_key) return fail(std::move(row_key.error()));
+  auto body = TRY(parse_entity_json(request.body));
+  auto partition_key = TRY(settle_key(body.partition_key, request.url.partition_key));
+  auto row_key = TRY(settle_key(body.row_key, request.url.row_key));
   EntityWrite write;
-  write.partition_key = std::move(*partition_key);
+  write.partition_key = std::move(partition_key);
   write.mutation.kind = update_kind(request.method, request.if_match.has_value());
-  write.mutation.row_key = std::move(*row_key);
-  write.mutation.properties = std::move(body->properties);
+  write.mutation.row_key = std::move(row_key);
+  write.mutation.properties = std::move(body.properties);
   return write;
 }
 
@@ -86,14 +82,12 @@ Result<EntityWrite> read_write(const WriteRequest& request) {
     return fail(ErrorCode::kInvalidInput, "If-None-Match is not allowed here.");
   }
   if (!erase) {
-    if (auto typed = check_body_type(request.content_type); !typed) return fail(std::move(typed.error()));
+    TRY(check_body_type(request.content_type));
   }
   if (insert) return read_insert(request);
   std::optional<Version> if_version;
   if (request.if_match) {
-    auto parsed = parse_if_match(*request.if_match);
-    if (!parsed) return fail(std::move(parsed.error()));
-    if_version = *parsed;
+    if_version = TRY(parse_if_match(*request.if_match));
   }
   if (update) {
     auto write = read_update(request);
@@ -127,7 +121,7 @@ Result<void> allow_write(const Call& call, const EntityWrite& write) {
     case MutationKind::kMerge:
       break;
   }
-  if (auto allowed = call.allow(need); !allowed) return allowed;
+  TRY(call.allow(need));
   if (!call.bounds().contains(write.partition_key, write.mutation.row_key)) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
@@ -135,62 +129,51 @@ Result<void> allow_write(const Call& call, const EntityWrite& write) {
 }
 
 Result<http::Response> get_entity(const Call& call) {
-  if (auto allowed = call.allow({auth::ResourceType::kObject, "r"}); !allowed) {
-    return fail(std::move(allowed.error()));
-  }
+  TRY(call.allow({auth::ResourceType::kObject, "r"}));
   const auto& url = call.url;
   if (call.identity.scheme == auth::Scheme::kServiceSas && !call.bounds().contains(url.partition_key, url.row_key)) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
-  auto select = parse_select(call.parameter("$select"));
-  if (!select) return fail(std::move(select.error()));
+  auto select = TRY(parse_select(call.parameter("$select")));
   auto scope = call.scope();
-  scope.select = &*select;
+  scope.select = &select;
   http::Response response;
   auto answer = [&](const EntityView& entity) {
     response.set("Content-Type", json_content_type(call.level));
     response.set("ETag", etag_of(entity.version));
     append_entity_answer(response.body, scope, entity);
   };
-  auto found = call.service.view(call.account(), url.table, url.partition_key, url.row_key, std::ref(answer));
-  if (!found) return fail(std::move(found.error()));
-  if (!*found) return fail(ErrorCode::kResourceNotFound);
+  auto found = TRY(call.service.view(call.account(), url.table, url.partition_key, url.row_key, std::ref(answer)));
+  if (!found) return fail(ErrorCode::kResourceNotFound);
   return response;
 }
 
 Task<Result<http::Response>> write_entity(Call& call) {
-  auto read = call.http.body->read_all(kMaxBody);
-  auto body = co_await std::move(read);
-  if (!body) co_return fail(std::move(body.error()));
+  auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
   WriteRequest request{call.method,
                        call.url,
                        call.http.header("if-match"),
                        call.http.header("if-none-match").has_value(),
                        call.http.header("content-type"),
-                       *body};
-  auto write = read_write(request);
-  if (!write) co_return fail(std::move(write.error()));
-  auto fencing = read_fencing(call.http.headers);
-  if (!fencing) co_return fail(std::move(fencing.error()));
-  auto versioned = apply_source_version(*fencing, write->mutation);
-  if (!versioned) co_return fail(std::move(versioned.error()));
-  if (auto allowed = allow_write(call, *write); !allowed) co_return fail(std::move(allowed.error()));
-  const bool tell_outcome = fencing->asked();
-  bool insert = write->mutation.kind == MutationKind::kInsert;
-  bool erase = write->mutation.kind == MutationKind::kErase;
+                       body};
+  auto write = CO_TRY(read_write(request));
+  auto fencing = CO_TRY(read_fencing(call.http.headers));
+  CO_TRY(apply_source_version(fencing, write.mutation));
+  CO_TRY(allow_write(call, write));
+  const bool tell_outcome = fencing.asked();
+  bool insert = write.mutation.kind == MutationKind::kInsert;
+  bool erase = write.mutation.kind == MutationKind::kErase;
   // What the answer needs once the mutation is gone.
-  const auto partition_key = write->partition_key;
-  const auto row_key = write->mutation.row_key;
+  const auto partition_key = write.partition_key;
+  const auto row_key = write.mutation.row_key;
   std::vector<Mutation> mutations;
-  mutations.push_back(std::move(write->mutation));
-  auto mutate = call.service.mutate(call.account(), call.url.table, std::move(write->partition_key),
-                                    std::move(mutations), std::move(fencing->fence));
-  auto done = co_await std::move(mutate);
-  if (!done) co_return fail(std::move(done.error()));
-  const auto& outcome = done->outcomes.at(0);
+  mutations.push_back(std::move(write.mutation));
+  auto done = CO_TRY(co_await call.service.mutate(call.account(), call.url.table, std::move(write.partition_key),
+                                                  std::move(mutations), std::move(fencing.fence)));
+  const auto& outcome = done.outcomes.at(0);
   http::Response response;
   if (insert) {
-    const EntityView inserted{partition_key, row_key, outcome.version, {}, done->blocks.at(0)};
+    const EntityView inserted{partition_key, row_key, outcome.version, {}, done.blocks.at(0)};
     response = insert_response(call, inserted);
   } else {
     response.status = 204;

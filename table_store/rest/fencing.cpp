@@ -84,21 +84,18 @@ http::Response ledger_response(std::string_view id, const OperationLedger& ledge
 
 Result<Fencing> read_fencing(const HeaderList& headers) {
   Fencing out;
-  auto given = collect(headers);
-  if (!given) return fail(std::move(given.error()));
-  if (given->source_version) {
-    auto version = parse_source_version(*given->source_version);
-    if (!version) return fail(std::move(version.error()));
-    out.source_version = *version;
+  auto given = TRY(collect(headers));
+  if (given.source_version) {
+    out.source_version = TRY(parse_source_version(*given.source_version));
   }
-  if (!given->operation_id && !given->epoch) return out;
-  if (!given->operation_id) return fail(missing_header(kOperationIdHeader));
-  if (!given->epoch) return fail(missing_header(kEpochHeader));
-  const auto epoch = parse_number<std::uint64_t>(*given->epoch);
-  if (!epoch) return fail(invalid_header(kEpochHeader, *given->epoch));
-  if (!is_operation_id(*given->operation_id)) return fail(invalid_header(kOperationIdHeader, *given->operation_id));
+  if (!given.operation_id && !given.epoch) return out;
+  if (!given.operation_id) return fail(missing_header(kOperationIdHeader));
+  if (!given.epoch) return fail(missing_header(kEpochHeader));
+  const auto epoch = parse_number<std::uint64_t>(*given.epoch);
+  if (!epoch) return fail(invalid_header(kEpochHeader, *given.epoch));
+  if (!is_operation_id(*given.operation_id)) return fail(invalid_header(kOperationIdHeader, *given.operation_id));
   out.fence =
-      Fence{std::string(kUserOperation) + std::string(*given->operation_id), *epoch, std::string(kAppliedCounter)};
+      Fence{std::string(kUserOperation) + std::string(*given.operation_id), *epoch, std::string(kAppliedCounter)};
   return out;
 }
 
@@ -142,20 +139,18 @@ Task<Result<http::Response>> serve_operation(Call& call) {
   if (!reads && call.method != "POST" && call.method != "DELETE") co_return fail(ErrorCode::kMethodNotAllowed);
   // A table's SAS does not reach beyond its table; an operation may.
   const auth::Need need{auth::ResourceType::kObject, reads ? "r" : "u", {}, false};
-  if (auto allowed = call.allow(need); !allowed) co_return fail(std::move(allowed.error()));
+  CO_TRY(call.allow(need));
   auto headers = call.http.headers;
   // Reading needs no epoch.
   if (reads && !call.http.header(kEpochHeader)) headers.emplace_back(kEpochHeader, "0");
-  auto fencing = read_fencing(headers);
-  if (!fencing) co_return fail(std::move(fencing.error()));
-  if (!fencing->fence) co_return fail(missing_header(kOperationIdHeader));
-  const auto& fence = *fencing->fence;
-  auto task = reads                     ? call.service.read_operation(call.account(), fence.operation_id)
-              : call.method == "DELETE" ? call.service.close_operation(call.account(), fence.operation_id, fence.epoch)
-                                        : call.service.open_operation(call.account(), fence.operation_id, fence.epoch);
-  auto ledger = co_await std::move(task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
-  co_return ledger_response(std::string_view(fence.operation_id).substr(kUserOperation.size()), *ledger);
+  auto fencing = CO_TRY(read_fencing(headers));
+  if (!fencing.fence) co_return fail(missing_header(kOperationIdHeader));
+  const auto& fence = *fencing.fence;
+  auto ledger = CO_TRY(co_await (reads ? call.service.read_operation(call.account(), fence.operation_id)
+                                 : call.method == "DELETE"
+                                     ? call.service.close_operation(call.account(), fence.operation_id, fence.epoch)
+                                     : call.service.open_operation(call.account(), fence.operation_id, fence.epoch)));
+  co_return ledger_response(std::string_view(fence.operation_id).substr(kUserOperation.size()), ledger);
 }
 
 }  // namespace tidemark::table_store

@@ -252,9 +252,8 @@ Result<void> take_member(const RawMember& member, EntityBody& out, std::string_v
     if (!is_known_type(member.type)) return bad_value(member);
     return {};
   }
-  auto value = member.type.empty() ? read_untyped(member) : read_typed(member);
-  if (!value) return fail(std::move(value.error()));
-  out.properties.push_back({std::string(member.name), std::move(*value)});
+  auto value = TRY(member.type.empty() ? read_untyped(member) : read_typed(member));
+  out.properties.push_back({std::string(member.name), std::move(value)});
   return {};
 }
 
@@ -273,10 +272,10 @@ Result<void> for_each_member(std::string_view json, Take take) {
   }
   Members raw;
   raw.members.reserve(32);
-  if (auto read = read_members(document, raw); !read) return read;
-  if (auto paired = pair_annotations(raw); !paired) return paired;
+  TRY(read_members(document, raw));
+  TRY(pair_annotations(raw));
   for (const auto& member : raw.members) {
-    if (auto taken = take(member); !taken) return taken;
+    TRY(take(member));
   }
   return {};
 }
@@ -286,20 +285,18 @@ Result<void> for_each_member(std::string_view json, Take take) {
 Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep) {
   EntityBody out;
   out.properties.reserve(16);
-  auto read = for_each_member(json, [&](const RawMember& member) { return take_member(member, out, keep); });
-  if (!read) return fail(std::move(read.error()));
+  TRY(for_each_member(json, [&](const RawMember& member) { return take_member(member, out, keep); }));
   return out;
 }
 
 Result<std::string> parse_table_json(std::string_view json) {
   std::optional<std::string> name;
-  auto read = for_each_member(json, [&](const RawMember& member) -> Result<void> {
+  TRY(for_each_member(json, [&](const RawMember& member) -> Result<void> {
     if (member.name != "TableName" || member.kind == RawKind::kNull) return {};
     if (member.kind != RawKind::kString) return bad_value(member);
     name = std::string(member.text);
     return {};
-  });
-  if (!read) return fail(std::move(read.error()));
+  }));
   if (!name) return fail(ErrorCode::kPropertiesNeedValue);
   return std::move(*name);
 }

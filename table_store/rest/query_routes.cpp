@@ -20,25 +20,17 @@ std::string_view trim(std::string_view text) {
 Result<std::optional<Continuation>> read_continuation(const Call& call) {
   auto partition = call.parameter("NextPartitionKey");
   if (!partition || partition->empty()) return std::optional<Continuation>{};
-  auto partition_key = decode_token(*partition);
-  if (!partition_key) return fail(std::move(partition_key.error()));
-  auto row_key = decode_token(call.parameter("NextRowKey").value_or(""));
-  if (!row_key) return fail(std::move(row_key.error()));
-  return std::optional<Continuation>{Continuation{std::move(*partition_key), std::move(*row_key)}};
+  auto partition_key = TRY(decode_token(*partition));
+  auto row_key = TRY(decode_token(call.parameter("NextRowKey").value_or("")));
+  return std::optional<Continuation>{Continuation{std::move(partition_key), std::move(row_key)}};
 }
 
 Result<Query> read_query(const Call& call) {
   Query query;
   query.table = call.url.table;
-  auto filter = Filter::parse(call.parameter("$filter").value_or(""));
-  if (!filter) return fail(std::move(filter.error()));
-  query.filter = std::move(*filter);
-  auto top = parse_top(call.parameter("$top"));
-  if (!top) return fail(std::move(top.error()));
-  query.top = *top;
-  auto from = read_continuation(call);
-  if (!from) return fail(std::move(from.error()));
-  query.from = std::move(*from);
+  query.filter = TRY(Filter::parse(call.parameter("$filter").value_or("")));
+  query.top = TRY(parse_top(call.parameter("$top")));
+  query.from = TRY(read_continuation(call));
   query.bounds = call.bounds();
   return query;
 }
@@ -73,16 +65,12 @@ Result<std::uint32_t> parse_top(std::optional<std::string_view> text) {
 }
 
 Task<Result<http::Response>> query_entities(Call& call) {
-  if (auto allowed = call.allow({auth::ResourceType::kObject, "r"}); !allowed) {
-    co_return fail(std::move(allowed.error()));
-  }
-  auto query = read_query(call);
-  if (!query) co_return fail(std::move(query.error()));
-  auto select = parse_select(call.parameter("$select"));
-  if (!select) co_return fail(std::move(select.error()));
-  query->abandoned = call.http.peer_gone;
+  CO_TRY(call.allow({auth::ResourceType::kObject, "r"}));
+  auto query = CO_TRY(read_query(call));
+  auto select = CO_TRY(parse_select(call.parameter("$select")));
+  query.abandoned = call.http.peer_gone;
   auto scope = call.scope();
-  scope.select = &*select;
+  scope.select = &select;
   http::Response response;
   append_list_head(response.body, scope);
   bool first = true;
@@ -99,15 +87,13 @@ Task<Result<http::Response>> query_entities(Call& call) {
     first = false;
     return true;
   };
-  auto task = call.service.query(call.account(), std::move(*query), std::move(each));
-  auto result = co_await std::move(task);
-  if (!result) co_return fail(std::move(result.error()));
-  if (overflow) result->next = std::move(overflow);
+  auto result = CO_TRY(co_await call.service.query(call.account(), std::move(query), std::move(each)));
+  if (overflow) result.next = std::move(overflow);
   response.body += kListEnd;
   response.set("Content-Type", std::string(json_content_type(call.level)));
-  if (result->next) {
-    response.set("x-ms-continuation-NextPartitionKey", encode_token(result->next->partition_key));
-    response.set("x-ms-continuation-NextRowKey", encode_token(result->next->row_key));
+  if (result.next) {
+    response.set("x-ms-continuation-NextPartitionKey", encode_token(result.next->partition_key));
+    response.set("x-ms-continuation-NextRowKey", encode_token(result.next->row_key));
   }
   co_return response;
 }

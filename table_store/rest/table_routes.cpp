@@ -55,19 +55,13 @@ bool speaks_xml_only(const Call& call) {
 
 /// What was asked for, once it is known who asks.
 Result<void> read_request(Call& call) {
-  auto method = effective_method(call.http.method, call.http.headers);
-  if (!method) return fail(std::move(method.error()));
-  call.method = *method;
-  auto url = parse_table_url(call.resource.rest);
-  if (!url) return fail(std::move(url.error()));
-  call.url = std::move(*url);
+  call.method = TRY(effective_method(call.http.method, call.http.headers));
+  call.url = TRY(parse_table_url(call.resource.rest));
   if (call.resource.secondary && is_write(call.method)) {
     return fail(ErrorCode::kInsufficientAccountPermissions);
   }
   if (speaks_xml_only(call)) return {};
-  auto level = metadata_level(call.parameter("$format"), call.http.header("accept"));
-  if (!level) return fail(std::move(level.error()));
-  call.level = *level;
+  call.level = TRY(metadata_level(call.parameter("$format"), call.http.header("accept")));
   return {};
 }
 
@@ -122,10 +116,8 @@ Result<void> TableRoutes::authenticate(Call& call) const {
   const auto& request = call.http;
   auth::SignedRequest signed_request{request.method,         request.path, request.query,   &request.headers,
                                      request.remote_address, call.host,    &call.parameters};
-  auto identity = auth::authenticate(auth::Service::kTable, signed_request, call.resource, accounts_, clock_.now(),
-                                     policy_, lookup);
-  if (!identity) return fail(std::move(identity.error()));
-  call.identity = std::move(*identity);
+  call.identity = TRY(auth::authenticate(auth::Service::kTable, signed_request, call.resource, accounts_, clock_.now(),
+                                         policy_, lookup));
   call.authenticated = true;
   return {};
 }
@@ -133,16 +125,14 @@ Result<void> TableRoutes::authenticate(Call& call) const {
 Result<void> TableRoutes::admit(Call& call) const {
   const auto& request = call.http;
   call.host = request.header("host").value_or("");
-  auto resource = auth::parse_resource(call.host, request.path, accounts_);
-  if (!resource) return fail(std::move(resource.error()));
-  call.resource = std::move(*resource);
+  call.resource = TRY(auth::parse_resource(call.host, request.path, accounts_));
   auto parameters = QueryParameters::parse(request.query);
   if (!parameters) return fail(ErrorCode::kInvalidInput, "The query of the URL cannot be read.");
   call.parameters = std::move(*parameters);
   call.base = base_url(request, call.host, call.resource, auth::arrived_by_https(request.headers, policy_));
   // A preflight is answered before anybody is authenticated: browsers send no credentials with it.
   if (request.method == "OPTIONS") return {};
-  if (auto known = authenticate(call); !known) return known;
+  TRY(authenticate(call));
   return read_request(call);
 }
 
@@ -157,8 +147,7 @@ Task<http::Response> TableRoutes::serve(http::Request& request) {
   } else if (call.url.kind == UrlKind::kEntity && call.method == "GET") {
     result = get_entity(call);
   } else if (auto route = find_route(call); route != nullptr) {
-    auto task = route(call);
-    result = co_await std::move(task);
+    result = co_await route(call);
   } else {
     result = fail(ErrorCode::kMethodNotAllowed);
   }

@@ -94,7 +94,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
   bool is_tables = iequals_ascii(name, "Tables");
   if (open == std::string_view::npos) {
     url.kind = is_tables ? UrlKind::kTables : UrlKind::kEntities;
-    if (auto checked = check_table_name(name); !checked) return fail(std::move(checked.error()));
+    TRY(check_table_name(name));
     if (!is_tables) url.table = name;
     return url;
   }
@@ -113,7 +113,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
       return fail(ErrorCode::kInvalidInput, std::string(kSyntaxError));
     }
   }
-  if (auto checked = check_table_name(url.table); !checked) return fail(std::move(checked.error()));
+  TRY(check_table_name(url.table));
   return url;
 }
 

@@ -20,13 +20,13 @@ struct MoveJob {
 };
 
 Result<void> check_move(const Move& move) {
-  if (auto ok = check_key(move.partition_key); !ok) return ok;
-  if (auto ok = check_key(move.row_key); !ok) return ok;
+  TRY(check_key(move.partition_key));
+  TRY(check_key(move.row_key));
   if (move.companion) {
     const auto& companion = *move.companion;
     if (companion.mutation.lenient) return fail(ErrorCode::kInvalidInput);
-    if (auto ok = check_key(companion.partition_key); !ok) return ok;
-    if (auto ok = check_mutation(companion.partition_key, companion.mutation); !ok) return ok;
+    TRY(check_key(companion.partition_key));
+    TRY(check_mutation(companion.partition_key, companion.mutation));
   }
   return check_operation_id(move.fence.operation_id);
 }
@@ -63,16 +63,13 @@ std::shared_ptr<MoveJob> make_job(std::shared_ptr<TableDirectory> directory, con
 
 Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view stored, Version version) {
   auto& entity = job.entity;
-  auto destination = generation_of(txn, job.target);
-  if (!destination) return fail(std::move(destination.error()));
-  auto view = view_entity(stored);
-  if (!view) return fail(std::move(view.error()));
+  auto destination = TRY(generation_of(txn, job.target));
+  auto view = TRY(view_entity(stored));
   auto& copy = entity.mutations[kCopy];
-  copy.source_version = job.back ? view->source_version.value_or(view->version) : view->version;
-  entity.blocks[kCopy] = view->block;
-  auto copied = apply_mutation(txn, entity, kCopy, *destination, version);
-  if (!copied) return fail(std::move(copied.error()));
-  if (copied->kind != OutcomeKind::kApplied && copied->kind != OutcomeKind::kUnchanged) {
+  copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
+  entity.blocks[kCopy] = view.block;
+  auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
+  if (copied.kind != OutcomeKind::kApplied && copied.kind != OutcomeKind::kUnchanged) {
     return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
   }
   return {};
@@ -80,39 +77,32 @@ Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view st
 
 Result<void> move_entity(kv::Transaction& txn, MoveJob& job, Version version) {
   auto& entity = job.entity;
-  auto source = generation_of(txn, entity);
-  if (!source) return fail(std::move(source.error()));
-  auto stored = txn.get(entity_key(*source, entity.partition_key, entity.mutations[kErasure].row_key));
-  if (!stored) return fail(std::move(stored.error()));
-  if (!*stored) return fail(ErrorCode::kResourceNotFound);
+  auto source = TRY(generation_of(txn, entity));
+  auto stored = TRY(txn.get(entity_key(source, entity.partition_key, entity.mutations[kErasure].row_key)));
+  if (!stored) return fail(ErrorCode::kResourceNotFound);
   if (!job.target.table.empty()) {
-    if (auto ok = copy_entity(txn, job, **stored, version); !ok) return ok;
+    TRY(copy_entity(txn, job, *stored, version));
   }
-  auto erased = apply_mutation(txn, entity, kErasure, *source, version);
-  if (!erased) return fail(std::move(erased.error()));
+  TRY(apply_mutation(txn, entity, kErasure, source, version));
   return {};
 }
 
 Result<void> run(kv::Transaction& txn, MoveJob& job) {
   const auto& fence = *job.entity.fence;
-  auto ledger = load_ledger(txn, job.entity.account, fence.operation_id);
-  if (!ledger) return fail(std::move(ledger.error()));
-  if (auto ok = check_fence(*ledger, fence.epoch); !ok) return ok;
-  auto version = next_version(txn, job.entity.now);
-  if (!version) return fail(std::move(version.error()));
-  if (auto ok = move_entity(txn, job, *version); !ok) return ok;
+  auto ledger = TRY(load_ledger(txn, job.entity.account, fence.operation_id));
+  TRY(check_fence(ledger, fence.epoch));
+  auto version = TRY(next_version(txn, job.entity.now));
+  TRY(move_entity(txn, job, version));
   if (job.companion) {
-    auto generation = generation_of(txn, *job.companion);
-    if (!generation) return fail(std::move(generation.error()));
-    auto changed = apply_mutation(txn, *job.companion, 0, *generation, *version);
-    if (!changed) return fail(std::move(changed.error()));
+    auto generation = TRY(generation_of(txn, *job.companion));
+    TRY(apply_mutation(txn, *job.companion, 0, generation, version));
   }
-  txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(*version)));
+  txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
   if (!fence.count_applied_as.empty()) {
-    if (auto ok = add_to_counter(*ledger, fence.count_applied_as, 1); !ok) return ok;
+    TRY(add_to_counter(ledger, fence.count_applied_as, 1));
   }
-  ledger->closed = true;
-  store_ledger(txn, job.entity.account, fence.operation_id, *ledger);
+  ledger.closed = true;
+  store_ledger(txn, job.entity.account, fence.operation_id, ledger);
   return {};
 }
 
@@ -125,13 +115,11 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   std::vector<kv::TransactionBody> bodies;
   const auto now = impl_->clock.now().time_since_epoch().count();
   for (auto& move : moves) {
-    if (auto ok = check_move(move); !ok) co_return fail(std::move(ok.error()));
+    CO_TRY(check_move(move));
     auto job = make_job(impl_->directory, account, now, std::move(move));
     bodies.emplace_back([job](kv::Transaction& txn) { return run(txn, *job); });
   }
-  auto task = impl_->engine.transact_all(std::move(bodies), &kMoveStep);
-  auto outcomes = co_await std::move(task);
-  co_return std::move(outcomes);
+  co_return co_await impl_->engine.transact_all(std::move(bodies), &kMoveStep);
 }
 
 }  // namespace tidemark::table_store

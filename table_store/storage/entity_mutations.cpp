@@ -40,7 +40,7 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase)
     return fail(ErrorCode::kInvalidInput);
   if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
-  if (auto ok = check_key(mutation.row_key); !ok) return ok;
+  TRY(check_key(mutation.row_key));
   if (kind == kErase) return {};
   return check_properties(partition_key, mutation.row_key, mutation.properties);
 }
@@ -107,7 +107,7 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& e
 /// Old properties keep their place; new ones follow.
 Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mutation, std::string_view existing) {
   Entity entity;
-  if (auto ok = decode_entity(existing, entity); !ok) return fail(std::move(ok.error()));
+  TRY(decode_entity(existing, entity));
   std::unordered_map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < entity.properties.size(); ++i) places.emplace(entity.properties[i].name, i);
   std::vector<Property> out = entity.properties;
@@ -119,14 +119,14 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
       out[place->second].value = property.value;
     }
   }
-  if (auto ok = check_entity_size(job.partition_key, mutation.row_key, out); !ok) return fail(std::move(ok.error()));
+  TRY(check_entity_size(job.partition_key, mutation.row_key, out));
   return out;
 }
 
 Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
   const auto& name = job.fence->count_applied_as;
   if (applied > 0 && !name.empty()) {
-    if (auto ok = add_to_counter(ledger, name, applied); !ok) return ok;
+    TRY(add_to_counter(ledger, name, applied));
   }
   store_ledger(txn, job.account, job.fence->operation_id, ledger);
   return {};
@@ -141,13 +141,11 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   const auto key = entity_key(generation, job.partition_key, mutation.row_key);
   // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look.
   const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version;
-  auto existing = blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key);
-  if (!existing) return fail(std::move(existing.error()));
+  auto existing = TRY(blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key));
   Result<Verdict> verdict = Verdict{};
-  if (*existing) {
-    auto versions = decode_entity_versions(**existing);
-    if (!versions) return fail(std::move(versions.error()));
-    verdict = judge_existing(mutation, *versions);
+  if (existing) {
+    auto versions = TRY(decode_entity_versions(*existing));
+    verdict = judge_existing(mutation, versions);
   } else {
     verdict = judge_missing(mutation);
   }
@@ -157,10 +155,9 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
     txn.erase(key);
     return MutationOutcome{OutcomeKind::kApplied, 0};
   }
-  if (*existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
-    auto properties = merged(job, mutation, **existing);
-    if (!properties) return fail(std::move(properties.error()));
-    txn.put(key, encode_entity(version, std::nullopt, *properties));
+  if (existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
+    auto properties = TRY(merged(job, mutation, *existing));
+    txn.put(key, encode_entity(version, std::nullopt, properties));
   } else {
     std::string_view operation;
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
@@ -179,9 +176,8 @@ Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJo
 }
 
 Result<Version> next_version(const kv::Reader& reader, Version now) {
-  auto last = read_counter(reader, kLastVersionKey);
-  if (!last) return fail(std::move(last.error()));
-  return std::max(now, static_cast<Version>(*last) + 1);
+  auto last = TRY(read_counter(reader, kLastVersionKey));
+  return std::max(now, static_cast<Version>(last) + 1);
 }
 
 namespace {
@@ -190,16 +186,13 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
   job.outcomes.clear();
   OperationLedger ledger;
   if (job.fence) {
-    auto loaded = load_ledger(txn, job.account, job.fence->operation_id);
-    if (!loaded) return fail(std::move(loaded.error()));
-    ledger = std::move(*loaded);
-    if (auto ok = check_fence(ledger, job.fence->epoch); !ok) return ok;
+    ledger = TRY(load_ledger(txn, job.account, job.fence->operation_id));
+    TRY(check_fence(ledger, job.fence->epoch));
   }
   auto generation = generation_of(txn, job);
   if (!generation) return fail_at(0, std::move(generation.error()));
-  auto next = next_version(txn, job.now);
-  if (!next) return fail(std::move(next.error()));
-  const auto version = *next;
+  auto next = TRY(next_version(txn, job.now));
+  const auto version = next;
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     auto outcome = apply_mutation(txn, job, i, *generation, version);
@@ -226,12 +219,9 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
   job->mutations = std::move(mutations);
   job->fence = std::move(fence);
   job->now = impl_->clock.now().time_since_epoch().count();
-  if (auto ok = check_job(*job); !ok) co_return fail(std::move(ok.error()));
+  CO_TRY(check_job(*job));
   for (const auto& mutation : job->mutations) job->blocks.push_back(block_of(mutation));
-  kv::TransactionBody body = [job](kv::Transaction& txn) { return run(txn, *job); };
-  auto task = impl_->engine.transact(std::move(body), &kMutateStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await impl_->engine.transact([job](kv::Transaction& txn) { return run(txn, *job); }, &kMutateStep));
   MutateResult result;
   result.outcomes = std::move(job->outcomes);
   result.blocks = std::move(job->blocks);

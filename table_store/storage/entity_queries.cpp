@@ -134,10 +134,9 @@ class Walk {
   }
 
   Result<Step> read_point(const std::string& key) {
-    auto found = snapshot_.get(key);
-    if (!found) return fail(std::move(found.error()));
-    if (*found) {
-      point_ = std::move(**found);
+    auto found = TRY(snapshot_.get(key));
+    if (found) {
+      point_ = std::move(*found);
       return read(key, point_);
     }
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
@@ -149,9 +148,7 @@ class Walk {
 
   Result<Step> read(std::string_view key, std::string_view value) {
     if (!key_.read(key)) return fail(ErrorCode::kCorruption);
-    auto view = view_entity(value);
-    if (!view) return fail(std::move(view.error()));
-    entity_ = *view;
+    entity_ = TRY(view_entity(value));
     entity_.partition_key = key_.partition_key;
     entity_.row_key = key_.row_key;
     return Step::kRow;
@@ -206,25 +203,22 @@ Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_v
   }
   const auto ticket = directory->ticket();
   const auto snapshot = engine.snapshot();
-  const auto generation = find_generation(*snapshot, account, table);
-  if (!generation) return fail(generation.error());
-  directory->remember(table_row, *generation, ticket);
-  return snapshot->get(entity_key(*generation, partition_key, row_key));
+  const auto generation = TRY(find_generation(*snapshot, account, table));
+  directory->remember(table_row, generation, ticket);
+  return snapshot->get(entity_key(generation, partition_key, row_key));
 }
 
 Result<bool> TableService::view(std::string_view account, std::string_view table, std::string_view partition_key,
                                 std::string_view row_key, const std::function<void(const EntityView&)>& see) {
-  if (auto ok = check_key(partition_key); !ok) return fail(std::move(ok.error()));
-  if (auto ok = check_key(row_key); !ok) return fail(std::move(ok.error()));
-  const auto bytes = impl_->read_entity(account, table, partition_key, row_key);
-  if (!bytes) return fail(bytes.error());
-  if (!*bytes) return false;
-  auto entity = view_entity(**bytes);
-  if (!entity) return fail(std::move(entity.error()));
-  if (!is_property_block(entity->block)) return fail(ErrorCode::kCorruption);
-  entity->partition_key = partition_key;
-  entity->row_key = row_key;
-  see(*entity);
+  TRY(check_key(partition_key));
+  TRY(check_key(row_key));
+  const auto bytes = TRY(impl_->read_entity(account, table, partition_key, row_key));
+  if (!bytes) return false;
+  auto entity = TRY(view_entity(*bytes));
+  if (!is_property_block(entity.block)) return fail(ErrorCode::kCorruption);
+  entity.partition_key = partition_key;
+  entity.row_key = row_key;
+  see(entity);
   return true;
 }
 
@@ -241,13 +235,12 @@ void TableService::begin_shutdown() { impl_->turns.close(); }
 
 Task<Result<QueryResult>> TableService::query(std::string account, Query query,
                                               std::function<bool(const EntityView&)> each) {
-  if (auto ok = check_query(query); !ok) co_return fail(std::move(ok.error()));
+  CO_TRY(check_query(query));
   const auto snapshot = impl_->engine.snapshot();
-  const auto generation = find_generation(*snapshot, account, query.table);
-  if (!generation) co_return fail(generation.error());
+  const auto generation = CO_TRY(find_generation(*snapshot, account, query.table));
   auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
-  Walk walk(*snapshot, ranges_of(query, std::move(plan), *generation));
+  Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
   Budget budget(impl_->clock);
   ScanTurns::Turn turn;
   QueryResult result;
@@ -255,14 +248,13 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   bool stopping = false;
   std::size_t looked_ahead = 0;
   for (;;) {
-    const auto step = walk.next();
-    if (!step) co_return fail(step.error());
-    if (*step == Walk::Step::kEnd) co_return result;
+    const auto step = CO_TRY(walk.next());
+    if (step == Walk::Step::kEnd) co_return result;
     const auto& entity = walk.entity();
     const bool written = query.operation.empty() || entity.operation == query.operation;
-    const bool matches = *step == Walk::Step::kRow && written && (!filter_rows || query.filter.matches(entity));
+    const bool matches = step == Walk::Step::kRow && written && (!filter_rows || query.filter.matches(entity));
     const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
-    if (enough && *step != Walk::Step::kGap) {
+    if (enough && step != Walk::Step::kGap) {
       result.next = continue_at(entity);
       co_return result;
     }
@@ -274,8 +266,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (!budget.slice_over(entity.block.size() + kBytesOfAStep)) continue;
     turn.give_back();
     if (query.abandoned && query.abandoned()) co_return fail(ErrorCode::kCancelled);
-    auto waiting = impl_->turns.take(budget.slices());
-    auto taken = co_await std::move(waiting);
+    auto taken = co_await impl_->turns.take(budget.slices());
     if (taken.failed_with(ErrorCode::kUnavailable)) {
       stopping = true;  // a short page, which the client continues with whoever comes next
       continue;

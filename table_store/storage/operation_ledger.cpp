@@ -15,30 +15,27 @@ using LedgerStep = std::function<Result<void>(OperationLedger&)>;
 /// Loads the ledger, takes the step, stores the outcome.
 Task<Result<OperationLedger>> change_ledger(kv::Engine& engine, std::string account, std::string operation_id,
                                             LedgerStep step) {
-  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
+  CO_TRY(check_operation_id(operation_id));
   auto outcome = std::make_shared<OperationLedger>();
-  kv::TransactionBody body = [account = std::move(account), operation_id = std::move(operation_id),
-                              step = std::move(step), outcome](kv::Transaction& txn) -> Result<void> {
-    auto ledger = load_ledger(txn, account, operation_id);
-    if (!ledger) return fail(std::move(ledger.error()));
-    if (auto ok = step(*ledger); !ok) return ok;
-    store_ledger(txn, account, operation_id, *ledger);
-    *outcome = std::move(*ledger);
-    return {};
-  };
-  auto task = engine.transact(std::move(body), &kLedgerStep);
-  auto done = co_await std::move(task);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(co_await engine.transact(
+      [account = std::move(account), operation_id = std::move(operation_id), step = std::move(step),
+       outcome](kv::Transaction& txn) -> Result<void> {
+        auto ledger = TRY(load_ledger(txn, account, operation_id));
+        TRY(step(ledger));
+        store_ledger(txn, account, operation_id, ledger);
+        *outcome = std::move(ledger);
+        return {};
+      },
+      &kLedgerStep));
   co_return std::move(*outcome);
 }
 
 }  // namespace
 
 Result<OperationLedger> load_ledger(const kv::Reader& reader, std::string_view account, std::string_view operation_id) {
-  auto bytes = reader.get(operation_key(account, operation_id));
-  if (!bytes) return fail(std::move(bytes.error()));
-  if (!*bytes) return OperationLedger{};
-  return decode_ledger(**bytes);
+  auto bytes = TRY(reader.get(operation_key(account, operation_id)));
+  if (!bytes) return OperationLedger{};
+  return decode_ledger(*bytes);
 }
 
 void store_ledger(kv::Transaction& txn, std::string_view account, std::string_view operation_id,
@@ -58,9 +55,7 @@ Task<Result<OperationLedger>> TableService::open_operation(std::string account, 
     if (ledger.closed) return {};
     return check_fence(ledger, epoch);
   };
-  auto task = change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
 }
 
 Task<Result<OperationLedger>> TableService::close_operation(std::string account, std::string operation_id,
@@ -70,39 +65,31 @@ Task<Result<OperationLedger>> TableService::close_operation(std::string account,
     ledger.closed = true;
     return {};
   };
-  auto task = change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await change_ledger(impl_->engine, std::move(account), std::move(operation_id), std::move(step));
 }
 
 Task<Result<OperationLedger>> TableService::count(std::string account, Fence fence, std::uint64_t amount) {
   if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
   LedgerStep step = [epoch = fence.epoch, name = std::move(fence.count_applied_as),
                      amount](OperationLedger& ledger) -> Result<void> {
-    if (auto ok = check_fence(ledger, epoch); !ok) return ok;
+    TRY(check_fence(ledger, epoch));
     return add_to_counter(ledger, name, amount);
   };
-  auto task = change_ledger(impl_->engine, std::move(account), std::move(fence.operation_id), std::move(step));
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await change_ledger(impl_->engine, std::move(account), std::move(fence.operation_id), std::move(step));
 }
 
 Task<Result<void>> TableService::forget_operation(std::string account, std::string operation_id) {
-  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
-  kv::TransactionBody body = [account = std::move(account),
-                              operation_id = std::move(operation_id)](kv::Transaction& txn) -> Result<void> {
-    auto ledger = load_ledger(txn, account, operation_id);
-    if (!ledger) return fail(std::move(ledger.error()));
-    if (ledger->closed) txn.erase(operation_key(account, operation_id));
-    return {};
-  };
-  auto task = impl_->engine.transact(std::move(body));
-  auto done = co_await std::move(task);
-  co_return done;
+  CO_TRY(check_operation_id(operation_id));
+  co_return co_await impl_->engine.transact(
+      [account = std::move(account), operation_id = std::move(operation_id)](kv::Transaction& txn) -> Result<void> {
+        auto ledger = TRY(load_ledger(txn, account, operation_id));
+        if (ledger.closed) txn.erase(operation_key(account, operation_id));
+        return {};
+      });
 }
 
 Task<Result<OperationLedger>> TableService::read_operation(std::string account, std::string operation_id) {
-  if (auto ok = check_operation_id(operation_id); !ok) co_return fail(std::move(ok.error()));
+  CO_TRY(check_operation_id(operation_id));
   const auto snapshot = impl_->engine.snapshot();
   co_return load_ledger(*snapshot, account, operation_id);
 }

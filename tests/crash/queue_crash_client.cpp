@@ -62,8 +62,7 @@ class Loop {
 
   Task<void> run() {
     while (!stopping.load()) {
-      auto step = chance(3) ? put() : take();
-      const bool reached = co_await std::move(step);
+      const bool reached = co_await (chance(3) ? put() : take());
       if (reached) continue;
       auto nap = sleep_for(clock_, milliseconds(5));  // the service is away
       co_await std::move(nap);
@@ -76,8 +75,7 @@ class Loop {
   Task<bool> put() {
     Line line{"put", kJobs, {}, name_ + "-" + std::to_string(++puts_)};
     const Duration delay = chance(4) ? milliseconds(generator_() % 200) : milliseconds(0);
-    auto task = client_.put(kJobs, line.text, delay);
-    auto id = co_await std::move(task);
+    auto id = co_await client_.put(kJobs, line.text, delay);
     if (id) line.id = *id;
     line.tell(id);
     co_return id.has_value();
@@ -85,8 +83,7 @@ class Loop {
 
   Task<bool> take() {
     Line line{"take", kJobs, {}, {}};
-    auto task = client_.receive(kJobs, kLease, milliseconds(200));
-    auto got = co_await std::move(task);
+    auto got = co_await client_.receive(kJobs, kLease, milliseconds(200));
     if (!got) co_return false;
     if (!*got) co_return true;
     const Message message = std::move(**got);
@@ -94,8 +91,7 @@ class Loop {
     line.epoch = message.epoch;
     line.text = message.text;
     line.tell(got);
-    auto step = finish({kJobs, message.id, message.epoch});
-    co_await std::move(step);
+    co_await finish({kJobs, message.id, message.epoch});
     co_return true;
   }
 
@@ -105,42 +101,35 @@ class Loop {
     if (what == 0) co_return;  // forgets it: the lease runs out
     if (what < 4) {
       const Line renewal{"renew", lease.queue, lease.message_id, {}, lease.epoch};
-      auto task = client_.renew(lease, kLease, "checkpoint");
-      auto done = co_await std::move(task);
+      auto done = co_await client_.renew(lease, kLease, "checkpoint");
       renewal.tell(done);
     } else if (what < 8) {
       const Line release{"release", lease.queue, lease.message_id, {}, lease.epoch};
-      auto task = client_.release(lease, milliseconds(generator_() % 100), "again", chance(2));
-      auto done = co_await std::move(task);
+      auto done = co_await client_.release(lease, milliseconds(generator_() % 100), "again", chance(2));
       release.tell(done);
       co_return;
     } else if (what < 14) {
-      auto step = poison(lease);
-      co_await std::move(step);
+      co_await poison(lease);
       co_return;
     }
     const Line line{"complete", lease.queue, lease.message_id, {}, lease.epoch};
-    auto task = client_.complete(lease);
-    auto done = co_await std::move(task);
+    auto done = co_await client_.complete(lease);
     line.tell(done);
   }
 
   Task<void> poison(Lease lease) {
     const Line line{"move", kPoison, lease.message_id, {}, lease.epoch};
-    auto task = client_.move(lease, kPoison, "why");
-    auto moved = co_await std::move(task);
+    auto moved = co_await client_.move(lease, kPoison, "why");
     line.tell(moved);
     if (!moved || chance(3)) co_return;
     if (chance(4)) {
       const Line removal{"remove", kPoison, lease.message_id, {}};
-      auto removing = client_.remove(kPoison, lease.message_id);
-      auto removed = co_await std::move(removing);
+      auto removed = co_await client_.remove(kPoison, lease.message_id);
       removal.tell(removed);
       co_return;
     }
     const Line redrive{"redrive", kJobs, lease.message_id, {}};
-    auto redriving = client_.redrive(kPoison, lease.message_id, kJobs, std::nullopt, "");
-    auto redriven = co_await std::move(redriving);
+    auto redriven = co_await client_.redrive(kPoison, lease.message_id, kJobs, std::nullopt, "");
     redrive.tell(redriven);
   }
 

@@ -43,11 +43,9 @@ void WorkerHost::start() {
 
 Task<void> WorkerHost::begin(WorkerHost& self) {
   while (!self.life_.dead()) {
-    auto task = self.jobs_.ensure_ready();
-    auto done = co_await std::move(task);
+    auto done = co_await self.jobs_.ensure_ready();
     if (done) break;
-    auto nap = sleep_for(self.life_.clock(), 100ms);
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), 100ms);
   }
   if (!self.life_.dead()) self.loop_->start();
 }
@@ -58,8 +56,7 @@ void WorkerHost::shut_down(std::function<void()> drained) {
 }
 
 Task<void> WorkerHost::drain(WorkerHost& self, std::function<void()> drained) {
-  auto draining = self.loop_->drain(200ms);
-  co_await std::move(draining);
+  co_await self.loop_->drain(200ms);
   if (!self.life_.dead()) drained();
 }
 
@@ -113,13 +110,11 @@ Mutation PeopleHost::any_change(const std::string& row_key) {
 Task<void> PeopleHost::fill(PeopleHost& self) {
   ++self.notes_.busy;
   std::string table = kSourceTable;
-  auto create_task = self.source_.create_table(table);
-  auto created = co_await std::move(create_task);
+  auto created = co_await self.source_.create_table(table);
   std::map<std::string, std::vector<Mutation>> partitions;
   for (const auto& [partition, row] : self.plan_.keys) partitions[partition].push_back(self.entity(row));
   for (auto& [partition, mutations] : partitions) {
-    auto task = self.source_.mutate(table, partition, std::move(mutations), std::nullopt);
-    auto done = co_await std::move(task);
+    auto done = co_await self.source_.mutate(table, partition, std::move(mutations), std::nullopt);
     if (!done || !created) std::abort();  // before any fault: the simulation itself is wrong
   }
   self.notes_.ready = true;
@@ -144,74 +139,62 @@ Task<void> PeopleHost::change_entities(PeopleHost& self) {
     std::vector<Mutation> mutations;
     mutations.push_back(self.any_change(key.second));
     std::string table = kSourceTable;
-    auto task = self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
-    auto done = co_await std::move(task);
+    auto done = co_await self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
     if (done) ++self.notes_.changes;
-    auto nap = sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
   }
   --self.notes_.busy;
 }
 
 Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   ++self.notes_.busy;
-  auto wait = sleep_for(self.life_.clock(), job.after);
-  co_await std::move(wait);
+  co_await sleep_for(self.life_.clock(), job.after);
   bool ready = false;
   bool done = false;
   std::string id;
   while (!done && !self.life_.dead()) {
     if (!ready) {
-      auto ready_task = self.jobs_.ensure_ready();
-      auto outcome = co_await std::move(ready_task);
+      auto outcome = co_await self.jobs_.ensure_ready();
       ready = outcome.has_value();
     } else if (job.spec.empty()) {
       std::string queue(jobs::kJobQueue);
       std::string text = "this is no job";
-      auto put_task = self.queues_.put(queue, text, Duration::zero());
-      auto placed = co_await std::move(put_task);
+      auto placed = co_await self.queues_.put(queue, text, Duration::zero());
       done = true;  // whether or not it arrived
     } else {
       auto spec = jobs::parse_job_spec(job.spec);
       if (!spec) std::abort();
-      auto submit_task = self.jobs_.submit(std::move(*spec));
-      auto submitted = co_await std::move(submit_task);
+      auto submitted = co_await self.jobs_.submit(std::move(*spec));
       done = submitted.has_value();
       if (done) id = submitted->job.id;
       if (done) self.notes_.submitted.push_back(id);
     }
-    auto nap = sleep_for(self.life_.clock(), done ? job.cancel_after : Duration(100ms));
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), done ? job.cancel_after : Duration(100ms));
   }
   if (job.cancelled && !job.spec.empty() && !self.life_.dead()) {
-    auto cancelling = cancel(self, id);
-    co_await std::move(cancelling);
+    co_await cancel(self, id);
   }
   if (job.undone && !job.spec.empty() && !self.life_.dead()) {
-    auto undoing = undo(self, id);
-    co_await std::move(undoing);
+    co_await undo(self, id);
   }
   --self.notes_.busy;
 }
 
 Task<void> PeopleHost::submit_group(PeopleHost& self) {
   ++self.notes_.busy;
-  auto wait = sleep_for(self.life_.clock(), self.plan_.group.after);
-  co_await std::move(wait);
+  co_await sleep_for(self.life_.clock(), self.plan_.group.after);
   auto batch = jobs::parse_job_batch(self.plan_.group.batch);
   if (!batch) std::abort();
   bool done = false;
   while (!done && !self.life_.dead()) {
-    auto task = self.jobs_.submit_group(*batch);
-    auto submitted = co_await std::move(task);
+    auto submitted = co_await self.jobs_.submit_group(*batch);
     done =
         submitted && std::all_of(submitted->begin(), submitted->end(), [](const auto& one) { return one.has_value(); });
     if (done) {
       self.notes_.groups.insert(self.plan_.group.name);
       for (const auto& one : *submitted) self.notes_.submitted.push_back(one->job.id);
     }
-    auto nap = sleep_for(self.life_.clock(), 100ms);
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), 100ms);
   }
   --self.notes_.busy;
 }
@@ -221,34 +204,29 @@ Task<void> PeopleHost::undo(PeopleHost& self, std::string id) {
   bool done = false;
   while (!done && !self.life_.dead()) {
     if (!ended) {
-      auto find_task = self.jobs_.find(id);
-      auto record = co_await std::move(find_task);
+      auto record = co_await self.jobs_.find(id);
       ended = record && record->has_value() && jobs::is_terminal((*record)->state);
     } else {
       auto spec =
           jobs::parse_job_spec(R"({"kind":"undo","maxAttempts":20,"idempotencyKey":"undo","job":")" + id + "\"}");
       if (!spec) std::abort();
       spec->idempotency_key = "undo " + id;
-      auto submit_task = self.jobs_.submit(std::move(*spec));
-      auto submitted = co_await std::move(submit_task);
+      auto submitted = co_await self.jobs_.submit(std::move(*spec));
       done = submitted.has_value();
       if (done) self.notes_.submitted.push_back(submitted->job.id);
     }
-    auto nap = sleep_for(self.life_.clock(), 200ms);
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), 200ms);
   }
 }
 
 Task<void> PeopleHost::cancel(PeopleHost& self, std::string id) {
   while (!self.life_.dead()) {
-    auto task = self.jobs_.cancel(id);
-    auto record = co_await std::move(task);
+    auto record = co_await self.jobs_.cancel(id);
     if (record) {
       if (record->state == jobs::JobState::kCancelled) self.notes_.cancelled.insert(id);
       co_return;
     }
-    auto nap = sleep_for(self.life_.clock(), 100ms);
-    co_await std::move(nap);
+    co_await sleep_for(self.life_.clock(), 100ms);
   }
 }
 

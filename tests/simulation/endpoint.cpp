@@ -26,16 +26,14 @@ std::string reply_text(unsigned status, Duration retry_after) {
 
 Task<void> EndpointHost::dawdle() {
   if (!dice_.chance(faults_.slow)) co_return;
-  auto nap = sleep_for(life_.clock(), dice_.between(0ms, dice_.chance(2000) ? 20s : 1s));
-  co_await std::move(nap);
+  co_await sleep_for(life_.clock(), dice_.between(0ms, dice_.chance(2000) ? 20s : 1s));
 }
 
 Task<Result<std::string>> EndpointHost::answer(Request request) {
   const auto got = json::parse(request.payload);
   const auto id = got.value("id", std::string());
   oracle_.arrived(id, got.value("body", std::string()));
-  auto before = dawdle();
-  co_await std::move(before);
+  co_await dawdle();
   if (life_.dead()) co_return fail(ErrorCode::kUnavailable);
   unsigned status = 200;
   Duration retry_after{};
@@ -48,8 +46,7 @@ Task<Result<std::string>> EndpointHost::answer(Request request) {
     retry_after = dice_.between(1ms, 3s);
   }
   oracle_.answered(id, status);
-  auto after = dawdle();
-  co_await std::move(after);
+  co_await dawdle();
   co_return reply_text(status, retry_after);
 }
 
@@ -65,8 +62,7 @@ EndpointLink::EndpointLink(Network& network, Life& life, int endpoint) : link_(n
 Task<Result<OutboundReply>> EndpointLink::send(workers::OutboundRequest request) {
   auto letter = json{{"id", header(request, "webhook-id")}, {"url", request.url.text}, {"body", request.body}}.dump();
   std::string method = "http." + request.method;
-  auto task = link_.call(std::move(method), std::move(letter), request.timeout);
-  auto answer = co_await std::move(task);
+  auto answer = co_await link_.call(std::move(method), std::move(letter), request.timeout);
   if (!answer) co_return fail(ErrorCode::kCallbackFailed, "No answer of the endpoint.");
   const auto read = json::parse(*answer);
   OutboundReply reply;

@@ -55,8 +55,7 @@ void Network::deliver(std::shared_ptr<const Letter> letter, int tries) {
 
 Task<void> Network::serve(Network& network, Callee& callee, std::shared_ptr<const Letter> letter, Life& life) {
   auto request = letter->request;
-  auto task = callee.answer(std::move(request));
-  auto result = co_await std::move(task);
+  auto result = co_await callee.answer(std::move(request));
   if (!life.dead()) network.reply(*letter, std::move(result));
 }
 
@@ -107,8 +106,7 @@ Task<Result<std::string>> SimTransport::call(std::string method, std::string pay
   };
   auto operation =
       asio::async_initiate<decltype(asio::use_awaitable), void(Result<std::string>)>(initiate, asio::use_awaitable);
-  auto result = co_await std::move(operation);
-  co_return result;
+  co_return co_await std::move(operation);
 }
 
 }  // namespace tidemark::simulation

@@ -82,8 +82,7 @@ class Life::LifeClock final : public Clock {
 };
 
 Life::Life(Scheduler& scheduler, int host, std::uint64_t number, Duration skew)
-    : scheduler_(scheduler),
-      host_(host),
+    : host_(host),
       number_(number),
       clock_(std::make_unique<LifeClock>(scheduler, *this, skew)),
       io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),

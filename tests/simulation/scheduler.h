@@ -80,7 +80,6 @@ class Life {
 
  private:
   class LifeClock;
-  Scheduler& scheduler_;
   int host_;
   std::uint64_t number_;
   bool dead_ = false;

@@ -8,7 +8,6 @@ add_executable(simulation_test
   ${simulation_directory}/world.cpp)
 target_link_libraries(simulation_test PRIVATE tidemark_workers)
 target_precompile_headers(simulation_test REUSE_FROM tidemark_base)
-target_compile_options(simulation_test PRIVATE -Wno-mismatched-new-delete)
 
 add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..1000)
 add_test(NAME simulation_repeats_exactly COMMAND simulation_test --seeds 1..20 --twice)

@@ -38,8 +38,7 @@ Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch
     if (auto moves = table_store::decode_move_all_request(request.payload)) transactions = moves->moves.size();
   }
   engine.expect({request.method, request.payload, request.caller}, transactions);
-  auto task = dispatch(std::move(request.method), std::move(request.payload));
-  auto result = co_await std::move(task);
+  auto result = co_await dispatch(std::move(request.method), std::move(request.payload));
   engine.expect({}, 0);  // of a call that was refused before its transaction
   co_return result;
 }
@@ -68,7 +67,7 @@ WatchedEngine::WatchedEngine(EngineParts parts, CommitWatcher watcher)
 }
 
 Result<void> WatchedEngine::erase_range(const kv::KeyRange& range) {
-  if (auto erased = ahead_->erase_range(range); !erased) return erased;
+  TRY(ahead_->erase_range(range));
   return durable_->erase_range(range);
 }
 

@@ -1,4 +1,4 @@
-"""The house rules that a compiler does not check: who may include whom, and coroutine habits that g++ 12 needs."""
+"""The house rules that a compiler does not check: who may include whom, formatting."""
 import os
 import pathlib
 import re
@@ -73,10 +73,6 @@ class Tidy(unittest.TestCase):
                     if re.match(library, included) and not path.startswith(home):
                         wrong.append(f"{path} includes {included}")
         self.assertEqual(wrong, [])
-
-    def test_an_awaited_expression_holds_no_temporary_callable(self):
-        wrong = [path for path, text in files() if re.search(r"co_await[^;]*\[[&=\w, ]*\]\s*[({]", text)]
-        self.assertEqual(wrong, [], "name the callable first, then await: g++ 12 destroys it twice")
 
     def test_every_header_opens_with_its_purpose_and_is_included_once(self):
         wrong = [path for path, text in files()

@@ -41,9 +41,8 @@ inline Result<Identity> run(const Call& call, Time now, Policy policy = {}, cons
   request.remote_address = call.remote;
   request.host = call.host;
   const auto known = accounts();
-  auto resource = parse_resource(call.host, call.path, known);
-  if (!resource) return fail(std::move(resource.error()));
-  return authenticate(call.service, request, *resource, known, now, policy, find_policy);
+  auto resource = TRY(parse_resource(call.host, call.path, known));
+  return authenticate(call.service, request, resource, known, now, policy, find_policy);
 }
 
 inline ErrorCode code_of(const Result<Identity>& result) {

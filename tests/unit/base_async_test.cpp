@@ -6,13 +6,11 @@ namespace tidemark {
 namespace {
 
 Task<void> wait_for(Signal& signal, Clock& clock, Duration timeout, std::vector<bool>& outcomes) {
-  auto waiting = signal.wait(clock, timeout);
-  outcomes.push_back(co_await std::move(waiting));
+  outcomes.push_back(co_await signal.wait(clock, timeout));
 }
 
 Task<void> sleep_then(Clock& clock, Duration delay, std::vector<int>& order, int mark) {
-  auto sleeping = sleep_for(clock, delay);
-  co_await std::move(sleeping);
+  co_await sleep_for(clock, delay);
   order.push_back(mark);
 }
 

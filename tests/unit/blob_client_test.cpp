@@ -24,8 +24,7 @@ class Loopback : public rpc::Transport {
  public:
   explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
   Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    auto task = dispatch_(std::move(method), std::move(payload));
-    co_return co_await std::move(task);
+    co_return co_await dispatch_(std::move(method), std::move(payload));
   }
 
  private:

@@ -43,17 +43,15 @@ class BlobServiceTest : public ::testing::Test {
   static Result<std::string> drain(PayloadReader reader) {
     std::string out;
     while (true) {
-      auto piece = reader.next();
-      if (!piece) return piece;
-      if (piece->empty()) return out;
-      out += *piece;
+      auto piece = TRY(reader.next());
+      if (piece.empty()) return out;
+      out += piece;
     }
   }
   Result<std::string> read(const std::string& name, std::uint64_t offset = 0,
                            std::optional<std::uint64_t> length = std::nullopt) {
-    auto opened = service_.open_blob(ref(name), {});
-    if (!opened) return fail(std::move(opened.error()));
-    return drain({opened->snapshot, opened->extents, offset, length.value_or(opened->blob.size - offset)});
+    auto opened = TRY(service_.open_blob(ref(name), {}));
+    return drain({opened.snapshot, opened.extents, offset, length.value_or(opened.blob.size - offset)});
   }
   std::set<std::string> keys_of(char kind) {
     std::set<std::string> found;
@@ -206,7 +204,7 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
   for (int i = 0; i < 200; ++i) {
     const auto name = "n" + std::to_string(random_->below(5));
     const auto id = "id" + std::to_string(random_->below(4));
-    const auto size = random_->below(4) == 0 ? 1'500'000 : 10;
+    const std::size_t size = random_->below(4) == 0 ? 1'500'000 : 10;
     switch (random_->below(5)) {
       case 0:
         put(name, content(size));

@@ -30,8 +30,7 @@ class OutboxTest : public ::testing::Test {
   /// What a connection does once its request is handled.
   Task<void> answer(Connection& connection, std::string text, bool& alive) {
     std::string_view first = text, second = "!";
-    auto sending = outbox_.send(connection.server, first, second);
-    alive = co_await std::move(sending);
+    alive = co_await outbox_.send(connection.server, first, second);
     left_over_ = first.size() + second.size();
   }
   void run(Connection& connection, const std::string& text, bool& alive) {

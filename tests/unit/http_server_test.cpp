@@ -41,8 +41,7 @@ Task<Response> echo(Request& request) {
   if (request.path == "/wait-until-alone") {
     const auto executor = co_await asio::this_coro::executor;
     while (!request.peer_gone()) {
-      auto turn = asio::post(executor, asio::use_awaitable);
-      co_await std::move(turn);
+      co_await asio::post(executor, asio::use_awaitable);
     }
     left_alone.set_value();
     co_return response;
@@ -55,8 +54,7 @@ Task<Response> echo(Request& request) {
     for (int i = 0; i < 1'000'000; ++i) response.body += std::to_string(i) + " ";
     co_return response;
   }
-  auto reading = request.body->read_all(100'000);
-  auto body = co_await std::move(reading);
+  auto body = co_await request.body->read_all(100'000);
   if (!body) {
     response.status = http_status_of(body.error().code);
     response.body = azure_name_of(body.error().code);

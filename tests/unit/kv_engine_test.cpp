@@ -175,9 +175,8 @@ TEST_P(EngineTest, ConcurrentIncrementsLoseNothing) {
       threads.emplace_back([this] {
         for (int i = 0; i < kEach; ++i) {
           auto outcome = run(*engine_, [](Transaction& txn) -> Result<void> {
-            auto got = txn.get("n");
-            if (!got) return fail(std::move(got.error()));
-            txn.put("n", std::to_string(std::stoi(got->value_or("0")) + 1));
+            auto got = TRY(txn.get("n"));
+            txn.put("n", std::to_string(std::stoi(got.value_or("0")) + 1));
             return {};
           });
           EXPECT_TRUE(outcome.has_value());
@@ -212,16 +211,12 @@ TEST_P(EngineTest, TransactResumesOnTheCallersExecutor) {
   auto thread_of_resume = std::thread::id();
   Result<void> outcome = fail(ErrorCode::kInternalError);
   auto flow = [](Engine& engine, std::thread::id& thread, Result<void>& out) -> Task<void> {
-    TransactionBody body = [](Transaction& txn) -> Result<void> {
+    out = co_await engine.transact([](Transaction& txn) -> Result<void> {
       txn.put("a", "1");
       return {};
-    };
-    auto task = engine.transact(std::move(body));
-    out = co_await std::move(task);
+    });
     thread = std::this_thread::get_id();
-    TransactionBody refusing = [](Transaction&) -> Result<void> { return fail(ErrorCode::kNotFound); };
-    auto second = engine.transact(std::move(refusing));
-    auto refused = co_await std::move(second);
+    auto refused = co_await engine.transact([](Transaction&) -> Result<void> { return fail(ErrorCode::kNotFound); });
     EXPECT_TRUE(refused.failed_with(ErrorCode::kNotFound));
   };
   asio::co_spawn(context, flow(*engine_, thread_of_resume, outcome), asio::detached);

@@ -134,9 +134,8 @@ TEST_F(RocksDbTest, BodiesSeeTheGroupThatIsBeingWritten) {
   std::vector<std::string> popped;
   std::vector<std::future<Result<void>>> outcomes;
   TransactionBody push = [&](Transaction& txn) -> Result<void> {
-    auto last = txn.get("last");
-    if (!last) return fail(std::move(last.error()));
-    const int number = *last ? std::stoi(**last) + 1 : 0;
+    auto last = TRY(txn.get("last"));
+    const int number = last ? std::stoi(*last) + 1 : 0;
     txn.put("last", std::to_string(number));
     txn.put(name(number), std::string(100, 'x'));
     return {};

@@ -25,8 +25,7 @@ Task<Result<std::string>> answer(std::string method, std::string payload) {
     asio::steady_timer timer(executor);
     while (hold) {
       timer.expires_after(milliseconds(1));
-      auto wait = timer.async_wait(asio::use_awaitable);
-      co_await std::move(wait);
+      co_await timer.async_wait(asio::use_awaitable);
     }
     co_return "reply to " + payload;
   }
@@ -34,16 +33,14 @@ Task<Result<std::string>> answer(std::string method, std::string payload) {
   if (method == "hang") {
     auto executor = co_await asio::this_coro::executor;
     asio::steady_timer never(executor, std::chrono::hours(1));
-    auto wait = never.async_wait(asio::use_awaitable);
-    co_await std::move(wait);
+    co_await never.async_wait(asio::use_awaitable);
   }
   co_return fail(Error{ErrorCode::kTableNotFound, "message", "detail", {{"name", "value"}}});
 }
 
 Task<void> relay(Transport& transport, std::string method, std::string payload, milliseconds deadline,
                  std::promise<Result<std::string>> done) {
-  auto task = transport.call(std::move(method), std::move(payload), deadline);
-  auto result = co_await std::move(task);
+  auto result = co_await transport.call(std::move(method), std::move(payload), deadline);
   done.set_value(std::move(result));
 }
 

@@ -11,9 +11,7 @@ class Loopback : public rpc::Transport {
   explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
   Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override {
     EXPECT_EQ(deadline, Duration(std::chrono::seconds(10)));
-    auto task = dispatch_(std::move(method), std::move(payload));
-    auto reply = co_await std::move(task);
-    co_return reply;
+    co_return co_await dispatch_(std::move(method), std::move(payload));
   }
 
  private:

@@ -151,8 +151,7 @@ TEST_F(TableMoveTest, TravelsThroughTheClient) {
   struct Loopback final : rpc::Transport {
     explicit Loopback(rpc::Dispatch d) : dispatch(std::move(d)) {}
     Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-      auto task = dispatch(std::move(method), std::move(payload));
-      co_return co_await std::move(task);
+      co_return co_await dispatch(std::move(method), std::move(payload));
     }
     rpc::Dispatch dispatch;
   } loopback(make_table_dispatch(*service));

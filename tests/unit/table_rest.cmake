@@ -9,5 +9,3 @@ tidemark_test(table_rest_test LABEL unit
           ${CMAKE_CURRENT_LIST_DIR}/table_rest_odata_json_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_rest_url_test.cpp
   LINK tidemark_table_store)
-# std::regex of g++ 12, with a sanitizer: a false alarm.
-set_source_files_properties(unit/table_rest_batch_test.cpp PROPERTIES COMPILE_OPTIONS -Wno-maybe-uninitialized)

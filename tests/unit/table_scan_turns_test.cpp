@@ -11,8 +11,7 @@ using Trace = std::vector<std::string>;
 
 Task<void> worker(ScanTurns& turns, std::string name, int slices, Trace& trace) {
   for (int i = 0; i < slices; ++i) {
-    auto waiting = turns.take(static_cast<std::uint64_t>(i));
-    auto turn = co_await std::move(waiting);
+    auto turn = co_await turns.take(static_cast<std::uint64_t>(i));
     EXPECT_TRUE(turn.has_value());
     EXPECT_LE(turns.running(), 1U);
     trace.push_back(name);
@@ -132,8 +131,7 @@ struct ScanShareTest : TableFixture {
 
 Task<void> scan_all(TableService& service, Query query, int& done) {
   std::function<bool(const EntityView&)> each = [](const EntityView&) { return true; };
-  auto task = service.query("acct", std::move(query), std::move(each));
-  auto result = co_await std::move(task);
+  auto result = co_await service.query("acct", std::move(query), std::move(each));
   EXPECT_TRUE(result.has_value());
   ++done;
 }

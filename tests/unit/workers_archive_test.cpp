@@ -57,8 +57,7 @@ TEST_F(WorkersArchive, AnEntityUpdatedBetweenCopyAndEraseIsArchivedInItsNewestVe
     mutation.row_key = "r";
     mutation.properties = {{"Number", std::int32_t{2}}};
     std::vector<Mutation> mutations{mutation};
-    auto task = table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
-    auto done = co_await std::move(task);
+    auto done = co_await table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
     EXPECT_TRUE(done.has_value());
     co_return Result<void>{};
   };

@@ -30,13 +30,10 @@ class Loopback final : public rpc::Transport {
   explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
   Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
     if (before) {
-      auto hook = before(counts(method, payload) ? "table.count" : method);
-      auto allowed = co_await std::move(hook);
-      if (!allowed) co_return fail(std::move(allowed.error()));
+      CO_TRY(co_await before(counts(method, payload) ? "table.count" : method));
     }
     const bool lost = method == lose_reply_to;
-    auto task = dispatch_(std::move(method), std::move(payload));
-    auto reply = co_await std::move(task);
+    auto reply = co_await dispatch_(std::move(method), std::move(payload));
     if (lost || (lose_reply && lose_reply())) co_return fail(ErrorCode::kDeadlineExceeded);
     co_return reply;
   }

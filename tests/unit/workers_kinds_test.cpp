@@ -31,8 +31,7 @@ class WorkersKinds : public WorkersFixture {
   }
   /// Does `action` right before the n-th call of `method`.
   void before_call(const std::string& method, int n, std::function<void()> action) {
-    table_link_.before = [this, method, n, action,
-                          seen = std::make_shared<int>(0)](std::string name) -> Task<Result<void>> {
+    table_link_.before = [method, n, action, seen = std::make_shared<int>(0)](std::string name) -> Task<Result<void>> {
       if (name == method && ++*seen == n) action();
       co_return Result<void>{};
     };
@@ -232,8 +231,7 @@ TEST_F(WorkersKinds, UnarchiveInTheMiddleOfAnArchiveJobLosesNothing) {
     done = true;
     LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, services(), gate);
-    auto other = runner.run(std::move(*back), clock_->now(), std::make_shared<const bool>(false));
-    auto report = co_await std::move(other);
+    auto report = co_await runner.run(std::move(*back), clock_->now(), std::make_shared<const bool>(false));
     EXPECT_EQ(report.end, RunEnd::kSucceeded);
     co_return Result<void>{};
   };

@@ -16,9 +16,7 @@ class CountingLink final : public rpc::Transport {
   Task<Result<std::string>> call(std::string method, std::string payload, Duration limit) override {
     if (method == "queue.renew") ++renewals;
     if (method == "queue.renew" && failing) co_return fail(ErrorCode::kUnavailable);
-    auto task = link_.call(std::move(method), std::move(payload), limit);
-    auto reply = co_await std::move(task);
-    co_return reply;
+    co_return co_await link_.call(std::move(method), std::move(payload), limit);
   }
   int renewals = 0;
   bool failing = false;

@@ -116,8 +116,7 @@ class WorkersObjects : public WorkersFixture {
   }
   static Task<Result<void>> pass() { co_return Result<void>{}; }
   Task<Result<void>> cancel(std::string id) {
-    auto task = jobs_.cancel(std::move(id));
-    auto done = co_await std::move(task);
+    auto done = co_await jobs_.cancel(std::move(id));
     EXPECT_TRUE(done.has_value());
     co_return Result<void>{};
   }
@@ -261,8 +260,7 @@ TEST_P(WorkersObjectsForms, AnEntityUpdatedBeforeItsRemovalIsArchivedAgain) {
     mutation.row_key = "r1";
     mutation.properties = {{"Number", std::int32_t{77}}};
     std::vector<Mutation> mutations{mutation};
-    auto task = table_service_.mutate(kAccount, "Source", "p1", std::move(mutations), std::nullopt);
-    auto done = co_await std::move(task);
+    auto done = co_await table_service_.mutate(kAccount, "Source", "p1", std::move(mutations), std::nullopt);
     EXPECT_TRUE(done.has_value());
     co_return Result<void>{};
   };

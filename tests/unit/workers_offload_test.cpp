@@ -116,8 +116,7 @@ TEST_F(WorkersOffload, AnEntityChangedDuringTheUploadIsReadAgain) {
     mutation.row_key = "r";
     mutation.properties = properties(2);
     std::vector<Mutation> mutations{mutation};
-    auto task = table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
-    auto done = co_await std::move(task);
+    auto done = co_await table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
     EXPECT_TRUE(done.has_value());
     co_return Result<void>{};
   };

@@ -101,8 +101,7 @@ TEST_F(WorkersSchedule, TwoWorkersAtEveryPointOfEachOther) {
     table_link_.before = [&](std::string) -> Task<Result<void>> {
       if (++call != at) co_return Result<void>{};
       reached = at;
-      auto other = two.look();
-      const auto looked = co_await std::move(other);
+      const auto looked = co_await two.look();
       EXPECT_TRUE(looked.has_value());
       co_return Result<void>{};
     };
@@ -193,8 +192,7 @@ TEST_F(WorkersSchedule, WhatAPersonDoesMeanwhileWins) {
   table_link_.before = [&](std::string method) -> Task<Result<void>> {
     if (done || method != "table.mutate") co_return Result<void>{};
     done = true;  // the row was read and is about to be claimed
-    auto pausing = schedules_.set_paused("paused", true);
-    const auto paused = co_await std::move(pausing);
+    const auto paused = co_await schedules_.set_paused("paused", true);
     EXPECT_TRUE(paused.has_value());
     co_return Result<void>{};
   };

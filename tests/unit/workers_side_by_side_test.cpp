@@ -20,8 +20,7 @@ class SideBySide : public ::testing::Test {
   }
   Task<Result<void>> one(std::size_t number, std::optional<std::size_t> failing) {
     most_ = std::max(most_, ++running_);
-    auto turn = sleep_for(*clock_, std::chrono::microseconds(100));
-    co_await std::move(turn);
+    co_await sleep_for(*clock_, std::chrono::microseconds(100));
     --running_;
     done_.insert(number);
     if (number == failing) co_return fail(ErrorCode::kServerBusy);

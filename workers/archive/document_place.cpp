@@ -20,31 +20,27 @@ constexpr std::size_t kLargePageBytes = 16UL << 20;
 }  // namespace
 
 Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
-  auto list_task = objects_->list(jobs::archive_root(archive_), std::move(continuation));
-  auto names = co_await std::move(list_task);
-  if (!names) co_return fail(std::move(names.error()));
+  auto names = CO_TRY(co_await objects_->list(jobs::archive_root(archive_), std::move(continuation)));
   PlacePage page;
-  page.continuation = std::move(names->next);
-  if (names->names.size() > page_documents_) {
-    page.continuation = names->names[page_documents_];
-    names->names.resize(page_documents_);
+  page.continuation = std::move(names.next);
+  if (names.names.size() > page_documents_) {
+    page.continuation = names.names[page_documents_];
+    names.names.resize(page_documents_);
   }
-  std::erase_if(names->names, [](const std::string& name) { return !jobs::is_document_name(name); });
-  std::vector<Document> found(names->names.size());
-  Step step = [&](std::size_t i) { return load_into(names->names[i], found[i]); };
-  auto loading = side_by_side(context_.clock, found.size(), std::move(step));
-  auto loaded = co_await std::move(loading);
-  if (!loaded) co_return fail(std::move(loaded.error()));
+  std::erase_if(names.names, [](const std::string& name) { return !jobs::is_document_name(name); });
+  std::vector<Document> found(names.names.size());
+  CO_TRY(co_await side_by_side(context_.clock, found.size(),
+                               [&](std::size_t i) { return load_into(names.names[i], found[i]); }));
   std::size_t bytes = 0;
   std::size_t key_bytes = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     auto& [exists, entity] = found[i];
-    if (exists && !entity) page.foreign.push_back(names->names[i]);
+    if (exists && !entity) page.foreign.push_back(names.names[i]);
     if (!entity) continue;
     // The keys of a page must fit into a note.
     key_bytes += entity->partition_key.size() + entity->row_key.size() + 8;
     if (key_bytes > kPageKeyBytes && i > 0) {
-      page.continuation = names->names[i];
+      page.continuation = names.names[i];
       break;
     }
     bytes += jobs::entity_bytes(*entity);
@@ -56,46 +52,35 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
 }
 
 Task<Result<void>> DocumentPlace::load_into(std::string name, Document& into) {
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = load(std::move(name));
-  auto document = co_await std::move(task);
-  if (!document) co_return fail(std::move(document.error()));
-  into = std::move(*document);
+  CO_TRY(context_.check());
+  into = CO_TRY(co_await load(std::move(name)));
   co_return Result<void>{};
 }
 
 Task<Result<DocumentPlace::Document>> DocumentPlace::load(std::string name) {
-  auto task = objects_->read(name);
-  auto object = co_await std::move(task);
-  if (!object) co_return fail(std::move(object.error()));
+  auto object = CO_TRY(co_await objects_->read(name));
   Document document;
-  document.exists = object->has_value();
-  if (!document.exists || !(*object)->version) co_return document;
-  auto entity = table_store::parse_entity_text((*object)->bytes);
+  document.exists = object.has_value();
+  if (!document.exists || !object->version) co_return document;
+  auto entity = table_store::parse_entity_text(object->bytes);
   // A document that was copied to another name is no archived entity: it could not be removed after it was restored.
-  const bool ours = entity && entity->version == *(*object)->version && name_of(*entity) == name;
+  const bool ours = entity && entity->version == *object->version && name_of(*entity) == name;
   if (ours) document.entity = std::move(*entity);
   co_return document;
 }
 
 Task<Result<std::optional<Entity>>> DocumentPlace::get(jobs::EntityKey key) {
-  auto task = load(jobs::document_name(archive_, key.partition_key, key.row_key));
-  auto document = co_await std::move(task);
-  if (!document) co_return fail(std::move(document.error()));
-  if (document->entity && !of_operation(*document->entity)) co_return std::optional<Entity>();
-  co_return std::move(document->entity);
+  auto document = CO_TRY(co_await load(jobs::document_name(archive_, key.partition_key, key.row_key)));
+  if (document.entity && !of_operation(*document.entity)) co_return std::optional<Entity>();
+  co_return std::move(document.entity);
 }
 
 Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
   auto keys = keys_of_note(note);
   std::vector<Document> found(keys.size());
-  Step step = [&](std::size_t i) {
+  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t i) {
     return load_into(jobs::document_name(archive_, keys[i].partition_key, keys[i].row_key), found[i]);
-  };
-  auto loading = side_by_side(context_.clock, keys.size(), std::move(step));
-  auto loaded = co_await std::move(loading);
-  if (!loaded) co_return fail(std::move(loaded.error()));
+  }));
   Unfinished out;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (found[i].entity) out.keys.push_back(std::move(keys[i]));
@@ -106,16 +91,13 @@ Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
 Task<Result<PutOutcome>> DocumentPlace::put(Unit unit) {
   PutOutcome out;
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
-  Step step = [&](std::size_t i) { return put_one(unit.entities[i], out.ends[i]); };
-  auto putting = side_by_side(context_.clock, unit.entities.size(), std::move(step));
-  auto put = co_await std::move(putting);
-  if (!put) co_return fail(std::move(put.error()));
+  CO_TRY(co_await side_by_side(context_.clock, unit.entities.size(),
+                               [&](std::size_t i) { return put_one(unit.entities[i], out.ends[i]); }));
   co_return out;
 }
 
 Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(context_.check());
   auto archived = entity;
   archived.operation = context_.job_id();
   jobs::ObjectWrite write;
@@ -125,15 +107,12 @@ Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
   write.version = entity.version;
   auto name = write.name;
   fail_points::kObjectPut.before.reach();
-  auto task = objects_->put(std::move(write), context_.fence({}));
-  auto outcome = co_await std::move(task);
+  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
   fail_points::kObjectPut.after.reach();
   if (!outcome) co_return fail(std::move(outcome.error()));
   if (*outcome == WriteOutcome::kApplied || *outcome == WriteOutcome::kUnchanged) co_return Result<void>{};
-  auto read_task = objects_->read(std::move(name));
-  auto there = co_await std::move(read_task);
-  if (!there) co_return fail(std::move(there.error()));
-  const bool foreign = there->has_value() && !(*there)->version;
+  auto there = CO_TRY(co_await objects_->read(std::move(name)));
+  const bool foreign = there.has_value() && !there->version;
   end = foreign ? PutEnd::kInTheWay : PutEnd::kReadAgain;
   co_return Result<void>{};
 }
@@ -141,17 +120,14 @@ Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
 Task<Result<RemoveOutcome>> DocumentPlace::remove(std::vector<Entity> entities) {
   RemoveOutcome out;
   out.ends.resize(entities.size(), RemoveEnd::kRemoved);
-  Step step = [&](std::size_t i) { return remove_one(entities[i], out.ends[i]); };
-  auto removing = side_by_side(context_.clock, entities.size(), std::move(step));
-  auto removed = co_await std::move(removing);
-  if (!removed) co_return fail(std::move(removed.error()));
+  CO_TRY(co_await side_by_side(context_.clock, entities.size(),
+                               [&](std::size_t i) { return remove_one(entities[i], out.ends[i]); }));
   co_return out;
 }
 
 Task<Result<void>> DocumentPlace::remove_one(const Entity& entity, RemoveEnd& end) {
   fail_points::kObjectErase.before.reach();
-  auto task = objects_->erase(name_of(entity), entity.version, context_.fence({}));
-  auto outcome = co_await std::move(task);
+  auto outcome = co_await objects_->erase(name_of(entity), entity.version, context_.fence({}));
   fail_points::kObjectErase.after.reach();
   if (!outcome) co_return fail(std::move(outcome.error()));
   if (*outcome == WriteOutcome::kMissing) end = RemoveEnd::kGone;

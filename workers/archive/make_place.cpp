@@ -9,14 +9,12 @@ namespace {
 
 Result<std::unique_ptr<Side>> make_object_place(JobContext& context, const jobs::ObjectArchive& archive,
                                                 PlaceSelection selection) {
-  auto filter = table_store::Filter::parse(selection.filter);
-  if (!filter) return fail(std::move(filter.error()));
-  auto store = jobs::open_archive(context.objects, context.tables, archive);
-  if (!store) return fail(std::move(store.error()));
+  auto filter = TRY(table_store::Filter::parse(selection.filter));
+  auto store = TRY(jobs::open_archive(context.objects, context.tables, archive));
   if (archive.format == jobs::ArchiveFormat::kLines) {
-    return std::make_unique<PartPlace>(context, std::move(*store), archive, std::move(selection), std::move(*filter));
+    return std::make_unique<PartPlace>(context, std::move(store), archive, std::move(selection), std::move(filter));
   }
-  return std::make_unique<DocumentPlace>(context, std::move(*store), archive, std::move(selection), std::move(*filter));
+  return std::make_unique<DocumentPlace>(context, std::move(store), archive, std::move(selection), std::move(filter));
 }
 
 }  // namespace
@@ -26,17 +24,13 @@ Result<Sides> make_sides(JobContext& context, const MoveSpec& spec) {
   const bool from_objects = spec.archive && spec.back;
   Sides sides;
   if (from_objects) {
-    auto place = make_object_place(context, *spec.archive, selection);
-    if (!place) return fail(std::move(place.error()));
-    sides.from = std::move(*place);
+    sides.from = TRY(make_object_place(context, *spec.archive, selection));
   } else {
     TableSide side{spec.source, spec.back};
     sides.from = std::make_unique<TablePlace>(context, std::move(side), selection);
   }
   if (spec.archive && !spec.back) {
-    auto place = make_object_place(context, *spec.archive, {});
-    if (!place) return fail(std::move(place.error()));
-    sides.to = std::move(*place);
+    sides.to = TRY(make_object_place(context, *spec.archive, {}));
   } else {
     // Objects are not counted in the transaction that erases them, so the restored entities are.
     TableSide side{spec.destination, spec.back, from_objects, spec.entity.has_value()};

@@ -38,23 +38,20 @@ PartPlace::KeyDigest PartPlace::digest_of(const Entity& entity) {
 }
 
 Task<Result<std::optional<PartPlace::Part>>> PartPlace::load(std::string name) {
-  auto task = objects_->read(name);
-  auto object = co_await std::move(task);
-  if (!object) co_return fail(std::move(object.error()));
-  if (!object->has_value()) co_return std::optional<Part>();
-  if (!(*object)->version) co_return std::optional<Part>({std::move(name), kForeign, {}});
-  auto entities = jobs::entities_of_part((*object)->bytes);
+  auto object = CO_TRY(co_await objects_->read(name));
+  if (!object.has_value()) co_return std::optional<Part>();
+  if (!object->version) co_return std::optional<Part>({std::move(name), kForeign, {}});
+  auto entities = jobs::entities_of_part(object->bytes);
   if (!entities) {
     entities.error().message = "The archived part '" + name + "' is broken: " + entities.error().detail + ".";
     co_return fail(std::move(entities.error()));
   }
-  Part part{std::move(name), *(*object)->version, std::move(*entities)};
+  Part part{std::move(name), *object->version, std::move(*entities)};
   co_return std::optional<Part>(std::move(part));
 }
 
 Task<Result<jobs::ObjectNames>> PartPlace::part_names(std::string root, std::string from) {
-  auto task = objects_->list(std::move(root), std::move(from));
-  auto names = co_await std::move(task);
+  auto names = co_await objects_->list(std::move(root), std::move(from));
   if (names) std::erase_if(names->names, [](const std::string& name) { return !jobs::is_part_name(name); });
   co_return names;
 }
@@ -64,17 +61,12 @@ Task<Result<void>> PartPlace::learn_newest() {
   learned_ = true;
   std::string from;
   do {
-    auto list_task = part_names(jobs::archive_root(archive_), std::move(from));
-    auto names = co_await std::move(list_task);
-    if (!names) co_return fail(std::move(names.error()));
-    for (auto& name : names->names) {
-      auto going = context_.check();
-      if (!going) co_return going;
-      auto load_task = load(std::move(name));
-      auto part = co_await std::move(load_task);
-      if (!part) co_return fail(std::move(part.error()));
-      if (!part->has_value()) continue;
-      for (const auto& entity : (*part)->entities) newest_.emplace_back(digest_of(entity), entity.version);
+    auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(from)));
+    for (auto& name : names.names) {
+      CO_TRY(context_.check());
+      auto part = CO_TRY(co_await load(std::move(name)));
+      if (!part.has_value()) continue;
+      for (const auto& entity : part->entities) newest_.emplace_back(digest_of(entity), entity.version);
       if (newest_.size() <= kMaxIndexedLines) continue;
       newest_.clear();
       // Everything is restored: the newest wins in the table.
@@ -82,7 +74,7 @@ Task<Result<void>> PartPlace::learn_newest() {
       co_return fail(ErrorCode::kJobInvalid, "The archive has more than " + std::to_string(kMaxIndexedLines) +
                                                  " entities: restore all of it, or a part under a longer prefix.");
     }
-    from = std::move(names->next);
+    from = std::move(names.next);
   } while (!from.empty());
   std::sort(newest_.begin(), newest_.end());
   // Only keys with several versions are worth remembering, and of those only the last version.
@@ -105,27 +97,21 @@ bool PartPlace::obsolete(const Entity& entity) const {
 }
 
 Task<Result<PlacePage>> PartPlace::read(std::string continuation) {
-  auto learn_task = learn_newest();
-  auto learned = co_await std::move(learn_task);
-  if (!learned) co_return fail(std::move(learned.error()));
+  CO_TRY(co_await learn_newest());
   read_from_.clear();
   obsolete_.clear();
   PlacePage page;
-  auto list_task = part_names(jobs::archive_root(archive_), std::move(continuation));
-  auto names = co_await std::move(list_task);
-  if (!names) co_return fail(std::move(names.error()));
-  page.continuation = names->names.size() > 1 ? names->names[1] : std::move(names->next);
-  if (names->names.empty()) co_return page;
-  auto load_task = load(names->names.front());
-  auto part = co_await std::move(load_task);
-  if (!part) co_return fail(std::move(part.error()));
-  if (!part->has_value()) co_return page;
-  if ((*part)->version == kForeign) {
-    page.foreign.push_back(std::move(names->names.front()));
+  auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(continuation)));
+  page.continuation = names.names.size() > 1 ? names.names[1] : std::move(names.next);
+  if (names.names.empty()) co_return page;
+  auto part = CO_TRY(co_await load(names.names.front()));
+  if (!part.has_value()) co_return page;
+  if (part->version == kForeign) {
+    page.foreign.push_back(std::move(names.names.front()));
     co_return page;
   }
-  read_from_.push_back((*part)->name);
-  for (auto& entity : (*part)->entities) {
+  read_from_.push_back(part->name);
+  for (auto& entity : part->entities) {
     if (selects(entity)) (obsolete(entity) ? obsolete_ : page.entities).push_back(std::move(entity));
   }
   co_return page;
@@ -139,23 +125,18 @@ Task<Result<std::optional<Entity>>> PartPlace::get(jobs::EntityKey key) {
   std::optional<Entity> newest;
   std::string from;
   do {
-    auto list_task = part_names(root, std::move(from));
-    auto names = co_await std::move(list_task);
-    if (!names) co_return fail(std::move(names.error()));
-    for (const auto& name : names->names) {
-      auto going = context_.check();
-      if (!going) co_return fail(std::move(going.error()));
-      auto load_task = load(name);
-      auto part = co_await std::move(load_task);
-      if (!part) co_return fail(std::move(part.error()));
-      if (!part->has_value()) continue;
-      for (auto& entity : (*part)->entities) {
+    auto names = CO_TRY(co_await part_names(root, std::move(from)));
+    for (const auto& name : names.names) {
+      CO_TRY(context_.check());
+      auto part = CO_TRY(co_await load(name));
+      if (!part.has_value()) continue;
+      for (auto& entity : part->entities) {
         if (entity.partition_key != key.partition_key || entity.row_key != key.row_key) continue;
         read_from_.push_back(name);
         if (!newest || newest->version < entity.version) newest = std::move(entity);
       }
     }
-    from = std::move(names->next);
+    from = std::move(names.next);
   } while (!from.empty());
   co_return newest;
 }
@@ -166,18 +147,14 @@ Task<Result<RemoveOutcome>> PartPlace::remove(std::vector<Entity> entities) {
   entities.insert(entities.end(), std::make_move_iterator(obsolete_.begin()), std::make_move_iterator(obsolete_.end()));
   obsolete_.clear();
   for (const auto& name : read_from_) {
-    auto task = drop(name, entities);
-    auto dropped = co_await std::move(task);
-    if (!dropped) co_return fail(std::move(dropped.error()));
+    CO_TRY(co_await drop(name, entities));
   }
   co_return out;
 }
 
 Task<Result<void>> PartPlace::finish_page() {
   if (obsolete_.empty()) co_return Result<void>{};
-  auto task = remove({});
-  auto removed = co_await std::move(task);
-  if (!removed) co_return fail(std::move(removed.error()));
+  CO_TRY(co_await remove({}));
   co_return Result<void>{};
 }
 
@@ -223,12 +200,9 @@ Task<Result<Unfinished>> PartPlace::unfinished(json note) {
   if (!note.is_array()) co_return out;
   for (const auto& name : note) {
     if (!name.is_string()) continue;
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto task = load(jobs::archive_root(archive_) + name.get<std::string>());
-    auto part = co_await std::move(task);
-    if (!part) co_return fail(std::move(part.error()));
-    if (part->has_value()) out.put.push_back({std::move((*part)->entities), std::move((*part)->name)});
+    CO_TRY(context_.check());
+    auto part = CO_TRY(co_await load(jobs::archive_root(archive_) + name.get<std::string>()));
+    if (part.has_value()) out.put.push_back({std::move(part->entities), std::move(part->name)});
   }
   co_return out;
 }
@@ -237,11 +211,9 @@ Task<Result<PutOutcome>> PartPlace::put(Unit unit) {
   PutOutcome out;
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
   for (auto& entity : unit.entities) entity.operation = context_.job_id();
-  auto task = publish(std::move(unit.name), std::move(unit.entities), kFirstVersion, {});
-  auto outcome = co_await std::move(task);
-  if (!outcome) co_return fail(std::move(outcome.error()));
+  auto outcome = CO_TRY(co_await publish(std::move(unit.name), std::move(unit.entities), kFirstVersion, {}));
   // The name is this delivery's alone, so what is there already is what an answer that was lost was about.
-  const bool there = *outcome == WriteOutcome::kApplied || *outcome == WriteOutcome::kUnchanged;
+  const bool there = outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kUnchanged;
   if (!there) std::fill(out.ends.begin(), out.ends.end(), PutEnd::kInTheWay);
   co_return out;
 }
@@ -255,16 +227,13 @@ Task<Result<jobs::WriteOutcome>> PartPlace::publish(std::string name, std::vecto
   write.version = version;
   write.replaces = replaces;
   fail_points::kObjectPut.before.reach();
-  auto task = objects_->put(std::move(write), context_.fence({}));
-  auto outcome = co_await std::move(task);
+  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
   fail_points::kObjectPut.after.reach();
   co_return outcome;
 }
 
 Task<Result<bool>> PartPlace::retract(std::string unit_name, std::vector<Entity> changed) {
-  auto task = drop(std::move(unit_name), std::move(changed));
-  auto dropped = co_await std::move(task);
-  if (!dropped) co_return fail(std::move(dropped.error()));
+  CO_TRY(co_await drop(std::move(unit_name), std::move(changed)));
   co_return true;
 }
 
@@ -276,34 +245,26 @@ Task<Result<void>> PartPlace::drop(std::string name, std::vector<Entity> entitie
   }
   // Another job may write the part again at the same time: each loses only what it meant to.
   for (int race = 0; race < kDropRaces; ++race) {
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto load_task = load(name);
-    auto part = co_await std::move(load_task);
-    if (!part) co_return fail(std::move(part.error()));
-    if (!part->has_value()) co_return Result<void>{};
+    CO_TRY(context_.check());
+    auto part = CO_TRY(co_await load(name));
+    if (!part.has_value()) co_return Result<void>{};
     std::vector<Entity> kept;
-    for (const auto& entity : (*part)->entities) {
+    for (const auto& entity : part->entities) {
       if (!is_dropped(dropped, entity)) kept.push_back(entity);
     }
-    if (kept.size() == (*part)->entities.size()) co_return Result<void>{};
-    auto replace_task = replace(std::move(**part), std::move(kept));
-    auto outcome = co_await std::move(replace_task);
-    if (!outcome) co_return fail(std::move(outcome.error()));
-    if (*outcome == WriteOutcome::kApplied || *outcome == WriteOutcome::kMissing) co_return Result<void>{};
+    if (kept.size() == part->entities.size()) co_return Result<void>{};
+    auto outcome = CO_TRY(co_await replace(std::move(*part), std::move(kept)));
+    if (outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kMissing) co_return Result<void>{};
   }
   co_return fail(ErrorCode::kConditionNotMet, "The part '" + name + "' kept changing.");
 }
 
 Task<Result<jobs::WriteOutcome>> PartPlace::replace(Part part, std::vector<Entity> kept) {
   if (!kept.empty()) {
-    auto task = publish(std::move(part.name), std::move(kept), part.version + 1, part.version);
-    auto outcome = co_await std::move(task);
-    co_return outcome;
+    co_return co_await publish(std::move(part.name), std::move(kept), part.version + 1, part.version);
   }
   fail_points::kObjectErase.before.reach();
-  auto task = objects_->erase(std::move(part.name), part.version, context_.fence({}));
-  auto outcome = co_await std::move(task);
+  auto outcome = co_await objects_->erase(std::move(part.name), part.version, context_.fence({}));
   fail_points::kObjectErase.after.reach();
   co_return outcome;
 }

@@ -9,22 +9,17 @@ Task<Result<void>> Side::begin(std::string, std::uint64_t) {
   std::uint64_t found = 0;
   std::string continuation;
   do {
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto task = read(std::move(continuation));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    found += page->entities.size();
+    CO_TRY(context_.check());
+    auto page = CO_TRY(co_await read(std::move(continuation)));
+    found += page.entities.size();
     if (found > *limit) co_return fail(too_many_selected(*limit));
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
   } while (!continuation.empty());
   co_return Result<void>{};
 }
 
 Task<Result<void>> Side::report(JobProgress progress, bool force) {
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
+  CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }
 

@@ -33,18 +33,15 @@ Mutation removal_of(const Entity& entity) {
 }  // namespace
 
 Task<Result<PlacePage>> TablePlace::read(std::string continuation) {
-  auto task = pages_.read(std::move(continuation));
-  auto page = co_await std::move(task);
-  if (!page) co_return fail(std::move(page.error()));
+  auto page = CO_TRY(co_await pages_.read(std::move(continuation)));
   PlacePage out;
-  out.entities = std::move(page->entities);
-  out.continuation = std::move(page->continuation);
+  out.entities = std::move(page.entities);
+  out.continuation = std::move(page.continuation);
   co_return out;
 }
 
 Task<Result<std::optional<Entity>>> TablePlace::get(jobs::EntityKey key) {
-  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
-  auto entity = co_await std::move(task);
+  auto entity = co_await context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
   // Another operation has moved it here since: it is not what was selected any more.
   const bool other =
       entity && entity->has_value() && !selection_.operation.empty() && (*entity)->operation != selection_.operation;
@@ -58,8 +55,8 @@ Task<Result<RemoveOutcome>> TablePlace::remove(std::vector<Entity> entities) {
   for (const auto& entity : entities) removals.push_back(removal_of(entity));
   auto fence = context_.fence(side_.counts_puts ? std::string() : std::string(kDone));
   fail_points::kMoveErase.before.reach();
-  auto task = context_.tables.mutate(side_.table, std::move(partition_key), std::move(removals), std::move(fence));
-  auto erased = co_await std::move(task);
+  auto erased =
+      co_await context_.tables.mutate(side_.table, std::move(partition_key), std::move(removals), std::move(fence));
   fail_points::kMoveErase.after.reach();
   if (!erased) co_return fail(std::move(erased.error()));
   if (erased->size() != entities.size()) co_return fail(ErrorCode::kInternalError);
@@ -76,10 +73,8 @@ Task<Result<RemoveOutcome>> TablePlace::remove(std::vector<Entity> entities) {
 Task<Result<Unfinished>> TablePlace::unfinished(nlohmann::json note) {
   auto keys = keys_of_note(note);
   std::vector<char> copied(keys.size(), 0);
-  Step step = [&](std::size_t number) { return look_for_copy(keys[number], copied[number]); };
-  auto looking = side_by_side(context_.clock, keys.size(), std::move(step));
-  auto looked = co_await std::move(looking);
-  if (!looked) co_return fail(std::move(looked.error()));
+  CO_TRY(co_await side_by_side(context_.clock, keys.size(),
+                               [&](std::size_t number) { return look_for_copy(keys[number], copied[number]); }));
   Unfinished out;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (copied[i] != 0) out.keys.push_back(std::move(keys[i]));
@@ -88,13 +83,10 @@ Task<Result<Unfinished>> TablePlace::unfinished(nlohmann::json note) {
 }
 
 Task<Result<void>> TablePlace::look_for_copy(jobs::EntityKey key, char& copied) {
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
-  auto copy = co_await std::move(task);
-  if (!copy) co_return fail(std::move(copy.error()));
+  CO_TRY(context_.check());
+  auto copy = CO_TRY(co_await context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key)));
   // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
-  copied = copy->has_value() && (*copy)->source_version ? 1 : 0;
+  copied = copy.has_value() && copy->source_version ? 1 : 0;
   co_return Result<void>{};
 }
 
@@ -102,23 +94,19 @@ Task<Result<PutOutcome>> TablePlace::put(Unit unit) {
   const auto partition_key = unit.entities.front().partition_key;
   std::vector<Mutation> copies;
   for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, side_.back));
-  auto copy_task = put_copies(partition_key, std::move(copies));
-  auto copied = co_await std::move(copy_task);
-  if (!copied) co_return fail(std::move(copied.error()));
-  if (copied->size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
+  auto copied = CO_TRY(co_await put_copies(partition_key, std::move(copies)));
+  if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   PutOutcome out;
-  for (std::size_t i = 0; i < copied->size(); ++i) {
-    const auto kind = (*copied)[i].kind;
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    const auto kind = copied[i].kind;
     if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
       if (side_.counts_puts && kind == OutcomeKind::kApplied) ++out.counted;
       out.ends.push_back(PutEnd::kThere);
       continue;
     }
     jobs::EntityKey key{partition_key, unit.entities[i].row_key};
-    auto why_task = why_superseded(std::move(key), (*copied)[i]);
-    auto why = co_await std::move(why_task);
-    if (!why) co_return fail(std::move(why.error()));
-    out.ends.push_back(*why);
+    auto why = CO_TRY(co_await why_superseded(std::move(key), copied[i]));
+    out.ends.push_back(why);
   }
   co_return out;
 }
@@ -130,24 +118,17 @@ Task<Result<std::vector<MutationOutcome>>> TablePlace::put_copies(std::string pa
   if (side_.make_when_missing) again = copies;
   auto fence = context_.fence(side_.counts_puts ? std::string(kDone) : std::string());
   fail_points::kMoveCopy.before.reach();
-  auto copy_task = context_.tables.mutate(side_.table, partition_key, std::move(copies), fence);
-  auto copied = co_await std::move(copy_task);
+  auto copied = co_await context_.tables.mutate(side_.table, partition_key, std::move(copies), fence);
   fail_points::kMoveCopy.after.reach();
   if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
-  auto create_task = prepare();
-  auto created = co_await std::move(create_task);
-  if (!created) co_return fail(std::move(created.error()));
-  auto again_task = context_.tables.mutate(side_.table, std::move(partition_key), std::move(again), std::move(fence));
-  auto done = co_await std::move(again_task);
-  co_return done;
+  CO_TRY(co_await prepare());
+  co_return co_await context_.tables.mutate(side_.table, std::move(partition_key), std::move(again), std::move(fence));
 }
 
 Task<Result<PutEnd>> TablePlace::why_superseded(jobs::EntityKey key, MutationOutcome outcome) {
   if (side_.back) co_return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
-  auto task = context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key));
-  auto there = co_await std::move(task);
-  if (!there) co_return fail(std::move(there.error()));
-  const bool original = there->has_value() && !(*there)->source_version;
+  auto there = CO_TRY(co_await context_.tables.get(side_.table, std::move(key.partition_key), std::move(key.row_key)));
+  const bool original = there.has_value() && !there->source_version;
   co_return original ? PutEnd::kInTheWay : PutEnd::kReadAgain;
 }
 

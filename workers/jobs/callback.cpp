@@ -129,12 +129,12 @@ Task<Result<JobOutcome>> run_callback(JobContext& context, jobs::CallbackSpec sp
   if (services == nullptr) {
     co_return fail(ErrorCode::kCallbackRefused, "This worker sends no callbacks: its callback_hosts is empty.");
   }
-  if (auto admitted = services->policy.admit(*url); !admitted) co_return fail(std::move(admitted.error()));
+  CO_TRY(services->policy.admit(*url));
   const auto* keys = services->secrets.find(spec.secret);
   if (keys == nullptr) {
     co_return fail(ErrorCode::kCallbackRefused, "This worker has no secret named '" + spec.secret + "' to sign with.");
   }
-  if (auto going = context.check(); !going) co_return fail(std::move(going.error()));
+  CO_TRY(context.check());
   auto headers = headers_for(context, spec, *keys);
   const auto origin = url->origin();
   OutboundRequest request;
@@ -145,11 +145,10 @@ Task<Result<JobOutcome>> run_callback(JobContext& context, jobs::CallbackSpec sp
   request.timeout = std::chrono::milliseconds(spec.timeout_ms);
   const auto started = context.clock.now();
   fail_points::kCallbackSend.before.reach();
-  auto sending = services->http->send(std::move(request));
-  auto reply = co_await std::move(sending);
+  auto reply = co_await services->http->send(std::move(request));
   fail_points::kCallbackSend.after.reach();
   if (!reply) co_return fail(std::move(reply.error()));
-  if (auto taken = judge_reply(*reply, origin, headers.secrets); !taken) co_return fail(std::move(taken.error()));
+  CO_TRY(judge_reply(*reply, origin, headers.secrets));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();
   const nlohmann::json result = {
       {"status", reply->status}, {"durationMs", took}, {"answer", shown(reply->body, headers.secrets)}};

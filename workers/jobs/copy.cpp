@@ -65,36 +65,22 @@ class Copier {
 };
 
 Task<Result<JobOutcome>> Copier::run() {
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await context_.open());
   // Closed: all was written and reported; only the end was not recorded.
-  if (ledger->closed) co_return JobOutcome{};
+  if (ledger.closed) co_return JobOutcome{};
   const auto& saved = context_.checkpoint();
   if (saved.is_object()) {
     continuation_ = saved.value("continuation", std::string());
     done_ = saved.value("done", std::uint64_t{0});
     skips_ = SkipLog::from_json(saved.value("skips", json::array()));
   }
-  auto templates = jobs::parse_key_templates(spec_.partition_key_template, spec_.row_key_template);
-  if (!templates) co_return fail(std::move(templates.error()));
-  templates_ = std::move(*templates);
-  auto source_task = require_table(context_, spec_.source, "source");
-  auto source = co_await std::move(source_task);
-  if (!source) co_return fail(std::move(source.error()));
-  auto destination_task = ensure_table(context_, spec_.destination);
-  auto destination = co_await std::move(destination_task);
-  if (!destination) co_return fail(std::move(destination.error()));
-  auto work_task = spec_.entity ? copy_one() : copy_all();
-  auto worked = co_await std::move(work_task);
-  if (!worked) co_return fail(std::move(worked.error()));
+  templates_ = CO_TRY(jobs::parse_key_templates(spec_.partition_key_template, spec_.row_key_template));
+  CO_TRY(co_await require_table(context_, spec_.source, "source"));
+  CO_TRY(co_await ensure_table(context_, spec_.destination));
+  CO_TRY(co_await (spec_.entity ? copy_one() : copy_all()));
   // The figures are in the record before the operation closes: nobody could count them again afterwards.
-  auto report_task = report(true);
-  auto reported = co_await std::move(report_task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  auto close_task = context_.close();
-  auto closed = co_await std::move(close_task);
-  if (!closed) co_return fail(std::move(closed.error()));
+  CO_TRY(co_await report(true));
+  CO_TRY(co_await context_.close());
   JobOutcome outcome;
   outcome.done = done_;
   outcome.skipped = skips_.count();
@@ -104,40 +90,27 @@ Task<Result<JobOutcome>> Copier::run() {
 
 Task<Result<void>> Copier::copy_one() {
   const auto& key = *spec_.entity;
-  auto get_task = context_.tables.get(spec_.source, key.partition_key, key.row_key);
-  auto entity = co_await std::move(get_task);
-  if (!entity) co_return fail(std::move(entity.error()));
-  if (!entity->has_value()) {
+  auto entity = CO_TRY(co_await context_.tables.get(spec_.source, key.partition_key, key.row_key));
+  if (!entity.has_value()) {
     skips_.add("not found", key.partition_key, key.row_key);
     co_return Result<void>{};
   }
   std::vector<Entity> one;
-  one.push_back(std::move(**entity));
-  auto task = copy_page(std::move(one));
-  auto copied = co_await std::move(task);
-  co_return copied;
+  one.push_back(std::move(*entity));
+  co_return co_await copy_page(std::move(one));
 }
 
 Task<Result<void>> Copier::copy_all() {
-  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
-  auto begun = co_await std::move(begin_task);
-  if (!begun) co_return begun;
+  CO_TRY(co_await pages_.begin(continuation_, done_ + skips_.count()));
   while (true) {
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto page_task = pages_.read(continuation_);
-    auto page = co_await std::move(page_task);
-    if (!page) co_return fail(std::move(page.error()));
-    auto copy_task = copy_page(std::move(page->entities));
-    auto copied = co_await std::move(copy_task);
-    if (!copied) co_return copied;
+    CO_TRY(context_.check());
+    auto page = CO_TRY(co_await pages_.read(continuation_));
+    CO_TRY(co_await copy_page(std::move(page.entities)));
     fail_points::kCopyPageAfter.reach();
-    continuation_ = std::move(page->continuation);
+    continuation_ = std::move(page.continuation);
     if (continuation_.empty()) co_return Result<void>{};
     context_.save(checkpoint());
-    auto report_task = report(false);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return reported;
+    CO_TRY(co_await report(false));
   }
 }
 
@@ -159,12 +132,9 @@ Task<Result<void>> Copier::copy_page(std::vector<Entity> entities) {
       groups.back().second.push_back(std::move(target));
     }
   }
-  Step step = [this, &groups](std::size_t number) {
+  CO_TRY(co_await side_by_side(context_.clock, groups.size(), [this, &groups](std::size_t number) {
     return write(std::move(groups[number].first), std::move(groups[number].second));
-  };
-  auto writing = side_by_side(context_.clock, groups.size(), std::move(step));
-  auto written = co_await std::move(writing);
-  if (!written) co_return written;
+  }));
   done_ += page_done_;
   skips_.add(page_skips_);
   co_return Result<void>{};
@@ -215,16 +185,13 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
   std::vector<Place> places{{spec_.destination, partition_key}};
   auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size(), std::move(places));
   under_way_ += group.size();
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(co_await std::move(admit_task));
+  CO_TRY(context_.check());
   std::vector<Mutation> mutations;
   for (auto& target : group) mutations.push_back(std::move(target.mutation));
   fail_points::kCopyWrite.before.reach();
-  auto task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
-                                     context_.fence("written"));
-  auto outcomes = co_await std::move(task);
+  auto outcomes = co_await context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
+                                                  context_.fence("written"));
   fail_points::kCopyWrite.after.reach();
   under_way_ -= group.size();
   if (!outcomes) co_return fail(std::move(outcomes.error()));

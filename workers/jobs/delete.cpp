@@ -51,12 +51,10 @@ class Eraser {
 Task<Result<JobOutcome>> Eraser::run() {
   if (context_.checkpoint().is_object()) continuation_ = context_.checkpoint().value("continuation", std::string());
   JobContext::Work doing = [this](OperationLedger before) { return work(std::move(before)); };
-  auto task = context_.complete(std::move(doing));
-  auto ledger = co_await std::move(task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await context_.complete(std::move(doing)));
   JobOutcome outcome;
-  outcome.done = ledger->counter(kDone);
-  outcome.skipped = ledger->counter(kSkipped);
+  outcome.done = ledger.counter(kDone);
+  outcome.skipped = ledger.counter(kSkipped);
   if (spec_.whole_table) outcome.total = 1;
   if (*outcome.skipped > 0 && spec_.entity) {
     SkipLog skips;
@@ -71,25 +69,17 @@ Task<Result<void>> Eraser::work(OperationLedger ledger) {
   // One entity or one table: what this operation removed is not removed again, whatever has been created since.
   const bool single = spec_.entity || spec_.whole_table;
   if (single && (ledger.counter(kDone) > 0 || ledger.counter(kSkipped) > 0)) co_return Result<void>{};
-  auto table_task = require_table(context_, spec_.table, "source");
-  auto table = co_await std::move(table_task);
-  if (!table) co_return table;
+  CO_TRY(co_await require_table(context_, spec_.table, "source"));
   if (!spec_.entity && (!spec_.whole_table || context_.limits().max_affected)) {
-    auto begin_task = pages_.begin(continuation_, done_);
-    auto begun = co_await std::move(begin_task);
-    if (!begun) co_return begun;
+    CO_TRY(co_await pages_.begin(continuation_, done_));
   }
-  auto task = spec_.whole_table ? drop_table() : spec_.entity ? erase_one() : erase_all();
-  auto done = co_await std::move(task);
-  co_return done;
+  co_return co_await (spec_.whole_table ? drop_table() : spec_.entity ? erase_one() : erase_all());
 }
 
 Task<Result<void>> Eraser::drop_table() {
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(context_.check());
   fail_points::kDropTable.before.reach();
-  auto task = context_.tables.delete_table_fenced(spec_.table, context_.fence(std::string(kDone)));
-  auto dropped = co_await std::move(task);
+  auto dropped = co_await context_.tables.delete_table_fenced(spec_.table, context_.fence(std::string(kDone)));
   fail_points::kDropTable.after.reach();
   if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
     co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.table + "' does not exist.");
@@ -100,27 +90,18 @@ Task<Result<void>> Eraser::drop_table() {
 Task<Result<void>> Eraser::erase_one() {
   const auto& key = *spec_.entity;
   std::vector<Place> places{{spec_.table, key.partition_key}};
-  auto admit_task = context_.admit(0, 1, std::move(places));
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
+  CO_TRY(co_await context_.admit(0, 1, std::move(places)));
   for (int pass = 0; pass < kPasses; ++pass) {
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto get_task = context_.tables.get(spec_.table, key.partition_key, key.row_key);
-    auto entity = co_await std::move(get_task);
-    if (!entity) co_return fail(std::move(entity.error()));
-    if (!entity->has_value()) {
-      auto count_task = context_.tables.count(context_.fence(std::string(kSkipped)), 1);
-      auto counted = co_await std::move(count_task);
-      if (!counted) co_return fail(std::move(counted.error()));
+    CO_TRY(context_.check());
+    auto entity = CO_TRY(co_await context_.tables.get(spec_.table, key.partition_key, key.row_key));
+    if (!entity.has_value()) {
+      CO_TRY(co_await context_.tables.count(context_.fence(std::string(kSkipped)), 1));
       co_return Result<void>{};
     }
     std::vector<Entity> group;
-    group.push_back(std::move(**entity));
-    auto erase_task = erase(std::move(group));
-    auto gone = co_await std::move(erase_task);
-    if (!gone) co_return fail(std::move(gone.error()));
-    if (*gone) co_return Result<void>{};
+    group.push_back(std::move(*entity));
+    auto gone = CO_TRY(co_await erase(std::move(group)));
+    if (gone) co_return Result<void>{};
   }
   co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was deleted.");
 }
@@ -128,31 +109,25 @@ Task<Result<void>> Eraser::erase_one() {
 Task<Result<void>> Eraser::erase_all() {
   int passes = 0;
   while (true) {
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto page_task = pages_.read(continuation_);
-    auto page = co_await std::move(page_task);
-    if (!page) co_return fail(std::move(page.error()));
+    CO_TRY(context_.check());
+    auto page = CO_TRY(co_await pages_.read(continuation_));
     page_clean_ = true;
-    const auto cuts = partition_groups(page->entities);
-    auto groups = cut_up(std::move(page->entities), cuts);
-    Step step = [this, &groups](std::size_t number) { return erase_one_of_page(std::move(groups[number])); };
-    auto erasing = side_by_side(context_.clock, groups.size(), std::move(step));
-    auto erased = co_await std::move(erasing);
-    if (!erased) co_return erased;
+    const auto cuts = partition_groups(page.entities);
+    auto groups = cut_up(std::move(page.entities), cuts);
+    CO_TRY(co_await side_by_side(context_.clock, groups.size(), [this, &groups](std::size_t number) {
+      return erase_one_of_page(std::move(groups[number]));
+    }));
     fail_points::kDeletePageAfter.reach();
     if (!page_clean_) {
       // The cursor never passes unfinished work: what changed is read again, and stays if it matches no more.
       if (++passes >= kPasses) {
         co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "Some entities kept changing while they were deleted.");
       }
-      auto nap = pause();
-      auto rested = co_await std::move(nap);
-      if (!rested) co_return rested;
+      CO_TRY(co_await pause());
       continue;
     }
     passes = 0;
-    continuation_ = page->continuation;
+    continuation_ = page.continuation;
     if (continuation_.empty()) co_return Result<void>{};
     context_.save({{"continuation", continuation_}});
   }
@@ -163,16 +138,12 @@ Task<Result<void>> Eraser::erase_one_of_page(std::vector<Entity> group) {
   std::vector<Place> places{{spec_.table, group.front().partition_key}};
   auto admit_task = context_.admit(done_ + under_way_, count, std::move(places));
   under_way_ += count;
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
-  auto erase_task = erase(std::move(group));
-  auto gone = co_await std::move(erase_task);
+  CO_TRY(co_await std::move(admit_task));
+  auto gone = co_await erase(std::move(group));
   under_way_ -= count;
   if (!gone) co_return fail(std::move(gone.error()));
   page_clean_ = page_clean_ && *gone;
-  auto report_task = report();
-  auto reported = co_await std::move(report_task);
-  co_return reported;
+  co_return co_await report();
 }
 
 Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
@@ -186,12 +157,10 @@ Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
     mutation.lenient = true;
     mutations.push_back(std::move(mutation));
   }
-  auto going = context_.check();
-  if (!going) co_return fail(std::move(going.error()));
+  CO_TRY(context_.check());
   fail_points::kDeleteErase.before.reach();
-  auto task = context_.tables.mutate(spec_.table, std::move(partition_key), std::move(mutations),
-                                     context_.fence(std::string(kDone)));
-  auto outcomes = co_await std::move(task);
+  auto outcomes = co_await context_.tables.mutate(spec_.table, std::move(partition_key), std::move(mutations),
+                                                  context_.fence(std::string(kDone)));
   fail_points::kDeleteErase.after.reach();
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   bool clean = true;
@@ -204,8 +173,7 @@ Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
 
 Task<Result<void>> Eraser::pause() {
   const auto pause = Duration(static_cast<std::int64_t>(context_.random.below(2'000'000)));
-  auto nap = sleep_for(context_.clock, pause);
-  co_await std::move(nap);
+  co_await sleep_for(context_.clock, pause);
   co_return Result<void>{};
 }
 

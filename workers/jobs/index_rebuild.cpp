@@ -54,17 +54,11 @@ class Rebuild {
 };
 
 Task<Result<JobOutcome>> Rebuild::run() {
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await context_.open());
   // Closed: all was written and reported; only the end was not recorded.
-  if (ledger->closed) co_return JobOutcome{};
-  auto work_task = work();
-  auto worked = co_await std::move(work_task);
-  if (!worked) co_return fail(std::move(worked.error()));
-  auto close_task = context_.close();
-  auto closed = co_await std::move(close_task);
-  if (!closed) co_return fail(std::move(closed.error()));
+  if (ledger.closed) co_return JobOutcome{};
+  CO_TRY(co_await work());
+  CO_TRY(co_await context_.close());
   JobOutcome outcome;
   outcome.done = indexed_;
   outcome.skipped = without_value_;
@@ -73,81 +67,54 @@ Task<Result<JobOutcome>> Rebuild::run() {
 }
 
 Task<Result<void>> Rebuild::work() {
-  auto tables_task = prepare_tables();
-  auto tables = co_await std::move(tables_task);
-  if (!tables) co_return fail(std::move(tables.error()));
-  auto begin_task = begin_phase("collecting");
-  auto version = co_await std::move(begin_task);
-  if (!version) co_return fail(std::move(version.error()));
-  version_ = *version;
-  auto collect_task = collect();
-  auto collected = co_await std::move(collect_task);
-  if (!collected) co_return fail(std::move(collected.error()));
+  CO_TRY(co_await prepare_tables());
+  version_ = CO_TRY(co_await begin_phase("collecting"));
+  CO_TRY(co_await collect());
   fail_points::kIndexCollectAfter.reach();
-  auto existing_task = read_existing();
-  auto existing = co_await std::move(existing_task);
-  if (!existing) co_return fail(std::move(existing.error()));
-  auto phase_task = begin_phase("writing");
-  auto phase = co_await std::move(phase_task);
-  if (!phase) co_return fail(std::move(phase.error()));
-  auto write_task = write_all();
-  auto written = co_await std::move(write_task);
-  if (!written) co_return fail(std::move(written.error()));
+  CO_TRY(co_await read_existing());
+  CO_TRY(co_await begin_phase("writing"));
+  CO_TRY(co_await write_all());
   // The figures are in the record before the operation closes: nobody could count them again afterwards.
-  auto end_task = begin_phase("written");
-  auto ended = co_await std::move(end_task);
-  if (!ended) co_return fail(std::move(ended.error()));
+  CO_TRY(co_await begin_phase("written"));
   co_return Result<void>{};
 }
 
 Task<Result<void>> Rebuild::prepare_tables() {
-  auto exists_task = context_.tables.table_exists(spec_.source);
-  auto exists = co_await std::move(exists_task);
-  if (!exists) co_return fail(std::move(exists.error()));
-  if (!*exists) co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
-  auto create_task = context_.tables.create_table(spec_.destination);
-  auto created = co_await std::move(create_task);
+  auto exists = CO_TRY(co_await context_.tables.table_exists(spec_.source));
+  if (!exists) co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
+  auto created = co_await context_.tables.create_table(spec_.destination);
   if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
   co_return Result<void>{};
 }
 
 Task<Result<Version>> Rebuild::begin_phase(std::string phase) {
-  auto going = context_.check();
-  if (!going) co_return fail(std::move(going.error()));
+  CO_TRY(context_.check());
   context_.save({{"phase", phase}});
   JobProgress progress;
   progress.done = indexed_;
   progress.skipped = without_value_;
   progress.phase = std::move(phase);
-  auto task = context_.report(std::move(progress), true);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  co_return reported->value_or(0);
+  auto reported = CO_TRY(co_await context_.report(std::move(progress), true));
+  co_return reported.value_or(0);
 }
 
 Task<Result<void>> Rebuild::collect() {
   std::string continuation;
   do {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
+    CO_TRY(context_.check());
     table_store::QueryRequest request;
     request.table = spec_.source;
     request.continuation = std::move(continuation);
-    auto query_task = context_.tables.query(std::move(request));
-    auto page = co_await std::move(query_task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
-      auto taken = take(entity);
-      if (!taken) co_return fail(std::move(taken.error()));
+    auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
+    for (const auto& entity : page.entities) {
+      CO_TRY(take(entity));
     }
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
     JobProgress progress;
     progress.done = indexed_;
     progress.skipped = without_value_;
     progress.phase = "collecting";
-    auto report_task = context_.report(std::move(progress), false);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return fail(std::move(reported.error()));
+    CO_TRY(co_await context_.report(std::move(progress), false));
   } while (!continuation.empty());
   co_return Result<void>{};
 }
@@ -181,19 +148,16 @@ Result<void> Rebuild::take(const Entity& entity) {
 Task<Result<void>> Rebuild::read_existing() {
   std::string continuation;
   do {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
+    CO_TRY(context_.check());
     table_store::QueryRequest request;
     request.table = spec_.destination;
     request.continuation = std::move(continuation);
     request.top = 100;  // pieces are large
-    auto query_task = context_.tables.query(std::move(request));
-    auto page = co_await std::move(query_task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& entity : page->entities) {
+    auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
+    for (const auto& entity : page.entities) {
       if (is_piece(entity)) existing_[entity.partition_key][entity.row_key] = entity.version;
     }
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
   } while (!continuation.empty());
   co_return Result<void>{};
 }
@@ -210,8 +174,7 @@ Task<Result<void>> Rebuild::write_all() {
     spawn(strand, std::move(task));
   }
   while (lanes_ > 0) {
-    auto ended = lane_ended_.wait(context_.clock, std::chrono::hours(1));
-    co_await std::move(ended);
+    co_await lane_ended_.wait(context_.clock, std::chrono::hours(1));
   }
   if (failure_) co_return fail(std::move(*failure_));
   co_return Result<void>{};
@@ -219,16 +182,14 @@ Task<Result<void>> Rebuild::write_all() {
 
 Task<void> Rebuild::lane() {
   while (!failure_ && next_ < partitions_.size()) {
-    auto task = write_partition(partitions_[next_++]);
-    auto written = co_await std::move(task);
+    auto written = co_await write_partition(partitions_[next_++]);
     if (!written && !failure_) failure_ = std::move(written.error());
     if (!written) break;
     JobProgress progress;
     progress.done = indexed_;
     progress.skipped = without_value_;
     progress.phase = "writing " + std::to_string(next_) + "/" + std::to_string(partitions_.size());
-    auto report_task = context_.report(std::move(progress), false);
-    auto reported = co_await std::move(report_task);
+    auto reported = co_await context_.report(std::move(progress), false);
     if (!reported && !failure_) failure_ = std::move(reported.error());
   }
   --lanes_;
@@ -264,15 +225,11 @@ Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
   for (std::size_t begin = 0; begin < mutations.size(); begin += kPiecesPerTransaction) {
     const auto count = std::min(kPiecesPerTransaction, mutations.size() - begin);
     std::vector<Place> places{{spec_.destination, partition_key}};
-    auto admit_task = context_.admit(0, count, std::move(places));
-    auto permit = co_await std::move(admit_task);
-    if (!permit) co_return fail(std::move(permit.error()));
+    CO_TRY(co_await context_.admit(0, count, std::move(places)));
     const auto first = mutations.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = first + static_cast<std::ptrdiff_t>(count);
     std::vector<Mutation> group(std::make_move_iterator(first), std::make_move_iterator(last));
-    auto task = apply(partition_key, std::move(group));
-    auto applied = co_await std::move(task);
-    if (!applied) co_return applied;
+    CO_TRY(co_await apply(partition_key, std::move(group)));
   }
   co_return Result<void>{};
 }
@@ -280,9 +237,8 @@ Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
 Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<Mutation> mutations) {
   const bool erases = mutations.back().kind == MutationKind::kErase;
   (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).before.reach();
-  auto task = context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
-                                     context_.fence("written"));
-  auto outcomes = co_await std::move(task);
+  auto outcomes = co_await context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
+                                                  context_.fence("written"));
   (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).after.reach();
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
   if (!outcomes) co_return fail(std::move(outcomes.error()));

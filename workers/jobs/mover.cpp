@@ -101,13 +101,11 @@ Task<Result<JobOutcome>> Mover::run() {
     skips_ = SkipLog::from_json(saved.value("skips", json::array()));
   }
   JobContext::Work doing = [this](const OperationLedger& before) { return work(before.counter(kDone)); };
-  auto task = context_.complete(std::move(doing));
-  auto ledger = co_await std::move(task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await context_.complete(std::move(doing)));
   JobOutcome outcome;
-  outcome.done = ledger->counter(kDone);
+  outcome.done = ledger.counter(kDone);
   if (spec_.entity) {
-    outcome.skipped = ledger->counter(kSkipped);
+    outcome.skipped = ledger.counter(kSkipped);
     outcome.skips = skips_.text();
   }
   co_return outcome;
@@ -115,35 +113,23 @@ Task<Result<JobOutcome>> Mover::run() {
 
 Task<Result<void>> Mover::work(std::uint64_t done_before) {
   done_ = done_before;
-  auto open_task = open_places();
-  auto over = co_await std::move(open_task);
-  if (!over) co_return fail(std::move(over.error()));
-  if (*over) co_return Result<void>{};
+  auto over = CO_TRY(co_await open_places());
+  if (over) co_return Result<void>{};
   if (!spec_.entity) {
-    auto check_task = check_places();
-    auto checked = co_await std::move(check_task);
-    if (!checked) co_return checked;
+    CO_TRY(co_await check_places());
   }
-  auto move_task = spec_.entity ? move_one() : move_all();
-  auto moved = co_await std::move(move_task);
-  if (!moved) co_return moved;
+  CO_TRY(co_await (spec_.entity ? move_one() : move_all()));
   // The figures are in the record before the operation closes: nobody could count the skips again afterwards.
   if (!spec_.entity) {
-    auto report_task = report(true);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return reported;
+    CO_TRY(co_await report(true));
   }
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto close_task = close_places();
-  auto closed = co_await std::move(close_task);
-  co_return closed;
+  CO_TRY(context_.check());
+  co_return co_await close_places();
 }
 
 Task<Result<bool>> Mover::open_places() {
   for (auto* place : {from_.get(), to_.get()}) {
-    auto task = place->open();
-    auto over = co_await std::move(task);
+    auto over = co_await place->open();
     if (!over || *over) co_return over;
   }
   co_return false;
@@ -151,53 +137,36 @@ Task<Result<bool>> Mover::open_places() {
 
 Task<Result<void>> Mover::close_places() {
   for (auto* place : {from_.get(), to_.get()}) {
-    auto task = place->close();
-    auto closed = co_await std::move(task);
-    if (!closed) co_return closed;
+    CO_TRY(co_await place->close());
   }
   co_return Result<void>{};
 }
 
 Task<Result<void>> Mover::check_places() {
-  auto source_task = from_->require();
-  auto source = co_await std::move(source_task);
-  if (!source) co_return fail(std::move(source.error()));
-  auto destination_task = to_->prepare();
-  auto destination = co_await std::move(destination_task);
-  co_return destination;
+  CO_TRY(co_await from_->require());
+  co_return co_await to_->prepare();
 }
 
 Task<Result<void>> Mover::move_one() {
   const bool counted_when_removed = !(spec_.archive && spec_.back);
   // Moved by an earlier delivery: what is there by now is another entity.
   if (done_ > 0 && counted_when_removed) co_return Result<void>{};
-  auto pending_task = finish_pending();
-  auto finished = co_await std::move(pending_task);
-  if (!finished) co_return finished;
+  CO_TRY(co_await finish_pending());
   if (done_ > 0 && counted_when_removed) co_return Result<void>{};
-  auto admit_task = context_.admit(0, 1, changed_places({spec_.entity->partition_key}));
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
+  CO_TRY(co_await context_.admit(0, 1, changed_places({spec_.entity->partition_key})));
   std::vector<jobs::EntityKey> keys{*spec_.entity};
-  auto redo_task = redo(std::move(keys));
-  auto moved = co_await std::move(redo_task);
-  if (!moved) co_return fail(std::move(moved.error()));
-  if (!*moved) co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was moved.");
+  auto moved = CO_TRY(co_await redo(std::move(keys)));
+  if (!moved) co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was moved.");
   if (done_ > 0 || found_pending_) co_return Result<void>{};
-  auto account_task = account_for_one();
-  auto accounted = co_await std::move(account_task);
-  co_return accounted;
+  co_return co_await account_for_one();
 }
 
 Task<Result<void>> Mover::account_for_one() {
   const auto& key = *spec_.entity;
-  auto ledger_task = context_.tables.read_operation(context_.job_id());
-  auto ledger = co_await std::move(ledger_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
-  if (ledger->counter(kDone) > 0 || ledger->counter(kSkipped) > 0) co_return Result<void>{};
+  auto ledger = CO_TRY(co_await context_.tables.read_operation(context_.job_id()));
+  if (ledger.counter(kDone) > 0 || ledger.counter(kSkipped) > 0) co_return Result<void>{};
   if (page_skips_.count() == 0 && !to_->always_notes()) {
-    auto copy_task = to_->get(key);
-    auto copy = co_await std::move(copy_task);
+    auto copy = co_await to_->get(key);
     // Nothing was ever archived, not even the table is there.
     const bool no_table = copy.failed_with(ErrorCode::kTableNotFound);
     if (!copy && !no_table) co_return fail(std::move(copy.error()));
@@ -207,73 +176,51 @@ Task<Result<void>> Mover::account_for_one() {
   // Neither here nor there, or in the way: an outcome, not a failure.
   if (page_skips_.count() == 0) page_skips_.add(kMissing, key.partition_key, key.row_key);
   skips_.add(page_skips_);
-  auto count_task = context_.tables.count(context_.fence(std::string(kSkipped)), 1);
-  auto counted = co_await std::move(count_task);
-  if (!counted) co_return fail(std::move(counted.error()));
+  CO_TRY(co_await context_.tables.count(context_.fence(std::string(kSkipped)), 1));
   co_return Result<void>{};
 }
 
 Task<Result<void>> Mover::move_all() {
-  auto begin_task = from_->begin(continuation_, done_ + skips_.count());
-  auto begun = co_await std::move(begin_task);
-  if (!begun) co_return begun;
-  auto pending_task = finish_pending();
-  auto finished = co_await std::move(pending_task);
-  if (!finished) co_return fail(std::move(finished.error()));
+  CO_TRY(co_await from_->begin(continuation_, done_ + skips_.count()));
+  CO_TRY(co_await finish_pending());
   int passes = 0;
   while (true) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
+    CO_TRY(context_.check());
     page_skips_.clear();
-    auto page_task = read_page();
-    auto page = co_await std::move(page_task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (const auto& name : page->foreign) page_skips_.add(kForeign, name, "");
+    auto page = CO_TRY(co_await read_page());
+    for (const auto& name : page.foreign) page_skips_.add(kForeign, name, "");
     bool clean = true;
-    if (!page->entities.empty()) {
-      auto move_task = move_page(std::move(page->entities));
-      auto moved = co_await std::move(move_task);
-      if (!moved) co_return fail(std::move(moved.error()));
-      clean = *moved;
+    if (!page.entities.empty()) {
+      clean = CO_TRY(co_await move_page(std::move(page.entities)));
     }
-    auto finish_task = from_->finish_page();
-    auto tidied = co_await std::move(finish_task);
-    if (!tidied) co_return tidied;
+    CO_TRY(co_await from_->finish_page());
     fail_points::kMovePageAfter.reach();
     if (!clean) {
       // The cursor never passes unfinished work: the same page again, a little later.
       if (++passes >= kPagePasses) co_return kept_changing();
       const auto pause = Duration(static_cast<std::int64_t>(context_.random.below(2'000'000)));
-      auto nap = sleep_for(context_.clock, pause);
-      co_await std::move(nap);
+      co_await sleep_for(context_.clock, pause);
       continue;
     }
     passes = 0;
     skips_.add(page_skips_);
-    continuation_ = page->continuation;
+    continuation_ = page.continuation;
     if (continuation_.empty()) break;
-    auto report_task = report(false);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return fail(std::move(reported.error()));
+    CO_TRY(co_await report(false));
     context_.save(checkpoint(json::array()));
   }
   co_return Result<void>{};
 }
 
 Task<Result<PlacePage>> Mover::read_page() {
-  auto page_task = from_->read(continuation_);
-  auto page = co_await std::move(page_task);
-  if (!page) co_return page;
-  while (!page->continuation.empty() && to_->wants_more(page->entities)) {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto more_task = from_->read(page->continuation);
-    auto more = co_await std::move(more_task);
-    if (!more) co_return more;
-    page->entities.insert(page->entities.end(), std::make_move_iterator(more->entities.begin()),
-                          std::make_move_iterator(more->entities.end()));
-    page->foreign.insert(page->foreign.end(), more->foreign.begin(), more->foreign.end());
-    page->continuation = std::move(more->continuation);
+  auto page = CO_TRY(co_await from_->read(continuation_));
+  while (!page.continuation.empty() && to_->wants_more(page.entities)) {
+    CO_TRY(context_.check());
+    auto more = CO_TRY(co_await from_->read(page.continuation));
+    page.entities.insert(page.entities.end(), std::make_move_iterator(more.entities.begin()),
+                         std::make_move_iterator(more.entities.end()));
+    page.foreign.insert(page.foreign.end(), more.foreign.begin(), more.foreign.end());
+    page.continuation = std::move(more.continuation);
   }
   co_return page;
 }
@@ -281,20 +228,14 @@ Task<Result<PlacePage>> Mover::read_page() {
 Task<Result<void>> Mover::finish_pending() {
   const auto& saved = context_.checkpoint();
   if (!saved.is_object()) co_return Result<void>{};
-  auto pending_task = to_->unfinished(saved.value("pending", json::array()));
-  auto pending = co_await std::move(pending_task);
-  if (!pending) co_return fail(std::move(pending.error()));
-  found_pending_ = !pending->put.empty();
-  for (auto& unit : pending->put) {
-    auto remove_task = remove(std::move(unit.name), std::move(unit.entities));
-    auto again = co_await std::move(remove_task);
-    if (!again) co_return fail(std::move(again.error()));
-    pending->keys.insert(pending->keys.end(), again->begin(), again->end());
+  auto pending = CO_TRY(co_await to_->unfinished(saved.value("pending", json::array())));
+  found_pending_ = !pending.put.empty();
+  for (auto& unit : pending.put) {
+    auto again = CO_TRY(co_await remove(std::move(unit.name), std::move(unit.entities)));
+    pending.keys.insert(pending.keys.end(), again.begin(), again.end());
   }
-  auto redo_task = redo(std::move(pending->keys));
-  auto moved = co_await std::move(redo_task);
-  if (!moved) co_return fail(std::move(moved.error()));
-  if (!*moved) co_return kept_changing();
+  auto moved = CO_TRY(co_await redo(std::move(pending.keys)));
+  if (!moved) co_return kept_changing();
   co_return Result<void>{};
 }
 
@@ -302,8 +243,7 @@ Task<Result<void>> Mover::note(const std::vector<Unit>& units) {
   if (from_->removes_pages()) co_return Result<void>{};
   auto pending = to_->note(units);
   fail_points::kMovePlan.before.reach();
-  auto task = context_.save_now(checkpoint(std::move(pending)));
-  auto saved = co_await std::move(task);
+  auto saved = co_await context_.save_now(checkpoint(std::move(pending)));
   fail_points::kMovePlan.after.reach();
   co_return saved;
 }
@@ -312,30 +252,19 @@ Task<Result<bool>> Mover::move_page(std::vector<Entity> entities) {
   retracted_ = false;
   page_moved_.clear();
   auto units = to_->units(std::move(entities));
-  auto note_task = note(units);
-  auto noted = co_await std::move(note_task);
-  if (!noted) co_return fail(std::move(noted.error()));
-  auto move_task = move_units(std::move(units), false);
-  auto again = co_await std::move(move_task);
-  if (!again) co_return fail(std::move(again.error()));
-  auto redo_task = redo(std::move(*again));
-  auto redone = co_await std::move(redo_task);
-  if (!redone) co_return redone;
-  co_return *redone && !retracted_;
+  CO_TRY(co_await note(units));
+  auto again = CO_TRY(co_await move_units(std::move(units), false));
+  auto redone = CO_TRY(co_await redo(std::move(again)));
+  co_return redone && !retracted_;
 }
 
 Task<Result<std::vector<jobs::EntityKey>>> Mover::move_units(std::vector<Unit> units, bool admitted) {
   std::vector<jobs::EntityKey> again;
-  Step step = [&](std::size_t number) {
+  CO_TRY(co_await side_by_side(context_.clock, units.size(), [&](std::size_t number) {
     auto& unit = units[number];
     return admitted ? move_collecting(std::move(unit), again) : admit_and_move(std::move(unit), again);
-  };
-  auto moving = side_by_side(context_.clock, units.size(), std::move(step));
-  auto moved = co_await std::move(moving);
-  if (!moved) co_return fail(std::move(moved.error()));
-  auto remove_task = remove_page();
-  auto removed = co_await std::move(remove_task);
-  if (!removed) co_return fail(std::move(removed.error()));
+  }));
+  CO_TRY(co_await remove_page());
   co_return again;
 }
 
@@ -343,54 +272,41 @@ Task<Result<void>> Mover::remove_page() {
   if (page_moved_.empty()) co_return Result<void>{};
   auto moved = std::move(page_moved_);
   page_moved_.clear();
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = from_->remove(std::move(moved));
-  auto removed = co_await std::move(task);
-  if (!removed) co_return fail(std::move(removed.error()));
+  CO_TRY(context_.check());
+  CO_TRY(co_await from_->remove(std::move(moved)));
   co_return Result<void>{};
 }
 
 Task<Result<void>> Mover::admit_and_move(Unit unit, std::vector<jobs::EntityKey>& again) {
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(context_.check());
   const auto count = unit.entities.size();
   std::set<std::string> partitions;
   for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
   auto admit_task = context_.admit(done_ + under_way_, count, changed_places(partitions));
   under_way_ += count;
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
-  auto move_task = move_collecting(std::move(unit), again);
-  auto moved = co_await std::move(move_task);
+  CO_TRY(co_await std::move(admit_task));
+  auto moved = co_await move_collecting(std::move(unit), again);
   under_way_ -= count;
   if (!moved) co_return moved;
-  auto report_task = report(false);
-  auto reported = co_await std::move(report_task);
-  co_return reported;
+  co_return co_await report(false);
 }
 
 Task<Result<void>> Mover::move_collecting(Unit unit, std::vector<jobs::EntityKey>& again) {
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = move_unit(std::move(unit));
-  auto rest = co_await std::move(task);
-  if (!rest) co_return fail(std::move(rest.error()));
-  again.insert(again.end(), std::make_move_iterator(rest->begin()), std::make_move_iterator(rest->end()));
+  CO_TRY(context_.check());
+  auto rest = CO_TRY(co_await move_unit(std::move(unit)));
+  again.insert(again.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
   co_return Result<void>{};
 }
 
 Task<Result<std::vector<jobs::EntityKey>>> Mover::move_unit(Unit unit) {
   std::vector<jobs::EntityKey> again;
-  auto put_task = to_->put(unit);
-  auto put = co_await std::move(put_task);
-  if (!put) co_return fail(std::move(put.error()));
-  if (put->ends.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
-  done_ += put->counted;
+  auto put = CO_TRY(co_await to_->put(unit));
+  if (put.ends.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
+  done_ += put.counted;
   std::vector<Entity> there;
   for (std::size_t i = 0; i < unit.entities.size(); ++i) {
     auto& entity = unit.entities[i];
-    switch (put->ends[i]) {
+    switch (put.ends[i]) {
       case PutEnd::kThere:
         there.push_back(std::move(entity));
         break;
@@ -414,10 +330,8 @@ Task<Result<std::vector<jobs::EntityKey>>> Mover::move_unit(Unit unit) {
     page_moved_.insert(page_moved_.end(), std::make_move_iterator(there.begin()), std::make_move_iterator(there.end()));
     co_return again;
   }
-  auto remove_task = remove(std::move(unit.name), std::move(there));
-  auto changed = co_await std::move(remove_task);
-  if (!changed) co_return changed;
-  again.insert(again.end(), changed->begin(), changed->end());
+  auto changed = CO_TRY(co_await remove(std::move(unit.name), std::move(there)));
+  again.insert(again.end(), changed.begin(), changed.end());
   co_return again;
 }
 
@@ -426,16 +340,12 @@ Task<Result<std::vector<jobs::EntityKey>>> Mover::remove(std::string unit_name, 
   std::vector<Entity> changed;
   const auto cuts = from_->cuts(entities);
   auto groups = cut_up(std::move(entities), cuts);
-  Step step = [&](std::size_t number) { return remove_cut(std::move(groups[number]), changed); };
-  auto removing = side_by_side(context_.clock, groups.size(), std::move(step));
-  auto removed = co_await std::move(removing);
-  if (!removed) co_return fail(std::move(removed.error()));
+  CO_TRY(co_await side_by_side(context_.clock, groups.size(),
+                               [&](std::size_t number) { return remove_cut(std::move(groups[number]), changed); }));
   if (changed.empty()) co_return again;
   for (const auto& entity : changed) again.push_back({entity.partition_key, entity.row_key});
-  auto retract_task = to_->retract(std::move(unit_name), std::move(changed));
-  auto retracted = co_await std::move(retract_task);
-  if (!retracted) co_return fail(std::move(retracted.error()));
-  if (*retracted) {
+  auto retracted = CO_TRY(co_await to_->retract(std::move(unit_name), std::move(changed)));
+  if (retracted) {
     // Not archived any more, so the page's query decides anew whether they should be.
     retracted_ = true;
     again.clear();
@@ -444,43 +354,32 @@ Task<Result<std::vector<jobs::EntityKey>>> Mover::remove(std::string unit_name, 
 }
 
 Task<Result<void>> Mover::remove_cut(std::vector<Entity> entities, std::vector<Entity>& changed) {
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = from_->remove(entities);
-  auto removed = co_await std::move(task);
-  if (!removed) co_return fail(std::move(removed.error()));
-  if (removed->ends.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
-  done_ += removed->counted;
+  CO_TRY(context_.check());
+  auto removed = CO_TRY(co_await from_->remove(entities));
+  if (removed.ends.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
+  done_ += removed.counted;
   for (std::size_t i = 0; i < entities.size(); ++i) {
-    if (removed->ends[i] == RemoveEnd::kChanged) changed.push_back(std::move(entities[i]));
+    if (removed.ends[i] == RemoveEnd::kChanged) changed.push_back(std::move(entities[i]));
   }
   co_return Result<void>{};
 }
 
 Task<Result<bool>> Mover::redo(std::vector<jobs::EntityKey> keys) {
   for (int round = 0; round < kEntityRounds && !keys.empty(); ++round) {
-    auto task = redo_once(std::move(keys));
-    auto again = co_await std::move(task);
-    if (!again) co_return fail(std::move(again.error()));
-    keys = std::move(*again);
+    keys = CO_TRY(co_await redo_once(std::move(keys)));
   }
   co_return keys.empty();
 }
 
 Task<Result<std::vector<jobs::EntityKey>>> Mover::redo_once(std::vector<jobs::EntityKey> keys) {
-  auto read_task = read_again(std::move(keys));
-  auto entities = co_await std::move(read_task);
-  if (!entities) co_return fail(std::move(entities.error()));
-  if (entities->empty()) co_return std::vector<jobs::EntityKey>();
-  auto units = to_->units(std::move(*entities));
+  auto entities = CO_TRY(co_await read_again(std::move(keys)));
+  if (entities.empty()) co_return std::vector<jobs::EntityKey>();
+  auto units = to_->units(std::move(entities));
   if (to_->always_notes()) {
-    auto note_task = note(units);
-    auto noted = co_await std::move(note_task);
-    if (!noted) co_return fail(std::move(noted.error()));
+    CO_TRY(co_await note(units));
   }
   if (spec_.entity) retracted_ = false;
-  auto move_task = move_units(std::move(units), true);
-  auto again = co_await std::move(move_task);
+  auto again = co_await move_units(std::move(units), true);
   // Retracted: a single entity has no page to be read again with.
   if (again && spec_.entity && retracted_) again->push_back(*spec_.entity);
   co_return again;
@@ -488,10 +387,8 @@ Task<Result<std::vector<jobs::EntityKey>>> Mover::redo_once(std::vector<jobs::En
 
 Task<Result<std::vector<Entity>>> Mover::read_again(std::vector<jobs::EntityKey> keys) {
   std::vector<std::optional<Entity>> found(keys.size());
-  Step step = [&](std::size_t number) { return read_one(keys[number], found[number]); };
-  auto reading = side_by_side(context_.clock, keys.size(), std::move(step));
-  auto read = co_await std::move(reading);
-  if (!read) co_return fail(std::move(read.error()));
+  CO_TRY(co_await side_by_side(context_.clock, keys.size(),
+                               [&](std::size_t number) { return read_one(keys[number], found[number]); }));
   std::vector<Entity> entities;
   for (auto& entity : found) {
     if (entity) entities.push_back(std::move(*entity));
@@ -500,10 +397,8 @@ Task<Result<std::vector<Entity>>> Mover::read_again(std::vector<jobs::EntityKey>
 }
 
 Task<Result<void>> Mover::read_one(jobs::EntityKey key, std::optional<Entity>& into) {
-  auto going = context_.check();
-  if (!going) co_return going;
-  auto task = from_->get(std::move(key));
-  auto entity = co_await std::move(task);
+  CO_TRY(context_.check());
+  auto entity = co_await from_->get(std::move(key));
   if (entity.failed_with(ErrorCode::kTableNotFound)) {
     co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
   }
@@ -524,11 +419,8 @@ Task<Result<void>> Mover::report(bool force) {
 }  // namespace
 
 Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec) {
-  auto sides = make_sides(context, spec);
-  if (!sides) co_return fail(std::move(sides.error()));
-  auto task = run_as<Mover>(context, std::move(spec), std::move(*sides));
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  auto sides = CO_TRY(make_sides(context, spec));
+  co_return co_await run_as<Mover>(context, std::move(spec), std::move(sides));
 }
 
 }  // namespace tidemark::workers

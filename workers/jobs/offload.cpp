@@ -89,55 +89,36 @@ class Swapper {
 Task<Result<JobOutcome>> Swapper::run() {
   if (context_.objects.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
   JobContext::Work doing = [this](const table_store::OperationLedger& before) { return work(before.counter(kDone)); };
-  auto task = context_.complete(std::move(doing));
-  auto ledger = co_await std::move(task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
+  auto ledger = CO_TRY(co_await context_.complete(std::move(doing)));
   JobOutcome outcome;
-  outcome.done = ledger->counter(kDone);
+  outcome.done = ledger.counter(kDone);
   co_return outcome;
 }
 
 Task<Result<void>> Swapper::work(std::uint64_t done_before) {
   done_ = done_before;
-  auto open_task = open_blobs();
-  auto over = co_await std::move(open_task);
-  if (!over) co_return fail(std::move(over.error()));
-  if (*over) co_return Result<void>{};
+  auto over = CO_TRY(co_await open_blobs());
+  if (over) co_return Result<void>{};
   if (context_.checkpoint().is_object()) {
     continuation_ = context_.checkpoint().value("continuation", std::string());
     skips_ = SkipLog::from_json(context_.checkpoint().value("skips", json::array()));
   }
-  auto require_task = require_table(context_, walk_.source, "source");
-  auto required = co_await std::move(require_task);
-  if (!required) co_return required;
-  auto tie_task = tie_loose_ends();
-  auto tied = co_await std::move(tie_task);
-  if (!tied) co_return tied;
-  auto swap_task = walk_.entity ? swap_one() : swap_all();
-  auto swapped = co_await std::move(swap_task);
-  if (!swapped) co_return swapped;
-  auto report_task = report(true);
-  auto reported = co_await std::move(report_task);
-  if (!reported) co_return reported;
-  auto close_task = close_blobs();
-  auto closed = co_await std::move(close_task);
-  co_return closed;
+  CO_TRY(co_await require_table(context_, walk_.source, "source"));
+  CO_TRY(co_await tie_loose_ends());
+  CO_TRY(co_await (walk_.entity ? swap_one() : swap_all()));
+  CO_TRY(co_await report(true));
+  co_return co_await close_blobs();
 }
 
 Task<Result<bool>> Swapper::open_blobs() {
   auto store = objects({});
-  auto task = store.open(context_.fence({}));
-  auto over = co_await std::move(task);
-  co_return over;
+  co_return co_await store.open(context_.fence({}));
 }
 
 Task<Result<void>> Swapper::close_blobs() {
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(context_.check());
   auto store = objects({});
-  auto task = store.close(context_.fence({}));
-  auto closed = co_await std::move(task);
-  co_return closed;
+  co_return co_await store.close(context_.fence({}));
 }
 
 Task<Result<void>> Swapper::swap_one() {
@@ -145,20 +126,16 @@ Task<Result<void>> Swapper::swap_one() {
   if (done_ > 0) co_return Result<void>{};
   const auto& key = *walk_.entity;
   for (int pass = 0; pass < kPasses; ++pass) {
-    auto get_task = context_.tables.get(walk_.source, key.partition_key, key.row_key);
-    auto entity = co_await std::move(get_task);
-    if (!entity) co_return fail(std::move(entity.error()));
-    const bool nothing = entity->has_value() && swap_->change_of(**entity).places.empty();
-    if (nothing || !entity->has_value()) {
+    auto entity = CO_TRY(co_await context_.tables.get(walk_.source, key.partition_key, key.row_key));
+    const bool nothing = entity.has_value() && swap_->change_of(*entity).places.empty();
+    if (nothing || !entity.has_value()) {
       if (done_ == 0) skips_.add(nothing ? kNothing : kMissing, key.partition_key, key.row_key);
       co_return Result<void>{};
     }
     std::vector<Entity> one;
-    one.push_back(std::move(**entity));
+    one.push_back(std::move(*entity));
     page_skips_.clear();
-    auto task = swap_page(std::move(one));
-    auto swapped = co_await std::move(task);
-    if (!swapped) co_return swapped;
+    CO_TRY(co_await swap_page(std::move(one)));
     if (!page_clean_) continue;
     skips_.add(page_skips_);
     co_return Result<void>{};
@@ -167,20 +144,13 @@ Task<Result<void>> Swapper::swap_one() {
 }
 
 Task<Result<void>> Swapper::swap_all() {
-  auto begin_task = pages_.begin(continuation_, done_ + skips_.count());
-  auto begun = co_await std::move(begin_task);
-  if (!begun) co_return begun;
+  CO_TRY(co_await pages_.begin(continuation_, done_ + skips_.count()));
   int passes = 0;
   while (true) {
-    auto going = context_.check();
-    if (!going) co_return going;
+    CO_TRY(context_.check());
     page_skips_.clear();
-    auto page_task = pages_.read(continuation_);
-    auto page = co_await std::move(page_task);
-    if (!page) co_return fail(std::move(page.error()));
-    auto swap_task = swap_page(std::move(page->entities));
-    auto swapped = co_await std::move(swap_task);
-    if (!swapped) co_return swapped;
+    auto page = CO_TRY(co_await pages_.read(continuation_));
+    CO_TRY(co_await swap_page(std::move(page.entities)));
     if (!page_clean_) {
       // The cursor never passes unfinished work: what changed is read again, if it still matches.
       if (++passes >= kPasses) co_return kept_changing();
@@ -188,7 +158,7 @@ Task<Result<void>> Swapper::swap_all() {
     }
     passes = 0;
     skips_.add(page_skips_);
-    continuation_ = std::move(page->continuation);
+    continuation_ = std::move(page.continuation);
     if (continuation_.empty()) co_return Result<void>{};
     context_.save({{"continuation", continuation_}, {"loose", json::array()}, {"skips", skips_.to_json()}});
   }
@@ -202,12 +172,8 @@ Task<Result<void>> Swapper::swap_page(std::vector<Entity> entities) {
   for (std::size_t i = 0; i <= entities.size(); ++i) {
     const bool last = i == entities.size();
     if (!chunk.empty() && (last || chunk.size() == kChunkEntities || noted > kNoteBytes)) {
-      auto note_task = note(std::move(loose));
-      auto saved = co_await std::move(note_task);
-      if (!saved) co_return saved;
-      auto swap_task = swap_chunk(std::move(chunk));
-      auto swapped = co_await std::move(swap_task);
-      if (!swapped) co_return swapped;
+      CO_TRY(co_await note(std::move(loose)));
+      CO_TRY(co_await swap_chunk(std::move(chunk)));
       chunk.clear();
       loose = json::array();
       noted = 0;
@@ -235,32 +201,23 @@ Task<Result<void>> Swapper::note(json loose) {
 }
 
 Task<Result<void>> Swapper::swap_chunk(std::vector<Entity> chunk) {
-  Step step = [&](std::size_t i) { return swap(std::move(chunk[i])); };
-  auto swapping = side_by_side(context_.clock, chunk.size(), std::move(step));
-  auto swapped = co_await std::move(swapping);
-  if (!swapped) co_return swapped;
-  auto report_task = report(false);
-  auto reported = co_await std::move(report_task);
-  co_return reported;
+  CO_TRY(co_await side_by_side(context_.clock, chunk.size(), [&](std::size_t i) { return swap(std::move(chunk[i])); }));
+  co_return co_await report(false);
 }
 
 Task<Result<void>> Swapper::swap(Entity entity) {
   std::vector<Place> places{{walk_.source, entity.partition_key}};
   auto admit_task = context_.admit(done_ + under_way_, 1, std::move(places));
   ++under_way_;
-  auto permit = co_await std::move(admit_task);
-  if (!permit) co_return fail(std::move(permit.error()));
-  auto going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(co_await std::move(admit_task));
+  CO_TRY(context_.check());
   auto change = swap_->change_of(entity);
   auto properties = entity.properties;
-  auto carry_task = carry(entity, change, properties);
-  auto carried = co_await std::move(carry_task);
+  auto carried = co_await carry(entity, change, properties);
   --under_way_;
   if (!carried) co_return fail(std::move(carried.error()));
   if (!*carried) co_return Result<void>{};
-  going = context_.check();
-  if (!going) co_return going;
+  CO_TRY(context_.check());
   Mutation mutation;
   mutation.kind = MutationKind::kReplace;
   mutation.row_key = entity.row_key;
@@ -269,9 +226,8 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   mutation.properties = std::move(properties);
   std::vector<Mutation> mutations{std::move(mutation)};
   fail_points::kOffloadLink.before.reach();
-  auto task = context_.tables.mutate(walk_.source, entity.partition_key, std::move(mutations),
-                                     context_.fence(std::string(kDone)));
-  auto outcomes = co_await std::move(task);
+  auto outcomes = co_await context_.tables.mutate(walk_.source, entity.partition_key, std::move(mutations),
+                                                  context_.fence(std::string(kDone)));
   fail_points::kOffloadLink.after.reach();
   if (outcomes.failed_with(ErrorCode::kEntityTooLarge) || outcomes.failed_with(ErrorCode::kPropertyValueTooLarge) ||
       outcomes.failed_with(ErrorCode::kTooManyProperties)) {
@@ -286,9 +242,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   const bool linked = end == OutcomeKind::kApplied && (swap_->outward() || !walk_.erase_blobs);
   if (linked || (!swap_->outward() && end != OutcomeKind::kApplied)) co_return Result<void>{};
   for (auto& link : change.links) {
-    auto erase_task = erase(std::move(link.container), std::move(link.name));
-    auto erased = co_await std::move(erase_task);
-    if (!erased) co_return erased;
+    CO_TRY(co_await erase(std::move(link.container), std::move(link.name)));
   }
   co_return Result<void>{};
 }
@@ -298,22 +252,18 @@ Task<Result<bool>> Swapper::carry(const Entity& entity, PropertyChange& change, 
     auto& property = properties[change.places[i]];
     auto& link = change.links[i];
     if (swap_->outward()) {
-      auto upload_task = upload(property, link);
-      auto uploaded = co_await std::move(upload_task);
-      if (!uploaded) co_return fail(std::move(uploaded.error()));
+      CO_TRY(co_await upload(property, link));
       property.name += jobs::kLinkSuffix;
       property.value = jobs::link_text(link);
       continue;
     }
-    auto download_task = download(link);
-    auto bytes = co_await std::move(download_task);
-    if (!bytes) co_return fail(std::move(bytes.error()));
-    if (!*bytes) {
+    auto bytes = CO_TRY(co_await download(link));
+    if (!bytes) {
       page_skips_.add(kBlobGone, entity.partition_key, entity.row_key);
       co_return false;
     }
     property.name.resize(property.name.size() - jobs::kLinkSuffix.size());
-    property.value = jobs::value_of(link, std::move(**bytes));
+    property.value = jobs::value_of(link, std::move(*bytes));
   }
   co_return true;
 }
@@ -326,37 +276,31 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   write.type = link.binary ? "application/octet-stream" : "text/plain; charset=utf-8";
   write.version = kOnlyVersion;
   fail_points::kOffloadUpload.before.reach();
-  auto put_task = store.put(std::move(write), context_.fence({}));
-  auto put = co_await std::move(put_task);
+  auto put = co_await store.put(std::move(write), context_.fence({}));
   fail_points::kOffloadUpload.after.reach();
   if (!put) co_return fail(std::move(put.error()));
-  auto read_task = context_.objects.blobs->read(link.container, link.name, link.size, {});
-  auto piece = co_await std::move(read_task);
-  if (!piece) co_return fail(std::move(piece.error()));
+  auto piece = CO_TRY(co_await context_.objects.blobs->read(link.container, link.name, link.size, {}));
   // Only somebody who writes over the jobs' own blobs can have changed it.
-  if (!*piece || (*piece)->blob.size != link.size || (*piece)->blob.source_version != kOnlyVersion) {
+  if (!piece || piece->blob.size != link.size || piece->blob.source_version != kOnlyVersion) {
     co_return fail(ErrorCode::kConditionNotMet, "The blob '" + link.name + "' was changed while it was written.");
   }
-  link.etag = (*piece)->blob.version.etag();
+  link.etag = piece->blob.version.etag();
   co_return Result<void>{};
 }
 
 Task<Result<std::optional<std::string>>> Swapper::download(BlobLink link) {
   auto store = objects(std::move(link.container));
-  auto task = store.read(std::move(link.name));
-  auto object = co_await std::move(task);
-  if (!object) co_return fail(std::move(object.error()));
-  const bool good = object->has_value() && (*object)->bytes.size() == link.size &&
-                    hex_encode(sha256((*object)->bytes)) == link.sha256;
+  auto object = CO_TRY(co_await store.read(std::move(link.name)));
+  const bool good =
+      object.has_value() && object->bytes.size() == link.size && hex_encode(sha256(object->bytes)) == link.sha256;
   if (!good) co_return std::optional<std::string>();
-  co_return std::move((*object)->bytes);
+  co_return std::move(object->bytes);
 }
 
 Task<Result<void>> Swapper::erase(std::string container, std::string name) {
   auto store = objects(std::move(container));
   fail_points::kOffloadErase.before.reach();
-  auto task = store.erase(std::move(name), kOnlyVersion, context_.fence({}));
-  auto erased = co_await std::move(task);
+  auto erased = co_await store.erase(std::move(name), kOnlyVersion, context_.fence({}));
   fail_points::kOffloadErase.after.reach();
   if (!erased) co_return fail(std::move(erased.error()));
   co_return Result<void>{};
@@ -371,17 +315,13 @@ Task<Result<void>> Swapper::tie_loose_ends() {
     const bool four = end.is_array() && end.size() == 4 &&
                       std::all_of(end.begin(), end.end(), [](const json& item) { return item.is_string(); });
     if (!four) continue;
-    auto going = context_.check();
-    if (!going) co_return going;
+    CO_TRY(context_.check());
     auto container = end[2].get<std::string>();
     auto name = end[3].get<std::string>();
-    auto get_task = context_.tables.get(walk_.source, end[0].get<std::string>(), end[1].get<std::string>());
-    auto entity = co_await std::move(get_task);
-    if (!entity) co_return fail(std::move(entity.error()));
-    if (entity->has_value() && jobs::links_to(**entity, container, name)) continue;
-    auto erase_task = erase(std::move(container), std::move(name));
-    auto erased = co_await std::move(erase_task);
-    if (!erased) co_return erased;
+    auto entity =
+        CO_TRY(co_await context_.tables.get(walk_.source, end[0].get<std::string>(), end[1].get<std::string>()));
+    if (entity.has_value() && jobs::links_to(*entity, container, name)) continue;
+    CO_TRY(co_await erase(std::move(container), std::move(name)));
   }
   co_return Result<void>{};
 }
@@ -392,9 +332,7 @@ Task<Result<void>> Swapper::report(bool force) {
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
   progress.phase = swap_->outward() ? "offloading" : "inlining";
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
+  CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }
 

@@ -20,11 +20,9 @@ Task<Result<table_store::QueryPage>> Pages::read(std::string continuation) {
     request.operation = selected_.operation;
     request.top = page_size_;
     request.continuation = continuation;
-    auto task = context_.tables.query(std::move(request));
-    auto page = co_await std::move(task);
-    if (!page) co_return page;
+    auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
     std::size_t key_bytes = 0;
-    for (const auto& entity : page->entities) key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
+    for (const auto& entity : page.entities) key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
     if (key_bytes <= kPageKeyBytes || page_size_ == 1) co_return page;
     page_size_ = std::max(1U, page_size_ / 2);
   }
@@ -42,8 +40,7 @@ table_store::QueryRequest Pages::counting(std::string continuation) const {
 
 Task<Result<void>> Pages::begin(std::string continuation, std::uint64_t before) {
   if (context_.limits().max_affected) {
-    auto task = check_affected(before);
-    co_return co_await std::move(task);
+    co_return co_await check_affected(before);
   }
   // Known from an earlier delivery: what is left of it would be less.
   if (const auto known = context_.known_total()) {
@@ -62,8 +59,7 @@ Task<void> Pages::count(table_store::TableClient& tables, table_store::QueryRequ
                         std::shared_ptr<Count> into) {
   do {
     auto asked = request;
-    auto task = tables.query(std::move(asked));
-    auto page = co_await std::move(task);
+    auto page = co_await tables.query(std::move(asked));
     // Without an answer there is no total; the job goes on.
     if (!page || into->stopped) co_return;
     into->found += page->count;
@@ -83,30 +79,23 @@ Task<Result<void>> Pages::check_affected(std::uint64_t done) {
   count_->found = from.value("found", std::uint64_t{0});
   std::string continuation = from.value("continuation", std::string());
   do {
-    auto going = context_.check();
-    if (!going) co_return fail(std::move(going.error()));
-    auto task = context_.tables.query(counting(std::move(continuation)));
-    auto page = co_await std::move(task);
-    if (!page) co_return fail(std::move(page.error()));
-    count_->found += page->count;
+    CO_TRY(context_.check());
+    auto page = CO_TRY(co_await context_.tables.query(counting(std::move(continuation))));
+    count_->found += page.count;
     if (count_->found > limit) {
       co_return fail(too_many_selected(limit));
     }
-    continuation = std::move(page->continuation);
+    continuation = std::move(page.continuation);
     if (!continuation.empty()) context_.save({{kCounting, {{"continuation", continuation}, {"found", count_->found}}}});
   } while (!continuation.empty());
   count_->through = true;
-  auto report_task = context_.report_total(count_->found);
-  auto reported = co_await std::move(report_task);
-  co_return reported;
+  co_return co_await context_.report_total(count_->found);
 }
 
 Task<Result<void>> Pages::report(JobProgress progress, bool force) {
   // Entities that came since are not in the count.
   if (count_->through) progress.total = std::max(count_->found, progress.done + progress.skipped);
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
+  CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }
 
@@ -144,16 +133,13 @@ std::vector<std::vector<Entity>> cut_up(std::vector<Entity> entities, const Cuts
 }
 
 Task<Result<void>> require_table(JobContext& context, std::string table, std::string role) {
-  auto task = context.tables.table_exists(table);
-  auto exists = co_await std::move(task);
-  if (!exists) co_return fail(std::move(exists.error()));
-  if (!*exists) co_return fail(ErrorCode::kTableNotFound, "The " + role + " table '" + table + "' does not exist.");
+  auto exists = CO_TRY(co_await context.tables.table_exists(table));
+  if (!exists) co_return fail(ErrorCode::kTableNotFound, "The " + role + " table '" + table + "' does not exist.");
   co_return Result<void>{};
 }
 
 Task<Result<void>> ensure_table(JobContext& context, std::string table) {
-  auto task = context.tables.create_table(std::move(table));
-  auto created = co_await std::move(task);
+  auto created = co_await context.tables.create_table(std::move(table));
   if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
   co_return Result<void>{};
 }

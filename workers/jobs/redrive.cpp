@@ -56,19 +56,11 @@ class Redrive {
 };
 
 Task<Result<JobOutcome>> Redrive::run() {
-  auto open_task = context_.open();
-  auto ledger = co_await std::move(open_task);
-  if (!ledger) co_return fail(std::move(ledger.error()));
-  if (ledger->closed) co_return JobOutcome{};
-  auto work_task = work();
-  auto worked = co_await std::move(work_task);
-  if (!worked) co_return fail(std::move(worked.error()));
-  auto report_task = report("sent", true);
-  auto reported = co_await std::move(report_task);
-  if (!reported) co_return fail(std::move(reported.error()));
-  auto close_task = context_.close();
-  auto closed = co_await std::move(close_task);
-  if (!closed) co_return fail(std::move(closed.error()));
+  auto ledger = CO_TRY(co_await context_.open());
+  if (ledger.closed) co_return JobOutcome{};
+  CO_TRY(co_await work());
+  CO_TRY(co_await report("sent", true));
+  CO_TRY(co_await context_.close());
   JobOutcome outcome;
   outcome.done = sent_;
   co_return outcome;
@@ -81,35 +73,25 @@ Task<Result<void>> Redrive::work() {
     sent_ = saved.value("sent", std::uint64_t{0});
     passed_ = saved.value("passed", false);
     auto pending = texts_of(saved, "pending");
-    auto send_task = send(std::move(pending));
-    auto sent = co_await std::move(send_task);
-    if (!sent) co_return sent;
+    CO_TRY(co_await send(std::move(pending)));
   }
   while (true) {
     if (!passed_ && spec_.canary > 0 && sent_ >= spec_.canary) {
-      auto canary_task = await_canaries();
-      auto passed = co_await std::move(canary_task);
-      if (!passed) co_return passed;
+      CO_TRY(co_await await_canaries());
     }
-    auto going = context_.check();
-    if (!going) co_return going;
-    auto batch_task = next_batch();
-    auto batch = co_await std::move(batch_task);
-    if (!batch) co_return fail(std::move(batch.error()));
-    if (batch->empty()) co_return Result<void>{};
+    CO_TRY(context_.check());
+    auto batch = CO_TRY(co_await next_batch());
+    if (batch.empty()) co_return Result<void>{};
     std::vector<std::string> ids;
-    for (const auto& record : *batch) {
+    for (const auto& record : batch) {
       ids.push_back(record.message_id);
       if (!passed_ && spec_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
     }
     fail_points::kRedrivePlan.before.reach();
-    auto plan_task = context_.save_now(checkpoint(ids));
-    auto planned = co_await std::move(plan_task);
+    auto planned = co_await context_.save_now(checkpoint(ids));
     fail_points::kRedrivePlan.after.reach();
     if (!planned) co_return planned;
-    auto send_task = send(std::move(ids));
-    auto sent = co_await std::move(send_task);
-    if (!sent) co_return sent;
+    CO_TRY(co_await send(std::move(ids)));
   }
 }
 
@@ -127,15 +109,13 @@ Task<Result<std::vector<jobs::PoisonRecord>>> Redrive::next_batch() {
   std::vector<jobs::PoisonRecord> batch;
   bool from_start = continuation_.empty();
   while (room > 0) {
-    auto list_task = poison_.list(kPage, continuation_, spec_.which);
-    auto page = co_await std::move(list_task);
-    if (!page) co_return fail(std::move(page.error()));
-    for (auto& record : page->records) {
+    auto page = CO_TRY(co_await poison_.list(kPage, continuation_, spec_.which));
+    for (auto& record : page.records) {
       if (batch.size() < room && wanted(record)) batch.push_back(std::move(record));
     }
     // What was not taken of this page is found again: sent messages are gone from it.
     if (!batch.empty()) co_return batch;
-    continuation_ = page->continuation;
+    continuation_ = page.continuation;
     if (continuation_.empty() && from_start) break;
     if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
   }
@@ -145,64 +125,50 @@ Task<Result<std::vector<jobs::PoisonRecord>>> Redrive::next_batch() {
 Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
   const auto gap = Duration(std::chrono::seconds(1)) / spec_.per_second;
   for (const auto& id : ids) {
-    auto going = context_.check();
-    if (!going) co_return going;
+    CO_TRY(context_.check());
     const auto now = context_.clock.now();
     next_send_ = std::max(next_send_, now);
     if (next_send_ > now) {
-      auto nap = sleep_for(context_.clock, next_send_ - now);
-      co_await std::move(nap);
+      co_await sleep_for(context_.clock, next_send_ - now);
     }
     next_send_ += gap;
     fail_points::kRedriveSend.before.reach();
-    auto task = poison_.redrive(id, std::nullopt);
-    auto sent = co_await std::move(task);
+    auto sent = co_await poison_.redrive(id, std::nullopt);
     fail_points::kRedriveSend.after.reach();
     // Gone: sent by the delivery before this one, or by a person.
     if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
     ++sent_;
-    auto report_task = report("sending", false);
-    auto reported = co_await std::move(report_task);
-    if (!reported) co_return reported;
+    CO_TRY(co_await report("sending", false));
   }
   if (!ids.empty()) context_.save(checkpoint({}));
   co_return Result<void>{};
 }
 
 Task<Result<void>> Redrive::await_canaries() {
-  auto report_task = report("waiting for the canaries", true);
-  auto reported = co_await std::move(report_task);
-  if (!reported) co_return reported;
+  CO_TRY(co_await report("waiting for the canaries", true));
   std::size_t ended = 0;
   for (const auto& id : canaries_) {
-    auto find_task = context_.jobs.find(id);
-    auto record = co_await std::move(find_task);
-    if (!record) co_return fail(std::move(record.error()));
-    if (!record->has_value()) {
+    auto record = CO_TRY(co_await context_.jobs.find(id));
+    if (!record.has_value()) {
       ++ended;
       continue;
     }
-    auto poison_task = poison_.find((*record)->message_id);
-    auto poison = co_await std::move(poison_task);
+    auto poison = co_await poison_.find(record->message_id);
     if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
     // Poisoned and not in the queue: it was sent, and no worker has claimed it yet.
-    if ((*record)->state == jobs::JobState::kPoisoned && !poison) continue;
-    if ((*record)->state == jobs::JobState::kPoisoned) {
-      co_return fail(ErrorCode::kCanaryFailed,
-                     "Job " + id + ", sent back as a canary, failed again: " + (*record)->error);
+    if (record->state == jobs::JobState::kPoisoned && !poison) continue;
+    if (record->state == jobs::JobState::kPoisoned) {
+      co_return fail(ErrorCode::kCanaryFailed, "Job " + id + ", sent back as a canary, failed again: " + record->error);
     }
-    if (jobs::is_terminal((*record)->state)) ++ended;
+    if (jobs::is_terminal(record->state)) ++ended;
   }
   if (ended == canaries_.size()) {
     passed_ = true;
-    auto task = context_.save_now(checkpoint({}));
-    auto saved = co_await std::move(task);
+    auto saved = co_await context_.save_now(checkpoint({}));
     fail_points::kRedriveCanaryAfter.reach();
     co_return saved;
   }
-  auto save_task = context_.save_now(checkpoint({}));
-  auto saved = co_await std::move(save_task);
-  if (!saved) co_return saved;
+  CO_TRY(co_await context_.save_now(checkpoint({})));
   // Not an attempt, and the worker is free meanwhile: the canaries may need it.
   auto wait = make_error(ErrorCode::kServerBusy,
                          std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
@@ -214,9 +180,7 @@ Task<Result<void>> Redrive::report(std::string phase, bool force) {
   JobProgress progress;
   progress.done = sent_;
   progress.phase = std::move(phase);
-  auto task = context_.report(std::move(progress), force);
-  auto reported = co_await std::move(task);
-  if (!reported) co_return fail(std::move(reported.error()));
+  CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }
 

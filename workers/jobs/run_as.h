@@ -7,9 +7,7 @@ namespace tidemark::workers {
 template <class Work, class... Arguments>
 Task<Result<JobOutcome>> run_as(JobContext& context, Arguments... arguments) {
   Work work(context, std::move(arguments)...);
-  auto task = work.run();
-  auto outcome = co_await std::move(task);
-  co_return outcome;
+  co_return co_await work.run();
 }
 
 }  // namespace tidemark::workers

@@ -152,8 +152,7 @@ class CurlHttp final : public OutboundHttp {
     };
     auto operation =
         asio::async_initiate<decltype(asio::use_awaitable), void(Result<OutboundReply>)>(initiate, asio::use_awaitable);
-    auto result = co_await std::move(operation);
-    co_return result;
+    co_return co_await std::move(operation);
   }
 
  private:

@@ -35,8 +35,7 @@ void Housekeeping::start() {
 Task<void> Housekeeping::stop() {
   stopping_ = true;
   wake_.notify_all();
-  auto leaving = list_.leave(options_.self.name);
-  auto left = co_await std::move(leaving);
+  auto left = co_await list_.leave(options_.self.name);
   static_cast<void>(left.has_value());  // if not, it is shown as lost for a day
 }
 
@@ -45,11 +44,9 @@ Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
     auto info = self->options_.self;
     info.heartbeat_at = self->clock_.now();
     info.running = static_cast<std::int32_t>(self->loop_->busy());
-    auto task = self->list_.beat(std::move(info));
-    auto said = co_await std::move(task);
+    auto said = co_await self->list_.beat(std::move(info));
     static_cast<void>(said.has_value());
-    auto waiting = self->wake_.wait(self->clock_, jobs::kHeartbeatInterval);
-    co_await std::move(waiting);
+    co_await self->wake_.wait(self->clock_, jobs::kHeartbeatInterval);
   }
 }
 
@@ -59,33 +56,27 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
     const auto every = self->options_.collect_every;
     const auto pause =
         every / 2 + Duration(static_cast<std::int64_t>(self->random_.below(static_cast<std::uint64_t>(every.count()))));
-    auto waiting = self->wake_.wait(self->clock_, pause);
-    co_await std::move(waiting);
+    co_await self->wake_.wait(self->clock_, pause);
     if (self->stopping_) break;
-    auto task = self->collect_once();
-    co_await std::move(task);
+    co_await self->collect_once();
   }
 }
 
 Task<void> Housekeeping::collect_once() {
-  auto task = collector_.collect();
-  auto collected = co_await std::move(task);
+  auto collected = co_await collector_.collect();
   static_cast<void>(collected.has_value());
   for (const auto& directory : options_.directories) {
-    auto files_task = collect_files(tables_, directory);
-    auto files = co_await std::move(files_task);
+    auto files = co_await collect_files(tables_, directory);
     static_cast<void>(files.has_value());
   }
 }
 
 Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
-    auto task = self->scheduler_.look();
-    const auto next = co_await std::move(task);
+    const auto next = co_await self->scheduler_.look();
     auto pause = self->options_.schedule_poll;
     if (next && *next) pause = std::clamp<Duration>(**next - self->clock_.now(), std::chrono::milliseconds(1), pause);
-    auto waiting = self->wake_.wait(self->clock_, pause);
-    co_await std::move(waiting);
+    co_await self->wake_.wait(self->clock_, pause);
   }
 }
 

@@ -31,11 +31,9 @@ struct JobBatch::Batch {
 Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, Time taken) {
   Batch batch{std::move(queue), std::move(jobs), taken, services_.clock.now(), {}, {}};
   batch.moved.resize(batch.jobs.size());
-  auto preparing = prepare(batch);
-  auto done = co_await std::move(preparing);
+  auto done = co_await prepare(batch);
   if (done && !batch.tried.empty()) {
-    auto moving = move(batch);
-    done = co_await std::move(moving);
+    done = co_await move(batch);
   }
   BatchOutcome outcome;
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
@@ -46,19 +44,15 @@ Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, 
     }
   }
   if (outcome.ended.empty()) co_return outcome;
-  auto completing = complete(batch);
-  co_await std::move(completing);
+  co_await complete(batch);
   co_return outcome;
 }
 
 Task<Result<void>> JobBatch::prepare(Batch& batch) {
-  auto refresh_task = gate_.refresh();
-  co_await std::move(refresh_task);
+  co_await gate_.refresh();
   std::vector<std::string> ids;
   for (const auto& job : batch.jobs) ids.push_back(job.job_id);
-  auto find_task = services_.jobs.find_all(std::move(ids));
-  auto records = co_await std::move(find_task);
-  if (!records) co_return fail(std::move(records.error()));
+  auto records = CO_TRY(co_await services_.jobs.find_all(std::move(ids)));
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     auto& job = batch.jobs[i];
     const std::string kind(jobs::kind_name(job.spec));
@@ -66,7 +60,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     if (!job.move.destination.empty()) places.push_back({job.move.destination, job.move.partition_key});
     if (!gate_.unrestricted(kind, places)) continue;
     // At its first delivery a job is still what its submission put into the record.
-    auto& record = (*records)[i];
+    auto& record = records[i];
     auto text = record ? record->spec : std::string();
     auto delivery = delivery_of(job.message, job.job_id, job.spec, options_.worker_name, std::move(text));
     jobs::RecordChange change;
@@ -94,8 +88,7 @@ Task<Result<void>> JobBatch::move(Batch& batch) {
   std::vector<table_store::Move> moves;
   for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
   fail_points::kBatchMove.before.reach();
-  auto task = services_.tables.move_all(std::move(moves));
-  auto outcomes = co_await std::move(task);
+  auto outcomes = co_await services_.tables.move_all(std::move(moves));
   fail_points::kBatchMove.after.reach();
   if (!outcomes) co_return fail(std::move(outcomes.error()));
   for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = (*outcomes)[n].has_value();
@@ -109,8 +102,7 @@ Task<void> JobBatch::complete(Batch& batch) {
     if (batch.moved[i]) leases.push_back({batch.queue, message.id, message.epoch});
   }
   fail_points::kBatchComplete.before.reach();
-  auto task = services_.queues.complete_all(batch.queue, std::move(leases));
-  auto gone = co_await std::move(task);
+  auto gone = co_await services_.queues.complete_all(batch.queue, std::move(leases));
   fail_points::kBatchComplete.after.reach();
   // The records say succeeded: messages that stay are dropped at their next delivery.
   static_cast<void>(gone.has_value());

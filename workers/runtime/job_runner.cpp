@@ -67,11 +67,9 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
   auto strand = co_await asio::this_coro::executor;
   run.lease->start(strand);
 
-  auto work = steps(run);
-  run.report.end = co_await std::move(work);
+  run.report.end = co_await steps(run);
   // Whatever happened, no renewal may outlive the run: it would hide a message that was given back.
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
+  co_await run.lease->stop();
   run.report.job_id = run.story.job_id;
   run.report.kind = run.kind;
   co_return std::move(run.report);
@@ -93,24 +91,18 @@ Task<RunEnd> JobRunner::steps(Run& run) {
 
   if (!parsed) run.unreadable = std::move(parsed.error());
   if (!run.spec) {
-    auto claiming = claim(run);
-    co_return co_await std::move(claiming);
+    co_return co_await claim(run);
   }
   if (run.spec->not_before && *run.spec->not_before > run.started) {
-    auto early = put_off(run, *run.spec->not_before - run.started);
-    co_return co_await std::move(early);
+    co_return co_await put_off(run, *run.spec->not_before - run.started);
   }
-  auto entering = gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
-  const auto admission = co_await std::move(entering);
+  const auto admission = co_await gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
   if (admission != Admission::kEntered) {
     const auto delay = admission == Admission::kPaused ? next_look() : wait_for_slot(run);
-    auto waiting = put_off(run, delay);
-    co_return co_await std::move(waiting);
+    co_return co_await put_off(run, delay);
   }
-  auto claiming = claim(run);
-  const auto end = co_await std::move(claiming);
-  auto leaving = gate_.leave(id);
-  co_await std::move(leaving);
+  const auto end = co_await claim(run);
+  co_await gate_.leave(id);
   co_return end;
 }
 
@@ -129,57 +121,47 @@ Duration JobRunner::wait_for_slot(Run& run) {
 Task<RunEnd> JobRunner::claim(Run& run) {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   fail_points::kClaim.before.reach();
-  auto claim_task = services_.jobs.claim(std::move(delivery));
-  auto claim = co_await std::move(claim_task);
+  auto claim = co_await services_.jobs.claim(std::move(delivery));
   fail_points::kClaim.after.reach();
   if (!claim) {
-    auto settled = settle(run, std::move(claim.error()));
-    co_return co_await std::move(settled);
+    co_return co_await settle(run, std::move(claim.error()));
   }
   if (claim->verdict == jobs::ClaimVerdict::kStale) co_return RunEnd::kAbandoned;
   if (claim->verdict != jobs::ClaimVerdict::kRun) {
     std::optional<jobs::JobRecord> ended;
     if (claim->verdict == jobs::ClaimVerdict::kEnded) ended = std::move(claim->record);
-    auto dropped = drop(run, std::move(ended));
-    co_return co_await std::move(dropped);
+    co_return co_await drop(run, std::move(ended));
   }
   run.claimed = std::move(claim->record);
   if (run.unreadable) {
-    auto settled = settle(run, std::move(*run.unreadable));
-    co_return co_await std::move(settled);
+    co_return co_await settle(run, std::move(*run.unreadable));
   }
-  auto execution = execute(run);
-  co_return co_await std::move(execution);
+  co_return co_await execute(run);
 }
 
 Task<RunEnd> JobRunner::execute(Run& run) {
-  auto counting = deaths_in_vain(run);
-  const auto attempts = co_await std::move(counting);
+  const auto attempts = co_await deaths_in_vain(run);
   if (attempts > run.spec->max_attempts) {
     // Workers died over it without being able to say why.
     std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                          " was reached; the last worker ended without reporting an error.";
     auto fingerprint = jobs::error_fingerprint(run.kind, "AttemptLimit", reason);
-    auto given_up = give_up(run, std::move(reason), std::move(fingerprint));
-    co_return co_await std::move(given_up);
+    co_return co_await give_up(run, std::move(reason), std::move(fingerprint));
   }
-  auto working = work(run);
-  co_return co_await std::move(working);
+  co_return co_await work(run);
 }
 
 Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   const auto attempts = attempts_in_vain(run.story, run.message.dequeue_count);
   if (attempts <= run.spec->max_attempts) co_return attempts;
-  auto read_task = services_.tables.read_operation(run.story.job_id);
-  auto ledger = co_await std::move(read_task);
+  auto ledger = co_await services_.tables.read_operation(run.story.job_id);
   const auto effects = ledger ? ledger->counter(kDone) : 0;
   if (effects <= run.story.effects) co_return attempts;
   // Durable before the job goes on: if this worker dies of it, the next one must not take the same work for new.
   auto story = run.story;
   story.effects = effects;
   story.advanced = run.message.dequeue_count - 1;
-  auto note_task = run.lease->renew_now(story_text(story));
-  auto noted = co_await std::move(note_task);
+  auto noted = co_await run.lease->renew_now(story_text(story));
   if (!noted) co_return attempts;
   run.story = std::move(story);
   co_return attempts_in_vain(run.story, run.message.dequeue_count);
@@ -196,14 +178,11 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.tables = jobs::tables_of(*run.spec);
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
-  auto running = run_work(context, run.spec->work);
-  auto outcome = co_await std::move(running);
+  auto outcome = co_await run_work(context, run.spec->work);
   if (outcome) {
-    auto success = succeed(run, std::move(*outcome));
-    co_return co_await std::move(success);
+    co_return co_await succeed(run, std::move(*outcome));
   }
-  auto settled = settle(run, std::move(outcome.error()));
-  co_return co_await std::move(settled);
+  co_return co_await settle(run, std::move(outcome.error()));
 }
 
 jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
@@ -218,8 +197,7 @@ jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
 }
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
+  co_await run.lease->stop();
   jobs::RecordChange change;
   change.state = JobState::kSucceeded;
   change.done = outcome.done;
@@ -236,12 +214,10 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   auto changed = co_await std::move(change_task);
   fail_points::kFinishRecord.after.reach();
   if (!changed) {
-    auto settled = settle(run, std::move(changed.error()));
-    co_return co_await std::move(settled);
+    co_return co_await settle(run, std::move(changed.error()));
   }
   fail_points::kFinishMessage.before.reach();
-  auto complete_task = end_message(run, std::move(*changed));
-  auto completed = co_await std::move(complete_task);
+  auto completed = co_await end_message(run, std::move(*changed));
   fail_points::kFinishMessage.after.reach();
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
   if (!completed) run.report.error = std::move(completed.error());
@@ -249,12 +225,10 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
 }
 
 Task<RunEnd> JobRunner::settle(Run& run, Error error) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
+  co_await run.lease->stop();
   run.report.error = error;
   if (error.code == ErrorCode::kCancelled) {
-    auto given_back = give_back(run);
-    co_return co_await std::move(given_back);
+    co_return co_await give_back(run);
   }
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
   auto retry_policy = options_.retry;
@@ -263,8 +237,7 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   const auto attempt_number = attempts_in_vain(run.story, run.message.dequeue_count);
   const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
   if (decision.treatment == Treatment::kAbandon) {
-    auto ended = overtaken(run);
-    co_return co_await std::move(ended);
+    co_return co_await overtaken(run);
   }
   if (decision.count_attempt) {
     auto attempt = attempt_of(run, "failed");
@@ -278,11 +251,9 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   }
   if (decision.treatment == Treatment::kPoison) {
     auto fingerprint = jobs::error_fingerprint(run.kind, azure_name_of(error.code), error.message);
-    auto given_up = give_up(run, error.message, std::move(fingerprint));
-    co_return co_await std::move(given_up);
+    co_return co_await give_up(run, error.message, std::move(fingerprint));
   }
-  auto retried = retry(run, decision, std::move(error));
-  co_return co_await std::move(retried);
+  co_return co_await retry(run, decision, std::move(error));
 }
 
 Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
@@ -292,50 +263,39 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   if (decision.count_attempt) change.attempt = run.story.attempts.back();
   fail_points::kRetryRecordBefore.reach();
   // Only for those who look: if it fails, the next delivery's claim puts the record right.
-  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
-  auto changed = co_await std::move(change_task);
+  auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   if (!changed && changed.error().code == ErrorCode::kFenced) {
-    auto ended = overtaken(run);
-    co_return co_await std::move(ended);
+    co_return co_await overtaken(run);
   }
   fail_points::kRetryMessage.before.reach();
-  auto release_task = release(run, decision.delay, decision.count_attempt);
-  const auto end = co_await std::move(release_task);
+  const auto end = co_await release(run, decision.delay, decision.count_attempt);
   fail_points::kRetryMessage.after.reach();
   co_return end;
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
-  auto release_task = release(run, std::min(delay, kLongestDelay), false);
-  co_return co_await std::move(release_task);
+  co_await run.lease->stop();
+  co_return co_await release(run, std::min(delay, kLongestDelay), false);
 }
 
 Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
   // If the lease ran out instead, the attempt would count, and the checkpoint would be lost.
   for (std::uint32_t failures = 1;; ++failures) {
-    auto task = services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
-    auto released = co_await std::move(task);
+    auto released = co_await services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
     if (released) co_return RunEnd::kRetried;
     const auto error_class = classify(released.error().code);
     const bool may_pass = error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
     if (!may_pass || *run.give_back) co_return RunEnd::kAbandoned;
     const auto pause = std::max<Duration>(options_.retry.backoff(failures, services_.random), kShortestRelease);
     if (run.lease->lost_after(pause)) co_return RunEnd::kAbandoned;
-    auto nap = sleep_for(services_.clock, pause);
-    co_await std::move(nap);
+    co_await sleep_for(services_.clock, pause);
   }
 }
 
-Task<RunEnd> JobRunner::give_back(Run& run) {
-  auto release_task = release(run, Duration::zero(), false);
-  co_return co_await std::move(release_task);
-}
+Task<RunEnd> JobRunner::give_back(Run& run) { co_return co_await release(run, Duration::zero(), false); }
 
 Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
+  co_await run.lease->stop();
   jobs::PoisonRecord poison;
   poison.message_id = run.message.id;
   poison.job_id = run.story.job_id;
@@ -347,8 +307,7 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   poison.redrives = run.story.redrives;
   poison.moved_at = services_.clock.now();
   fail_points::kPoisonNote.before.reach();
-  auto note_task = run.lease->renew_now(giving_up_annotation(poison));
-  auto noted = co_await std::move(note_task);
+  auto noted = co_await run.lease->renew_now(giving_up_annotation(poison));
   fail_points::kPoisonNote.after.reach();
   if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
   auto move = move_to_poison(run, std::move(poison));
@@ -356,8 +315,7 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
 }
 
 Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
+  co_await run.lease->stop();
   jobs::RecordChange change;
   change.state = JobState::kPoisoned;
   change.error = poison.reason;
@@ -365,25 +323,21 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   if (!run.story.attempts.empty() && run.story.attempts.back().number == run.message.dequeue_count) {
     change.attempt = run.story.attempts.back();
   }
-  auto change_task = services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
-  auto changed = co_await std::move(change_task);
+  auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
-    auto find_task = services_.jobs.find(run.story.job_id);
-    auto record = co_await std::move(find_task);
+    auto record = co_await services_.jobs.find(run.story.job_id);
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
     if (state == JobState::kSucceeded || state == JobState::kCancelled) {
-      auto dropped = drop(run, std::move(*record));
-      co_return co_await std::move(dropped);
+      co_return co_await drop(run, std::move(*record));
     }
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
     changed = std::move(**record);
   }
   if (run.spec) {
-    auto tell_task = endings_.tell(std::move(*changed), *run.spec);
-    auto told = co_await std::move(tell_task);
+    auto told = co_await endings_.tell(std::move(*changed), *run.spec);
     if (!told) co_return RunEnd::kAbandoned;
   }
   auto move_task =
@@ -396,40 +350,30 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
 Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecord> ended) {
   std::vector<queue_service::NextMessage> follow_ups;
   if (ended && run.spec && jobs::has_followers(*run.spec)) {
-    auto telling = endings_.follow_ups(std::move(*ended), *run.spec);
-    auto told = co_await std::move(telling);
-    if (!told) co_return fail(std::move(told.error()));
-    follow_ups = std::move(*told);
+    follow_ups = CO_TRY(co_await endings_.follow_ups(std::move(*ended), *run.spec));
   }
   if (!follow_ups.empty()) {
-    auto finish_task = services_.queues.finish(run.lease->lease(), std::move(follow_ups));
-    auto finished = co_await std::move(finish_task);
+    auto finished = co_await services_.queues.finish(run.lease->lease(), std::move(follow_ups));
     if (finished) co_return Result<void>{};
     // Told before, in other words: then only the message is left.
     if (finished.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(finished.error()));
   }
-  auto complete_task = services_.queues.complete(run.lease->lease());
-  auto completed = co_await std::move(complete_task);
-  co_return completed;
+  co_return co_await services_.queues.complete(run.lease->lease());
 }
 
 Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
-  auto stopped = run.lease->stop();
-  co_await std::move(stopped);
-  auto complete_task = end_message(run, std::move(ended));
-  auto completed = co_await std::move(complete_task);
+  co_await run.lease->stop();
+  auto completed = co_await end_message(run, std::move(ended));
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }
 
 Task<RunEnd> JobRunner::overtaken(Run& run) {
   // Fenced: by a later delivery, which has the message now, or because the job is over, then nobody needs it.
-  auto find_task = services_.jobs.find(run.story.job_id);
-  auto record = co_await std::move(find_task);
+  auto record = co_await services_.jobs.find(run.story.job_id);
   const bool over = record && record->has_value() &&
                     ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
   if (!over) co_return RunEnd::kAbandoned;
-  auto dropped = drop(run, std::move(*record));
-  co_return co_await std::move(dropped);
+  co_return co_await drop(run, std::move(*record));
 }
 
 }  // namespace tidemark::workers

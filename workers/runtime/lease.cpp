@@ -31,29 +31,24 @@ Task<void> HeldLease::stop() {
   stopping_ = true;
   wake_.notify_all();
   while (beating_) {
-    auto ended = ended_.wait(clock_, length_);
-    co_await std::move(ended);
+    co_await ended_.wait(clock_, length_);
   }
 }
 
 Task<Result<void>> HeldLease::renew_now(std::string annotation) {
   // Two renewals under way could arrive in either order, and the older annotation would stay.
   while (renewing_) {
-    auto ended = ended_.wait(clock_, length_);
-    co_await std::move(ended);
+    co_await ended_.wait(clock_, length_);
   }
   pending_.reset();
-  auto task = renew(std::move(annotation));
-  auto renewed = co_await std::move(task);
-  co_return renewed;
+  co_return co_await renew(std::move(annotation));
 }
 
 Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
   const auto sent = sent_ = clock_.now();
   renewing_ = true;
   fail_points::kRenew.before.reach();
-  auto task = queues_.renew(lease_, length_, std::move(annotation), ++renewals_);
-  auto renewed = co_await std::move(task);
+  auto renewed = co_await queues_.renew(lease_, length_, std::move(annotation), ++renewals_);
   fail_points::kRenew.after.reach();
   renewing_ = false;
   failed_ = !renewed;
@@ -77,21 +72,18 @@ Duration HeldLease::pause() const {
 Task<void> HeldLease::beat(std::shared_ptr<HeldLease> self) {
   while (!self->stopping_ && !self->lost()) {
     if (self->renewing_) {
-      auto ended = self->ended_.wait(self->clock_, self->length_);
-      co_await std::move(ended);
+      co_await self->ended_.wait(self->clock_, self->length_);
       continue;
     }
     const auto pause = self->pause();
     if (pause > Duration::zero()) {
       // Woken by stop(), and by the first annotation after a renewal: that may shorten the pause.
-      auto waited = self->wake_.wait(self->clock_, pause);
-      const bool woken = co_await std::move(waited);
+      const bool woken = co_await self->wake_.wait(self->clock_, pause);
       if (woken || self->renewing_ || self->stopping_) continue;
     }
     auto annotation = std::exchange(self->pending_, std::nullopt);
     auto copy = annotation;
-    auto task = self->renew(std::move(copy));
-    auto renewed = co_await std::move(task);
+    auto renewed = co_await self->renew(std::move(copy));
     // An annotation that may not have arrived goes again, unless there is a newer one by now.
     if (!renewed && !self->pending_) self->pending_ = std::move(annotation);
   }

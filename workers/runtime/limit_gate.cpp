@@ -40,15 +40,13 @@ Task<void> LimitGate::refresh() {
   if (fresh || reading_) co_return;
   reading_ = true;
   read_at_ = now;
-  auto task = limits_.list();
-  auto listed = co_await std::move(task);
+  auto listed = co_await limits_.list();
   if (listed) {
     known_.clear();
     for (auto& limit : *listed) known_.emplace(jobs::limit_key(limit.target), std::move(limit));
     std::erase_if(allowances_, [&](const auto& each) { return !each.second.booking && !known_.contains(each.first); });
   }
-  auto keep_task = keep_slots();
-  co_await std::move(keep_task);
+  co_await keep_slots();
   reading_ = false;
 }
 
@@ -57,8 +55,7 @@ Task<void> LimitGate::keep_slots() {
   for (std::size_t i = 0; i < held_.size(); ++i) {
     if (clock_.now() - held_[i].kept_at < hold_ / 4) continue;
     auto held = held_[i];
-    auto task = limits_.keep_slot(held.slot, held.holder, hold_);
-    auto kept = co_await std::move(task);
+    auto kept = co_await limits_.keep_slot(held.slot, held.holder, hold_);
     const auto still = std::find_if(held_.begin(), held_.end(), [&](const Held& other) {
       return other.holder == held.holder && other.slot.row_key == held.slot.row_key;
     });
@@ -70,12 +67,10 @@ Task<void> LimitGate::keep_slots() {
 
 Task<bool> LimitGate::take_slots(SlotLimits limits, std::string holder) {
   for (const auto& [key, slots] : limits) {
-    auto task = limits_.take_slot(key, slots, holder, hold_);
-    auto slot = co_await std::move(task);
+    auto slot = co_await limits_.take_slot(key, slots, holder, hold_);
     if (!slot) continue;
     if (!slot->has_value()) {
-      auto leaving = leave(holder);
-      co_await std::move(leaving);
+      co_await leave(holder);
       co_return false;
     }
     held_.push_back({holder, slots, key, std::move(**slot), clock_.now()});
@@ -84,8 +79,7 @@ Task<bool> LimitGate::take_slots(SlotLimits limits, std::string holder) {
 }
 
 Task<Admission> LimitGate::enter(std::string kind, std::vector<std::string> tables, std::string job_id) {
-  auto refresh_task = refresh();
-  co_await std::move(refresh_task);
+  co_await refresh();
   if (paused(kind)) co_return Admission::kPaused;
   std::vector<jobs::LimitTarget> targets{jobs::kind_target(kind)};
   for (const auto& table : tables) targets.push_back(jobs::table_target(table));
@@ -95,8 +89,7 @@ Task<Admission> LimitGate::enter(std::string kind, std::vector<std::string> tabl
     if (limit != nullptr && limit->max_running > 0) limits.emplace(jobs::limit_key(target), limit->max_running);
   }
   if (limits.empty()) co_return Admission::kEntered;
-  auto taking = take_slots({limits.begin(), limits.end()}, std::move(job_id));
-  const bool taken = co_await std::move(taking);
+  const bool taken = co_await take_slots({limits.begin(), limits.end()}, std::move(job_id));
   co_return taken ? Admission::kEntered : Admission::kFull;
 }
 
@@ -107,8 +100,7 @@ Task<void> LimitGate::leave(std::string job_id) {
   }
   std::erase_if(held_, [&](const Held& held) { return held.holder == job_id; });
   for (auto& slot : slots) {
-    auto task = limits_.free_slot(std::move(slot));
-    auto freed = co_await std::move(task);
+    auto freed = co_await limits_.free_slot(std::move(slot));
     static_cast<void>(freed.has_value());  // if not, its time passes
   }
 }
@@ -136,8 +128,7 @@ Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std
   }
   if (limits.empty()) co_return StepPermit();
   // All or none, so that two steps never wait for each other.
-  auto taking = take_slots({limits.begin(), limits.end()}, holder);
-  const bool taken = co_await std::move(taking);
+  const bool taken = co_await take_slots({limits.begin(), limits.end()}, holder);
   if (!taken) co_return std::nullopt;
   auto executor = co_await asio::this_coro::executor;
   co_return StepPermit(std::make_shared<Permit>(*this, std::move(holder), std::move(executor)));
@@ -162,8 +153,7 @@ Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uin
   auto from = clock_.now();
   if (known_.empty() || count == 0) co_return from;
   for (const auto& [key, per_second] : rates_at(kind, places)) {
-    auto task = book_one(key, per_second, count);
-    const auto each = co_await std::move(task);
+    const auto each = co_await book_one(key, per_second, count);
     from = std::max(from, each);
   }
   co_return from;
@@ -171,8 +161,7 @@ Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uin
 
 Task<Time> LimitGate::book_one(std::string key, std::uint32_t per_second, std::uint64_t count) {
   while (allowances_[key].booking) {
-    auto waiting = booked_.wait(clock_, kCreditLasts);
-    co_await std::move(waiting);
+    co_await booked_.wait(clock_, kCreditLasts);
   }
   // References into a map stay good; this entry is not erased while it is booking.
   auto& allowance = allowances_[key];
@@ -180,8 +169,7 @@ Task<Time> LimitGate::book_one(std::string key, std::uint32_t per_second, std::u
   if (allowance.credit < count) {
     allowance.booking = true;
     const auto amount = std::max<std::uint64_t>(count - allowance.credit, per_second / kChunksPerSecond);
-    auto task = limits_.book(key, per_second, amount);
-    auto from = co_await std::move(task);
+    auto from = co_await limits_.book(key, per_second, amount);
     allowance.booking = false;
     allowance.from = from ? *from : clock_.now();
     allowance.credit += amount;

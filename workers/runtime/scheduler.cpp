@@ -30,30 +30,23 @@ bool is_final(ErrorCode code) {
 
 Task<Result<std::optional<Time>>> Scheduler::look() {
   const auto now = clock_.now();
-  auto asking = schedules_.changes();
-  const auto changes = co_await std::move(asking);
-  if (!changes) co_return fail(changes.error());
+  const auto changes = CO_TRY(co_await schedules_.changes());
   // A clock that was put back makes every plan doubtful.
-  const bool stale = !looked_ || *changes != seen_changes_ || now < *looked_ || now - *looked_ >= kLookAnyway;
+  const bool stale = !looked_ || changes != seen_changes_ || now < *looked_ || now - *looked_ >= kLookAnyway;
   if (!stale && (!next_ || now < *next_)) co_return next_;
-  auto passing = pass();
-  auto next = co_await std::move(passing);
-  if (!next) co_return fail(std::move(next.error()));
-  seen_changes_ = *changes;
+  auto next = CO_TRY(co_await pass());
+  seen_changes_ = changes;
   looked_ = now;
-  next_ = *next;
+  next_ = next;
   co_return next_;
 }
 
 Task<Result<std::optional<Time>>> Scheduler::pass() {
-  auto listing = schedules_.all();
-  auto all = co_await std::move(listing);
-  if (!all) co_return fail(std::move(all.error()));
+  auto all = CO_TRY(co_await schedules_.all());
   std::optional<Time> next;
   std::optional<Error> failed;
-  for (auto& schedule : *all) {
-    auto carrying = carry(std::move(schedule));
-    auto until = co_await std::move(carrying);
+  for (auto& schedule : all) {
+    auto until = co_await carry(std::move(schedule));
     if (until) {
       next = earlier(next, *until);
     } else {
@@ -71,27 +64,19 @@ Task<Result<std::optional<Time>>> Scheduler::carry(Schedule schedule) {
     const auto now = clock_.now();
     bool runs = false;
     if (asks_for_last_job(*timetable, schedule, now)) {
-      auto asking = last_job_runs(schedule.state.last_job);
-      const auto answer = co_await std::move(asking);
-      if (!answer) co_return fail(answer.error());
-      runs = *answer;
+      runs = CO_TRY(co_await last_job_runs(schedule.state.last_job));
     }
     auto decision = decide(*timetable, schedule, now, options_.hold, runs);
     if (decision.step == ScheduleStep::kSleep) co_return decision.at;
     if (decision.step == ScheduleStep::kRun && runs && schedule.spec.overlap == jobs::Overlap::kCancel) {
-      auto cancelling = jobs_.cancel(schedule.state.last_job);
-      const auto cancelled = co_await std::move(cancelling);
+      const auto cancelled = co_await jobs_.cancel(schedule.state.last_job);
       if (!cancelled && cancelled.error().code != ErrorCode::kJobNotFound) co_return fail(cancelled.error());
     }
-    auto taking = take(schedule, decision);
-    const auto taken = co_await std::move(taking);
-    if (!taken) co_return fail(taken.error());
-    if (*taken) continue;
-    auto finding = schedules_.find(schedule.name);
-    auto found = co_await std::move(finding);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) co_return std::optional<Time>();
-    schedule = std::move(**found);
+    const auto taken = CO_TRY(co_await take(schedule, decision));
+    if (taken) continue;
+    auto found = CO_TRY(co_await schedules_.find(schedule.name));
+    if (!found.has_value()) co_return std::optional<Time>();
+    schedule = std::move(*found);
   }
   co_return clock_.now();
 }
@@ -111,21 +96,17 @@ Task<Result<bool>> Scheduler::take(Schedule& schedule, ScheduleDecision decision
       ++state.skipped;
       break;
     case ScheduleStep::kRun: {
-      auto claiming = claim(schedule, *decision.at);
-      co_return co_await std::move(claiming);
+      co_return co_await claim(schedule, *decision.at);
     }
     case ScheduleStep::kResume: {
       state.pending->since = clock_.now();
       state.pending->worker = options_.worker_name;
-      auto swapping = schedules_.swap(schedule);
-      const auto swapped = co_await std::move(swapping);
+      const auto swapped = co_await schedules_.swap(schedule);
       if (!swapped || !*swapped) co_return swapped;
-      auto submitting = submit(schedule);
-      co_return co_await std::move(submitting);
+      co_return co_await submit(schedule);
     }
   }
-  auto swapping = schedules_.swap(schedule);
-  co_return co_await std::move(swapping);
+  co_return co_await schedules_.swap(schedule);
 }
 
 Task<Result<bool>> Scheduler::claim(Schedule& schedule, Time due) {
@@ -135,36 +116,30 @@ Task<Result<bool>> Scheduler::claim(Schedule& schedule, Time due) {
   if (!job) {
     state.last_due = due;
     state.last_problem = job.error().message;
-    auto swapping = schedules_.swap(schedule);
-    co_return co_await std::move(swapping);
+    co_return co_await schedules_.swap(schedule);
   }
   state.pending = ScheduleState::Pending{due, canonical_text(*job), clock_.now(), options_.worker_name};
   fail_points::kScheduleClaim.before.reach();
-  auto swapping = schedules_.swap(schedule);
-  const auto swapped = co_await std::move(swapping);
+  const auto swapped = co_await schedules_.swap(schedule);
   if (!swapped || !*swapped) co_return swapped;
   fail_points::kScheduleClaim.after.reach();
-  auto submitting = submit(schedule);
-  co_return co_await std::move(submitting);
+  co_return co_await submit(schedule);
 }
 
 Task<Result<bool>> Scheduler::submit(Schedule& schedule) {
   auto pending = *schedule.state.pending;
   const auto spec = jobs::parse_job_spec(pending.job);
   if (!spec) {
-    auto noting = note(schedule, std::move(pending), {}, spec.error().message);
-    co_return co_await std::move(noting);
+    co_return co_await note(schedule, std::move(pending), {}, spec.error().message);
   }
   // A worker that slept past its claim leaves the time to the one that has taken it over.
   if (clock_.now() - pending.since >= options_.hold) co_return false;
   fail_points::kScheduleSubmit.before.reach();
-  auto submitting = jobs_.submit(*spec);
-  const auto submission = co_await std::move(submitting);
+  const auto submission = co_await jobs_.submit(*spec);
   fail_points::kScheduleSubmit.after.reach();
   if (!submission && !is_final(submission.error().code)) co_return fail(submission.error());
-  auto noting = note(schedule, std::move(pending), submission ? submission->job.id : std::string(),
-                     submission ? std::string() : submission.error().message);
-  co_return co_await std::move(noting);
+  co_return co_await note(schedule, std::move(pending), submission ? submission->job.id : std::string(),
+                          submission ? std::string() : submission.error().message);
 }
 
 Task<Result<bool>> Scheduler::note(Schedule& schedule, ScheduleState::Pending done, std::string job_id,
@@ -180,25 +155,19 @@ Task<Result<bool>> Scheduler::note(Schedule& schedule, ScheduleState::Pending do
       ++state.runs;
     }
     fail_points::kScheduleNote.before.reach();
-    auto swapping = schedules_.swap(schedule);
-    const auto swapped = co_await std::move(swapping);
-    if (!swapped) co_return swapped;
+    const auto swapped = CO_TRY(co_await schedules_.swap(schedule));
     fail_points::kScheduleNote.after.reach();
-    if (*swapped) co_return true;
-    auto finding = schedules_.find(schedule.name);
-    auto found = co_await std::move(finding);
-    if (!found) co_return fail(std::move(found.error()));
-    if (!found->has_value()) co_return false;
-    schedule = std::move(**found);
+    if (swapped) co_return true;
+    auto found = CO_TRY(co_await schedules_.find(schedule.name));
+    if (!found.has_value()) co_return false;
+    schedule = std::move(*found);
   }
   co_return false;
 }
 
 Task<Result<bool>> Scheduler::last_job_runs(std::string id) {
-  auto task = jobs_.find(std::move(id));
-  const auto record = co_await std::move(task);
-  if (!record) co_return fail(record.error());
-  co_return record->has_value() && !is_terminal((*record)->state);
+  const auto record = CO_TRY(co_await jobs_.find(std::move(id)));
+  co_return record.has_value() && !is_terminal(record->state);
 }
 
 }  // namespace tidemark::workers

@@ -17,8 +17,7 @@ struct Shared {
 /// Lives as long as side_by_side's frame, which waits for it.
 Task<void> lane(Shared& shared) {
   while (shared.next < shared.count && !shared.failure) {
-    auto task = shared.step(shared.next++);
-    auto done = co_await std::move(task);
+    auto done = co_await shared.step(shared.next++);
     if (!done && !shared.failure) shared.failure = std::move(done.error());
   }
   --shared.running;
@@ -29,9 +28,7 @@ Task<void> lane(Shared& shared) {
 
 Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step) {
   if (count == 1) {
-    auto task = step(0);
-    auto done = co_await std::move(task);
-    co_return done;
+    co_return co_await step(0);
   }
   auto executor = co_await asio::this_coro::executor;
   Shared shared;
@@ -43,8 +40,7 @@ Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step) {
     spawn(executor, std::move(task));
   }
   while (shared.running > 0) {
-    auto waiting = shared.ended.wait(clock, std::chrono::hours(1));
-    co_await std::move(waiting);
+    co_await shared.ended.wait(clock, std::chrono::hours(1));
   }
   if (shared.failure) co_return fail(std::move(*shared.failure));
   co_return Result<void>{};

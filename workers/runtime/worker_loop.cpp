@@ -43,25 +43,21 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
   while (!self->stopping_) {
     const auto lane = self->busy_ < self->options_.concurrency ? self->lanes_.next() : std::nullopt;
     if (!lane) {
-      auto changed = self->changed_.wait(self->clock_, std::chrono::hours(1));
-      co_await std::move(changed);
+      co_await self->changed_.wait(self->clock_, std::chrono::hours(1));
       continue;
     }
     const auto slots =
         self->small_jobs_ ? kMostAtOnce : std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
-    auto receive_task = self->queues_.receive_some(std::string(kLanes[*lane].queue), self->options_.runner.lease,
-                                                   self->lanes_.share(*lane, slots));
-    auto received = co_await std::move(receive_task);
+    auto received = co_await self->queues_.receive_some(std::string(kLanes[*lane].queue), self->options_.runner.lease,
+                                                        self->lanes_.share(*lane, slots));
     if (!received) {
-      auto pause = self->back_off(std::move(received.error()));
-      co_await std::move(pause);
+      co_await self->back_off(std::move(received.error()));
       continue;
     }
     self->failures_ = 0;
     if (!received->empty()) {
       self->lanes_.took_more(*lane, received->size() - 1);
-      auto taking = self->take_all(*lane, std::move(*received));
-      co_await std::move(taking);
+      co_await self->take_all(*lane, std::move(*received));
       continue;
     }
     self->lanes_.set_filled(*lane, false);
@@ -76,16 +72,14 @@ Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane)
         self->queues_.receive(std::string(kLanes[lane].queue), self->options_.runner.lease, self->options_.poll);
     auto received = co_await std::move(receive_task);
     if (!received) {
-      auto pause = self->back_off(std::move(received.error()));
-      co_await std::move(pause);
+      co_await self->back_off(std::move(received.error()));
       continue;
     }
     self->failures_ = 0;
     if (!received->has_value()) continue;
     std::vector<queue_service::Message> messages;
     messages.push_back(std::move(**received));
-    auto taking = self->take_all(lane, std::move(messages));
-    co_await std::move(taking);
+    co_await self->take_all(lane, std::move(messages));
     break;
   }
   self->lanes_.set_filled(lane, true);
@@ -112,16 +106,14 @@ Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Mes
     for (auto& job : small) others.push_back(std::move(job.message));
   }
   for (auto& message : others) {
-    auto taking = take(lane, std::move(message));
-    co_await std::move(taking);
+    co_await take(lane, std::move(message));
   }
 }
 
 Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
   auto queue = std::string(kLanes[lane].queue);
   if (stopping_ || busy_ >= options_.concurrency) {
-    auto giving = give_back(std::move(queue), std::move(message));
-    co_await std::move(giving);
+    co_await give_back(std::move(queue), std::move(message));
     co_return;
   }
   ++busy_;
@@ -131,22 +123,20 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
 
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
   queue_service::Lease lease{std::move(queue), message.id, message.epoch};
-  auto release_task = queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
-  auto released = co_await std::move(release_task);
+  auto released = co_await queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
   static_cast<void>(released.has_value());  // if not, the lease expires
 }
 
 Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
                                       Time taken) {
-  auto together = self->batch_.run(queue, std::move(jobs), taken);
-  auto outcome = co_await std::move(together);
+  auto outcome = co_await self->batch_.run(queue, std::move(jobs), taken);
   if (self->observer_) {
     for (const auto& report : outcome.ended) self->observer_(report, self->clock_.now() - taken);
   }
   if (!outcome.left.empty()) {
-    Step step = [&](std::size_t number) { return self->serve_left(queue, std::move(outcome.left[number]), taken); };
-    auto serving = side_by_side(self->clock_, outcome.left.size(), std::move(step));
-    auto served = co_await std::move(serving);
+    auto served = co_await side_by_side(self->clock_, outcome.left.size(), [&](std::size_t number) {
+      return self->serve_left(queue, std::move(outcome.left[number]), taken);
+    });
     static_cast<void>(served.has_value());
   }
   --self->busy_;
@@ -155,8 +145,7 @@ Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::str
 
 Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Message message, Time taken) {
   std::shared_ptr<const bool> give_back = give_back_;
-  auto run = runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
-  auto report = co_await std::move(run);
+  auto report = co_await runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
   if (observer_) observer_(report, clock_.now() - taken);
   co_return Result<void>{};
 }
@@ -164,8 +153,7 @@ Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Mess
 Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,
                              Time taken) {
   std::shared_ptr<const bool> give_back = self->give_back_;
-  auto run = self->runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
-  auto report = co_await std::move(run);
+  auto report = co_await self->runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
   --self->busy_;
   if (self->observer_) self->observer_(report, self->clock_.now() - taken);
   self->changed_.notify_all();
@@ -174,33 +162,27 @@ Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue
 Task<void> WorkerLoop::back_off(Error error) {
   if (error.code == ErrorCode::kQueueNotFound) {
     // Somebody deleted it, or the store was replaced by an empty one.
-    auto ready_task = jobs_.ensure_ready();
-    auto ready = co_await std::move(ready_task);
+    auto ready = co_await jobs_.ensure_ready();
     if (ready) co_return;
   }
   const auto pause = options_.runner.retry.backoff(++failures_, random_);
-  auto waited = changed_.wait(clock_, std::max<Duration>(pause, std::chrono::milliseconds(10)));
-  co_await std::move(waited);
+  co_await changed_.wait(clock_, std::max<Duration>(pause, std::chrono::milliseconds(10)));
 }
 
 Task<void> WorkerLoop::drain(Duration limit) {
   auto self = shared_from_this();
   stopping_ = true;
   changed_.notify_all();
-  auto ending = queues_.end_waits();
-  co_await std::move(ending);
-  auto finished = wait_idle(limit);
-  co_await std::move(finished);
+  co_await queues_.end_waits();
+  co_await wait_idle(limit);
   *give_back_ = true;
-  auto given_back = wait_idle(options_.runner.lease);
-  co_await std::move(given_back);
+  co_await wait_idle(options_.runner.lease);
 }
 
 Task<void> WorkerLoop::wait_idle(Duration limit) {
   const auto until = clock_.now() + limit;
   while (busy_ > 0 && clock_.now() < until) {
-    auto changed = changed_.wait(clock_, until - clock_.now());
-    co_await std::move(changed);
+    co_await changed_.wait(clock_, until - clock_.now());
   }
 }
 
