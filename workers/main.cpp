@@ -16,7 +16,7 @@
 #include "common/service/store_process.h"
 #include "workers/outbound/callback_services.h"
 #include "workers/outbound/curl_http.h"
-#include "workers/runtime/housekeeping.h"
+#include "workers/upkeep/housekeeping.h"
 #include "workers/worker_config.h"
 
 namespace {

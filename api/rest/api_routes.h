@@ -8,14 +8,14 @@
 
 #include "common/http/http.h"
 #include "common/process/metrics.h"
-#include "jobs/archive/object_access.h"
-#include "jobs/callback_policy.h"
-#include "jobs/groups.h"
-#include "jobs/job_store.h"
-#include "jobs/limits.h"
-#include "jobs/poison.h"
-#include "jobs/schedule_store.h"
-#include "jobs/worker_list.h"
+#include "jobs/callbacks/callback_policy.h"
+#include "jobs/limits/limits.h"
+#include "jobs/objects/object_access.h"
+#include "jobs/poison/poison.h"
+#include "jobs/schedules/schedule_store.h"
+#include "jobs/store/groups.h"
+#include "jobs/store/job_store.h"
+#include "jobs/store/worker_list.h"
 #include "queue_service/internal/queue_client.h"
 
 namespace tidemark::api {

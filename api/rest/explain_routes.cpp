@@ -1,8 +1,8 @@
+#include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
-#include "jobs/explain.h"
 
 namespace tidemark::api {
 

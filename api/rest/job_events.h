@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "common/http/http.h"
-#include "jobs/job_store.h"
+#include "jobs/store/job_store.h"
 
 namespace tidemark::api {
 

@@ -2,10 +2,10 @@
 #include "api/rest/job_events.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/job_kinds.h"
-#include "jobs/plan.h"
-#include "jobs/spec_reader.h"
-#include "jobs/undo_plan.h"
+#include "jobs/kinds/job_kinds.h"
+#include "jobs/kinds/undo/undo_plan.h"
+#include "jobs/plan/plan.h"
+#include "jobs/spec/spec_reader.h"
 
 namespace tidemark::api {
 

@@ -2,7 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/job_kinds.h"
+#include "jobs/kinds/job_kinds.h"
 
 namespace tidemark::api {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/http/http.h"
-#include "jobs/job_spec.h"
+#include "jobs/spec/job_spec.h"
 
 namespace tidemark::api {
 

@@ -1,6 +1,6 @@
 #include "api/rest/render.h"
 
-#include "jobs/schedule_plan.h"
+#include "jobs/schedules/schedule_plan.h"
 
 namespace tidemark::api {
 namespace {

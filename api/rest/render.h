@@ -2,15 +2,15 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include "api/explain/explain.h"
 #include "common/http/http.h"
-#include "jobs/endings.h"
-#include "jobs/explain.h"
-#include "jobs/job_record.h"
-#include "jobs/limits.h"
-#include "jobs/plan.h"
-#include "jobs/poison.h"
-#include "jobs/schedule.h"
-#include "jobs/worker_list.h"
+#include "jobs/limits/limits.h"
+#include "jobs/plan/plan.h"
+#include "jobs/poison/poison.h"
+#include "jobs/schedules/schedule.h"
+#include "jobs/store/endings.h"
+#include "jobs/store/job_record.h"
+#include "jobs/store/worker_list.h"
 #include "queue_service/model/queue_figures.h"
 
 namespace tidemark::api {

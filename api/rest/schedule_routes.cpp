@@ -1,7 +1,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/schedule_plan.h"
+#include "jobs/schedules/schedule_plan.h"
 
 namespace tidemark::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "jobs/endings.h"
+#include "jobs/store/endings.h"
 
 namespace tidemark::simulation {
 namespace {

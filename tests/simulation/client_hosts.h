@@ -1,7 +1,7 @@
 // The callers of the simulation: workers, which run the real worker loop, and the people: one who changes the source
 // over a plain link, and one who submits and cancels jobs over a faulty one, as the api does.
 #pragma once
-#include "jobs/job_store.h"
+#include "jobs/store/job_store.h"
 #include "tests/simulation/endpoint.h"
 #include "tests/simulation/plan.h"
 #include "workers/runtime/worker_loop.h"

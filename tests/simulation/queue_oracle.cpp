@@ -2,7 +2,7 @@
 
 #include "common/base/bytes.h"
 #include "common/kv/key_codec.h"
-#include "jobs/job_record.h"
+#include "jobs/store/job_record.h"
 #include "queue_service/storage/queue_keys.h"
 #include "tests/simulation/table_oracle.h"
 

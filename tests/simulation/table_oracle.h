@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "jobs/job_record.h"
+#include "jobs/store/job_record.h"
 #include "table_store/model/mutation.h"
 #include "tests/simulation/store_hosts.h"
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "jobs/archive/archive_text.h"
-#include "jobs/archive/object_names.h"
-#include "jobs/job_spec.h"
+#include "jobs/kinds/archive/archive_text.h"
+#include "jobs/kinds/archive/object_names.h"
+#include "jobs/spec/job_spec.h"
 #include "table_store/internal/entity_text.h"
 
 namespace tidemark::jobs {

@@ -7,8 +7,8 @@
 #include <boost/asio/ip/network_v6.hpp>
 
 #include "common/base/random.h"
-#include "jobs/callback_policy.h"
-#include "jobs/job_spec.h"
+#include "jobs/callbacks/callback_policy.h"
+#include "jobs/spec/job_spec.h"
 
 namespace tidemark::jobs {
 namespace {

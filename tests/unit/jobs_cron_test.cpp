@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/random.h"
-#include "jobs/cron.h"
+#include "jobs/schedules/cron.h"
 
 namespace tidemark::jobs {
 namespace {

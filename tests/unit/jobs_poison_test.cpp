@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "jobs/poison.h"
+#include "jobs/poison/poison.h"
 
 namespace tidemark::jobs {
 namespace {

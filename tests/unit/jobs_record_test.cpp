@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "jobs/job_record.h"
+#include "jobs/store/job_record.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "common/base/random.h"
-#include "jobs/schedule_plan.h"
-#include "jobs/time_template.h"
+#include "jobs/schedules/schedule_plan.h"
+#include "jobs/spec/time_template.h"
 
 namespace tidemark::jobs {
 namespace {

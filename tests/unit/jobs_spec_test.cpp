@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "common/base/encoding.h"
-#include "jobs/job_spec.h"
+#include "jobs/spec/job_spec.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -4,4 +4,4 @@ tidemark_test(workers_test LABEL unit
 # What uses workers_fixture.h: workers on stores in memory.
 file(GLOB fixture_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/workers_*_test.cpp)
 list(FILTER fixture_tests EXCLUDE REGEX "workers_(retry_policy|story|index_pieces|side_by_side|lease)_test")
-tidemark_test(workers_archive_test LABEL unit SOURCES ${fixture_tests} LINK tidemark_workers)
+tidemark_test(workers_archive_test LABEL unit SOURCES ${fixture_tests} LINK tidemark_workers tidemark_api)

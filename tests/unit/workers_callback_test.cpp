@@ -1,10 +1,10 @@
 // Callbacks, and what tells of the end of jobs and groups, with an endpoint of the test's own.
 #include <set>
 
-#include "jobs/collector.h"
+#include "jobs/kinds/callback/run/callback.h"
 #include "tests/unit/workers_fixture.h"
-#include "workers/jobs/callback.h"
 #include "workers/outbound/callback_services.h"
+#include "workers/upkeep/collector.h"
 
 namespace tidemark::workers {
 namespace {

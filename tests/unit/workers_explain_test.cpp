@@ -1,5 +1,5 @@
 // The story of one entity, told while jobs move it about: through tables, containers and directories.
-#include "jobs/explain.h"
+#include "api/explain/explain.h"
 
 #include <filesystem>
 

@@ -7,7 +7,7 @@
 
 #include "blob_store/internal/blob_dispatch.h"
 #include "common/kv/memory_engine.h"
-#include "jobs/poison.h"
+#include "jobs/poison/poison.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
 #include "table_store/internal/table_dispatch.h"

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
-#include "jobs/plan.h"
-#include "workers/jobs/index_pieces.h"
-#include "workers/jobs/pages.h"
+#include "jobs/kinds/index/run/index_pieces.h"
+#include "jobs/plan/plan.h"
+#include "workers/runtime/pages.h"
 
 namespace tidemark::workers {
 namespace {

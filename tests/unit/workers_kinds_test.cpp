@@ -2,11 +2,11 @@
 #include <set>
 
 #include "common/base/encoding.h"
-#include "jobs/collector.h"
-#include "jobs/key_template.h"
-#include "jobs/plan.h"
-#include "workers/jobs/copy.h"
+#include "jobs/kinds/copy/run/copy.h"
+#include "jobs/plan/plan.h"
+#include "jobs/spec/key_template.h"
 #include "workers/runtime/lanes.h"
+#include "workers/upkeep/collector.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {

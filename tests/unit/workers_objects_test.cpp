@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <map>
 
-#include "jobs/archive/archive_text.h"
-#include "jobs/archive/file_objects.h"
-#include "jobs/archive/object_names.h"
-#include "jobs/plan.h"
+#include "jobs/kinds/archive/archive_text.h"
+#include "jobs/kinds/archive/object_names.h"
+#include "jobs/objects/file_objects.h"
+#include "jobs/plan/plan.h"
 #include "table_store/internal/entity_text.h"
 #include "workers_fixture.h"
 

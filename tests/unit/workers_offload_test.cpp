@@ -1,6 +1,6 @@
 // Large properties out to blobs and back, end to end in one thread.
 #include "common/base/encoding.h"
-#include "jobs/archive/blob_link.h"
+#include "jobs/kinds/offload/blob_link.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "tests/unit/workers_fixture.h"
-#include "workers/runtime/scheduler.h"
+#include "workers/upkeep/scheduler.h"
 
 namespace tidemark::workers {
 namespace {

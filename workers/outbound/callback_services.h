@@ -1,7 +1,7 @@
 // What a worker needs to carry out callbacks: whom it may call, what it signs with, and how it speaks. Constant while
 // the worker runs.
 #pragma once
-#include "jobs/callback_policy.h"
+#include "jobs/callbacks/callback_policy.h"
 #include "workers/outbound/outbound_http.h"
 #include "workers/outbound/webhook_signature.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "jobs/callback_policy.h"
+#include "jobs/callbacks/callback_policy.h"
 #include "workers/outbound/outbound_http.h"
 
 namespace tidemark::workers {

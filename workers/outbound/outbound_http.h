@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/async.h"
-#include "jobs/callback_url.h"
+#include "jobs/callbacks/callback_url.h"
 
 namespace tidemark::workers {
 

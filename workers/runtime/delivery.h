@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "jobs/job_store.h"
+#include "jobs/store/job_store.h"
 #include "workers/runtime/message_story.h"
 
 namespace tidemark::workers {

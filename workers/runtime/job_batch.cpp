@@ -1,6 +1,6 @@
 #include "workers/runtime/job_batch.h"
 
-#include "workers/jobs/small_move.h"
+#include "jobs/kinds/archive/run/small_move.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "jobs/archive/object_access.h"
-#include "jobs/job_store.h"
+#include "jobs/objects/object_access.h"
+#include "jobs/store/job_store.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"

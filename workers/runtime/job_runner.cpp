@@ -1,8 +1,8 @@
 #include "workers/runtime/job_runner.h"
 
-#include "workers/jobs/registry.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
+#include "workers/runtime/registry.h"
 
 namespace tidemark::workers {
 

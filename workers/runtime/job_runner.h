@@ -1,17 +1,17 @@
 // One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
 // durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
 // the same end:
-//   success   close the operation, record succeeded, delete the message and put what tells of the end (jobs/endings.h)
-//   retry     record queued, message back with a delay and the attempt noted
-//   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
-//   give up   note in the message, record poisoned, put what tells of the end, move the message
+//   success   close the operation, record succeeded, delete the message and put what tells of the end
+//   (jobs/store/endings.h) retry     record queued, message back with a delay and the attempt noted put off   too early
+//   (notBefore), its kind is paused or has its limit: message back, no attempt counted give up   note in the message,
+//   record poisoned, put what tells of the end, move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
 #include <memory>
 #include <string>
 
-#include "jobs/endings.h"
-#include "jobs/job_store.h"
+#include "jobs/store/endings.h"
+#include "jobs/store/job_store.h"
 #include "workers/runtime/job_context.h"
 #include "workers/runtime/retry_policy.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "jobs/job_record.h"
+#include "jobs/store/job_record.h"
 
 namespace tidemark::workers {
 

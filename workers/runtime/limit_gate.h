@@ -1,14 +1,14 @@
 // Whether a job may run now, and when it may make its next changes, by what operators set for kinds, tables and
-// partitions (jobs/limits.h). The settings are read at most once a second and kept meanwhile; when the store does not
-// answer, the last known ones hold, and what cannot be asked is let through: the job itself finds that out. Rates are
-// booked in chunks of a quarter of a second, so that a change costs no call of its own. Used from one strand.
+// partitions (jobs/limits/limits.h). The settings are read at most once a second and kept meanwhile; when the store
+// does not answer, the last known ones hold, and what cannot be asked is let through: the job itself finds that out.
+// Rates are booked in chunks of a quarter of a second, so that a change costs no call of its own. Used from one strand.
 #pragma once
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "jobs/limits.h"
+#include "jobs/limits/limits.h"
 
 namespace tidemark::workers {
 

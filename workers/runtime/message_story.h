@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/poison.h"
+#include "jobs/poison/poison.h"
 
 namespace tidemark::workers {
 

@@ -1,0 +1,60 @@
+// Looks for an entity key in all places that jobs connect: the tables and archives where they put it under the same
+// key, and those where a copy of it would lie, under the key that the job's template makes of it. One search; used from
+// one strand, references must outlive it. Bounded in places and in what is read of each.
+#pragma once
+#include <set>
+
+#include "api/explain/explain.h"
+
+namespace tidemark::jobs {
+
+class EntityPlaces {
+ public:
+  EntityPlaces(JobStore& store, table_store::TableClient& tables, ObjectAccess access)
+      : store_(store), tables_(tables), access_(std::move(access)) {}
+
+  /// A job that may have moved or copied the entity.
+  void connect(Reach reach);
+  Task<Result<void>> search(std::string table, EntityKey key);
+
+  /// Whether the job finds the entity, as it is now, and selects it.
+  [[nodiscard]] bool selected_by(const Reach& reach) const;
+  /// Whether it names the entity's key, which need not be there.
+  [[nodiscard]] bool named_by(const Reach& reach) const;
+  [[nodiscard]] bool written_by(const std::string& operation, const Location& there) const;
+  /// Whether the entity is there at all.
+  [[nodiscard]] bool present_at(const Location& location) const;
+  [[nodiscard]] bool complete() const { return complete_; }
+  std::vector<EntityPlace> take() { return std::move(places_); }
+
+ private:
+  using Entity = table_store::Entity;
+  void add(const Location& location, const EntityKey& key, bool copy);
+  /// From the place on to those that have the entity under the same key.
+  void follow_moves(std::size_t from);
+  /// From a place of the original to its copies.
+  void follow_copies(std::size_t from);
+  /// What is there; where nothing is, the original's newest version elsewhere.
+  [[nodiscard]] const Entity* original_at(std::size_t place) const;
+  Task<Result<void>> look(std::size_t place);
+  Task<Result<void>> look_into_table(std::size_t place);
+  Task<void> look_at_blobs(std::size_t place);
+  void give_up_on_blobs(const Error& error);
+  Task<Result<void>> look_into_archive(std::size_t place);
+  Task<Result<void>> look_into_catalog(std::size_t place);
+
+  JobStore& store_;
+  table_store::TableClient& tables_;
+  ObjectAccess access_;
+  std::vector<Reach> reaches_;
+  std::set<std::string> known_reaches_;
+  std::vector<EntityPlace> places_;
+  struct Found {
+    bool copy = false;  // this place and those that it leads to are about a copy of the entity
+    std::optional<Entity> entity;
+  };
+  std::vector<Found> found_;  // at the places
+  bool complete_ = true;
+};
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,84 @@
+#include "jobs/kinds/archive/object_names.h"
+
+#include <cstdio>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::jobs {
+namespace {
+
+constexpr std::string_view kDocument = ".json";
+constexpr std::string_view kPart = ".jsonl";
+constexpr std::string_view kZippedPart = ".jsonl.gz";
+constexpr std::size_t kHashLength = 64;
+
+bool stays(unsigned char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+void append_encoded(std::string& out, char c) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(c);
+  if (stays(byte)) {
+    out += c;
+    return;
+  }
+  out += '%';
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
+}  // namespace
+
+std::string key_segment(std::string_view key) {
+  if (key.empty()) return "~";
+  std::string out;
+  std::size_t kept = 0;  // whole escapes only
+  for (const char c : key) {
+    append_encoded(out, c);
+    if (out.size() <= kMaxKeySegment - kHashLength - 1) kept = out.size();
+    if (out.size() > kMaxKeySegment) break;
+  }
+  if (out.size() <= kMaxKeySegment) return out;
+  out.resize(kept);
+  return out + "~" + hex_encode(sha256(key));
+}
+
+std::string archive_root(const ObjectArchive& archive) { return archive.prefix + to_lower_ascii(archive.table) + "/"; }
+
+std::string document_name(const ObjectArchive& archive, std::string_view partition_key, std::string_view row_key) {
+  auto name = archive_root(archive) + key_segment(partition_key) + "/" + key_segment(row_key);
+  return name.append(kDocument);
+}
+
+bool is_document_name(std::string_view name) { return name.ends_with(kDocument); }
+
+std::string part_group(const ObjectArchive& archive, std::string_view partition_key, std::int64_t version) {
+  // 2026-11-21T19:30:04.1234567Z
+  const auto until = [&](std::size_t length) { return to_iso8601_7digits(Time(Duration(version))).substr(0, length); };
+  switch (archive.per) {
+    case PartUnit::kPartition:
+      return key_segment(partition_key);
+    case PartUnit::kHour:
+      return until(13);
+    case PartUnit::kDay:
+      return until(10);
+    case PartUnit::kMonth:
+      return until(7);
+  }
+  return {};
+}
+
+std::string part_name(const ObjectArchive& archive, std::string_view group, std::string_view job, std::uint64_t epoch,
+                      std::uint64_t number) {
+  char place[48];
+  const auto length = std::snprintf(place, sizeof place, "-%04llu-%06llu", static_cast<unsigned long long>(epoch),
+                                    static_cast<unsigned long long>(number));
+  auto name = archive_root(archive).append(group).append("/").append(job);
+  name.append(place, static_cast<std::size_t>(length));
+  return name.append(archive.gzip ? kZippedPart : kPart);
+}
+
+bool is_part_name(std::string_view name) { return name.ends_with(kPart) || name.ends_with(kZippedPart); }
+
+}  // namespace tidemark::jobs

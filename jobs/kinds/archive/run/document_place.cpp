@@ -1,0 +1,138 @@
+#include "jobs/kinds/archive/run/document_place.h"
+
+#include "jobs/kinds/archive/archive_text.h"
+#include "jobs/plan/plan.h"
+#include "table_store/internal/entity_text.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
+
+namespace tidemark::workers {
+namespace {
+
+using jobs::WriteOutcome;
+
+// A page grows while documents are small, and shrinks when they are large.
+constexpr std::size_t kMostDocuments = 1000;
+constexpr std::size_t kLeastDocuments = 10;
+constexpr std::size_t kSmallPageBytes = 4UL << 20;
+constexpr std::size_t kLargePageBytes = 16UL << 20;
+
+}  // namespace
+
+Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
+  auto names = CO_TRY(co_await objects_->list(jobs::archive_root(archive_), std::move(continuation)));
+  PlacePage page;
+  page.continuation = std::move(names.next);
+  if (names.names.size() > page_documents_) {
+    page.continuation = names.names[page_documents_];
+    names.names.resize(page_documents_);
+  }
+  std::erase_if(names.names, [](const std::string& name) { return !jobs::is_document_name(name); });
+  std::vector<Document> found(names.names.size());
+  CO_TRY(co_await side_by_side(context_.clock, found.size(),
+                               [&](std::size_t i) { return load_into(names.names[i], found[i]); }));
+  std::size_t bytes = 0;
+  std::size_t key_bytes = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    auto& [exists, entity] = found[i];
+    if (exists && !entity) page.foreign.push_back(names.names[i]);
+    if (!entity) continue;
+    // The keys of a page must fit into a note.
+    key_bytes += entity->partition_key.size() + entity->row_key.size() + 8;
+    if (key_bytes > kPageKeyBytes && i > 0) {
+      page.continuation = names.names[i];
+      break;
+    }
+    bytes += jobs::entity_bytes(*entity);
+    if (selects(*entity)) page.entities.push_back(std::move(*entity));
+  }
+  if (bytes < kSmallPageBytes) page_documents_ = std::min(kMostDocuments, 2 * page_documents_);
+  if (bytes > kLargePageBytes) page_documents_ = std::max(kLeastDocuments, page_documents_ / 2);
+  co_return page;
+}
+
+Task<Result<void>> DocumentPlace::load_into(std::string name, Document& into) {
+  CO_TRY(context_.check());
+  into = CO_TRY(co_await load(std::move(name)));
+  co_return Result<void>{};
+}
+
+Task<Result<DocumentPlace::Document>> DocumentPlace::load(std::string name) {
+  auto object = CO_TRY(co_await objects_->read(name));
+  Document document;
+  document.exists = object.has_value();
+  if (!document.exists || !object->version) co_return document;
+  auto entity = table_store::parse_entity_text(object->bytes);
+  // A document that was copied to another name is no archived entity: it could not be removed after it was restored.
+  const bool ours = entity && entity->version == *object->version && name_of(*entity) == name;
+  if (ours) document.entity = std::move(*entity);
+  co_return document;
+}
+
+Task<Result<std::optional<Entity>>> DocumentPlace::get(jobs::EntityKey key) {
+  auto document = CO_TRY(co_await load(jobs::document_name(archive_, key.partition_key, key.row_key)));
+  if (document.entity && !of_operation(*document.entity)) co_return std::optional<Entity>();
+  co_return std::move(document.entity);
+}
+
+Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
+  auto keys = keys_of_note(note);
+  std::vector<Document> found(keys.size());
+  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t i) {
+    return load_into(jobs::document_name(archive_, keys[i].partition_key, keys[i].row_key), found[i]);
+  }));
+  Unfinished out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (found[i].entity) out.keys.push_back(std::move(keys[i]));
+  }
+  co_return out;
+}
+
+Task<Result<PutOutcome>> DocumentPlace::put(Unit unit) {
+  PutOutcome out;
+  out.ends.resize(unit.entities.size(), PutEnd::kThere);
+  CO_TRY(co_await side_by_side(context_.clock, unit.entities.size(),
+                               [&](std::size_t i) { return put_one(unit.entities[i], out.ends[i]); }));
+  co_return out;
+}
+
+Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
+  CO_TRY(context_.check());
+  auto archived = entity;
+  archived.operation = context_.job_id();
+  jobs::ObjectWrite write;
+  write.name = name_of(entity);
+  table_store::append_entity_text(write.bytes, archived);
+  write.type = std::string(jobs::kDocumentType);
+  write.version = entity.version;
+  auto name = write.name;
+  fail_points::kObjectPut.before.reach();
+  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
+  fail_points::kObjectPut.after.reach();
+  if (!outcome) co_return fail(std::move(outcome.error()));
+  if (*outcome == WriteOutcome::kApplied || *outcome == WriteOutcome::kUnchanged) co_return Result<void>{};
+  auto there = CO_TRY(co_await objects_->read(std::move(name)));
+  const bool foreign = there.has_value() && !there->version;
+  end = foreign ? PutEnd::kInTheWay : PutEnd::kReadAgain;
+  co_return Result<void>{};
+}
+
+Task<Result<RemoveOutcome>> DocumentPlace::remove(std::vector<Entity> entities) {
+  RemoveOutcome out;
+  out.ends.resize(entities.size(), RemoveEnd::kRemoved);
+  CO_TRY(co_await side_by_side(context_.clock, entities.size(),
+                               [&](std::size_t i) { return remove_one(entities[i], out.ends[i]); }));
+  co_return out;
+}
+
+Task<Result<void>> DocumentPlace::remove_one(const Entity& entity, RemoveEnd& end) {
+  fail_points::kObjectErase.before.reach();
+  auto outcome = co_await objects_->erase(name_of(entity), entity.version, context_.fence({}));
+  fail_points::kObjectErase.after.reach();
+  if (!outcome) co_return fail(std::move(outcome.error()));
+  if (*outcome == WriteOutcome::kMissing) end = RemoveEnd::kGone;
+  if (*outcome == WriteOutcome::kSuperseded) end = RemoveEnd::kChanged;
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::workers

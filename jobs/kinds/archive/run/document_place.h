@@ -1,0 +1,36 @@
+// One document per entity as one side of a move. A document is put if newer, and erased if it still is the version that
+// was restored; what somebody else put under its name stays, and is in the way.
+#pragma once
+#include "jobs/kinds/archive/run/object_side.h"
+
+namespace tidemark::workers {
+
+class DocumentPlace final : public ObjectSide {
+ public:
+  using ObjectSide::ObjectSide;
+
+  Task<Result<PlacePage>> read(std::string continuation) override;
+  Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
+  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return partition_groups(entities); }
+  Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
+  std::vector<Unit> units(std::vector<Entity> entities) override { return partition_units(std::move(entities)); }
+  [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override { return keys_note(units); }
+  Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
+  Task<Result<PutOutcome>> put(Unit unit) override;
+
+ private:
+  struct Document {
+    bool exists = false;
+    std::optional<Entity> entity;  // absent if it is not of a job's making
+  };
+  Task<Result<Document>> load(std::string name);
+  Task<Result<void>> load_into(std::string name, Document& into);
+  Task<Result<void>> put_one(const Entity& entity, PutEnd& end);
+  Task<Result<void>> remove_one(const Entity& entity, RemoveEnd& end);
+  [[nodiscard]] std::string name_of(const Entity& entity) const {
+    return jobs::document_name(archive_, entity.partition_key, entity.row_key);
+  }
+  std::size_t page_documents_ = 100;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,31 @@
+// Moves entities from one place to another: archive, unarchive, and the undo of either. A place is a table, documents
+// or parts (jobs/kinds/archive/run/place.h). Per unit:
+//   1. put-if-newer into the destination, carrying a version
+//   2. remove from the source the version that was copied
+// Both fenced by (job, epoch). An entity that changed in between is read and copied again, so nothing is removed whose
+// newest version is not in the destination. What a page puts is noted durably in the message before the first copy: a
+// delivery that takes over completes those moves even if an entity has since changed to match the filter no more.
+//   forth (archive)    carries the version that was read. In the way: what was put into the destination directly.
+//   back (unarchive)   carries the version that was archived, so an entity written since then stays and its archived
+//                      copy too. The restored entity has a new version of its own: an archive job that copied the old
+//                      one cannot remove it.
+//   checkpoint {"continuation":C,"pending":NOTE,"skips":[...]}     NOTE: the destination's own
+// Fails with kTableNotFound (source), kMaxAffectedExceeded, kFenced, kLeaseLost, kCancelled,
+// kUpdateConditionNotSatisfied (entities that others kept changing) and whatever the clients report.
+#pragma once
+#include "workers/runtime/job_context.h"
+
+namespace tidemark::workers {
+
+struct MoveSpec : jobs::Selection {
+  std::string source;
+  std::string destination;
+  /// Instead of the table that is the archive: the destination, or the source of a move back.
+  std::optional<jobs::ObjectArchive> archive = {};
+  std::string operation;  // instead of a selection: the copies that this operation wrote
+  bool back = false;
+};
+
+Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec);
+
+}  // namespace tidemark::workers

@@ -1,0 +1,37 @@
+// What documents and parts have in common as one side of a move: the objects, how they are named, and what is selected
+// of them.
+#pragma once
+#include "jobs/kinds/archive/object_names.h"
+#include "jobs/kinds/archive/run/place.h"
+#include "jobs/objects/object_store.h"
+#include "table_store/model/filter.h"
+
+namespace tidemark::workers {
+
+class ObjectSide : public Side {
+ public:
+  ObjectSide(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
+             PlaceSelection selection, table_store::Filter filter)
+      : Side(context),
+        objects_(std::move(objects)),
+        archive_(std::move(archive)),
+        selection_(std::move(selection)),
+        filter_(std::move(filter)) {}
+
+  Task<Result<bool>> open() override { return objects_->open(context_.fence({})); }
+  Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
+  Task<Result<void>> prepare() override { return objects_->prepare(); }
+
+ protected:
+  [[nodiscard]] bool of_operation(const Entity& entity) const {
+    return selection_.operation.empty() || entity.operation == selection_.operation;
+  }
+  [[nodiscard]] bool selects(const Entity& entity) const { return filter_.matches(entity) && of_operation(entity); }
+
+  std::unique_ptr<jobs::ObjectStore> objects_;
+  jobs::ObjectArchive archive_;
+  PlaceSelection selection_;
+  table_store::Filter filter_;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,272 @@
+#include "jobs/kinds/archive/run/part_place.h"
+
+#include <algorithm>
+#include <set>
+
+#include "common/base/encoding.h"
+#include "jobs/kinds/archive/archive_text.h"
+#include "jobs/plan/plan.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kFirstVersion = 1;
+constexpr std::int64_t kForeign = 0;
+constexpr std::size_t kNotedBesideGroup = 80;  // job, epoch, number and ending of a part's name
+constexpr int kDropRaces = 20;
+// A batch waits for all of its entities together, and a job must stop soon after it is told to.
+constexpr std::size_t kBatchSeconds = 5;
+
+/// Whether `dropped` names this version of the key or a newer one.
+bool is_dropped(const std::map<std::pair<std::string_view, std::string_view>, std::int64_t>& dropped,
+                const Entity& entity) {
+  const auto found = dropped.find({entity.partition_key, entity.row_key});
+  return found != dropped.end() && entity.version <= found->second;
+}
+
+}  // namespace
+
+PartPlace::KeyDigest PartPlace::digest_of(const Entity& entity) {
+  // No key has a line break in it.
+  const auto hash = sha256(entity.partition_key + "\n" + entity.row_key);
+  KeyDigest digest{};
+  std::copy_n(hash.begin(), digest.size(), digest.begin());
+  return digest;
+}
+
+Task<Result<std::optional<PartPlace::Part>>> PartPlace::load(std::string name) {
+  auto object = CO_TRY(co_await objects_->read(name));
+  if (!object.has_value()) co_return std::optional<Part>();
+  if (!object->version) co_return std::optional<Part>({std::move(name), kForeign, {}});
+  auto entities = jobs::entities_of_part(object->bytes);
+  if (!entities) {
+    entities.error().message = "The archived part '" + name + "' is broken: " + entities.error().detail + ".";
+    co_return fail(std::move(entities.error()));
+  }
+  Part part{std::move(name), *object->version, std::move(*entities)};
+  co_return std::optional<Part>(std::move(part));
+}
+
+Task<Result<jobs::ObjectNames>> PartPlace::part_names(std::string root, std::string from) {
+  auto names = co_await objects_->list(std::move(root), std::move(from));
+  if (names) std::erase_if(names->names, [](const std::string& name) { return !jobs::is_part_name(name); });
+  co_return names;
+}
+
+Task<Result<void>> PartPlace::learn_newest() {
+  if (learned_) co_return Result<void>{};
+  learned_ = true;
+  std::string from;
+  do {
+    auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(from)));
+    for (auto& name : names.names) {
+      CO_TRY(context_.check());
+      auto part = CO_TRY(co_await load(std::move(name)));
+      if (!part.has_value()) continue;
+      for (const auto& entity : part->entities) newest_.emplace_back(digest_of(entity), entity.version);
+      if (newest_.size() <= kMaxIndexedLines) continue;
+      newest_.clear();
+      // Everything is restored: the newest wins in the table.
+      if (filter_.matches_all() && selection_.operation.empty()) co_return Result<void>{};
+      co_return fail(ErrorCode::kJobInvalid, "The archive has more than " + std::to_string(kMaxIndexedLines) +
+                                                 " entities: restore all of it, or a part under a longer prefix.");
+    }
+    from = std::move(names.next);
+  } while (!from.empty());
+  std::sort(newest_.begin(), newest_.end());
+  // Only keys with several versions are worth remembering, and of those only the last version.
+  std::vector<std::pair<KeyDigest, std::int64_t>> several;
+  for (std::size_t i = 1; i < newest_.size(); ++i) {
+    if (newest_[i].first != newest_[i - 1].first) continue;
+    if (!several.empty() && several.back().first == newest_[i].first) several.pop_back();
+    several.push_back(newest_[i]);
+  }
+  newest_ = std::move(several);
+  co_return Result<void>{};
+}
+
+bool PartPlace::obsolete(const Entity& entity) const {
+  if (newest_.empty()) return false;
+  const auto digest = digest_of(entity);
+  const auto found = std::lower_bound(newest_.begin(), newest_.end(), digest,
+                                      [](const auto& known, const KeyDigest& wanted) { return known.first < wanted; });
+  return found != newest_.end() && found->first == digest && entity.version < found->second;
+}
+
+Task<Result<PlacePage>> PartPlace::read(std::string continuation) {
+  CO_TRY(co_await learn_newest());
+  read_from_.clear();
+  obsolete_.clear();
+  PlacePage page;
+  auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(continuation)));
+  page.continuation = names.names.size() > 1 ? names.names[1] : std::move(names.next);
+  if (names.names.empty()) co_return page;
+  auto part = CO_TRY(co_await load(names.names.front()));
+  if (!part.has_value()) co_return page;
+  if (part->version == kForeign) {
+    page.foreign.push_back(std::move(names.names.front()));
+    co_return page;
+  }
+  read_from_.push_back(part->name);
+  for (auto& entity : part->entities) {
+    if (selects(entity)) (obsolete(entity) ? obsolete_ : page.entities).push_back(std::move(entity));
+  }
+  co_return page;
+}
+
+Task<Result<std::optional<Entity>>> PartPlace::get(jobs::EntityKey key) {
+  read_from_.clear();
+  obsolete_.clear();
+  auto root = jobs::archive_root(archive_);
+  if (archive_.per == jobs::PartUnit::kPartition) root += jobs::key_segment(key.partition_key) + "/";
+  std::optional<Entity> newest;
+  std::string from;
+  do {
+    auto names = CO_TRY(co_await part_names(root, std::move(from)));
+    for (const auto& name : names.names) {
+      CO_TRY(context_.check());
+      auto part = CO_TRY(co_await load(name));
+      if (!part.has_value()) continue;
+      for (auto& entity : part->entities) {
+        if (entity.partition_key != key.partition_key || entity.row_key != key.row_key) continue;
+        read_from_.push_back(name);
+        if (!newest || newest->version < entity.version) newest = std::move(entity);
+      }
+    }
+    from = std::move(names.next);
+  } while (!from.empty());
+  co_return newest;
+}
+
+Task<Result<RemoveOutcome>> PartPlace::remove(std::vector<Entity> entities) {
+  RemoveOutcome out;
+  out.ends.resize(entities.size(), RemoveEnd::kRemoved);
+  entities.insert(entities.end(), std::make_move_iterator(obsolete_.begin()), std::make_move_iterator(obsolete_.end()));
+  obsolete_.clear();
+  for (const auto& name : read_from_) {
+    CO_TRY(co_await drop(name, entities));
+  }
+  co_return out;
+}
+
+Task<Result<void>> PartPlace::finish_page() {
+  if (obsolete_.empty()) co_return Result<void>{};
+  CO_TRY(co_await remove({}));
+  co_return Result<void>{};
+}
+
+bool PartPlace::wants_more(const std::vector<Entity>& page) const {
+  if (page.size() >= kBatchEntities) return false;
+  const auto rate = context_.limits().max_per_second;
+  if (rate && page.size() >= kBatchSeconds * *rate) return false;
+  std::size_t bytes = 0;
+  std::size_t noted = 0;
+  std::set<std::string> groups;
+  for (const auto& entity : page) {
+    bytes += jobs::entity_bytes(entity);
+    auto group = jobs::part_group(archive_, entity.partition_key, entity.version);
+    const auto length = group.size();
+    if (groups.insert(std::move(group)).second) noted += length + kNotedBesideGroup;
+  }
+  return bytes < kBatchBytes && noted < kPageKeyBytes;
+}
+
+std::vector<Unit> PartPlace::units(std::vector<Entity> entities) {
+  std::map<std::string, Unit> by_group;
+  for (auto& entity : entities) {
+    auto& unit = by_group[jobs::part_group(archive_, entity.partition_key, entity.version)];
+    unit.entities.push_back(std::move(entity));
+  }
+  std::vector<Unit> out;
+  for (auto& [group, unit] : by_group) {
+    unit.name = jobs::part_name(archive_, group, context_.job_id(), context_.epoch(), next_number_++);
+    out.push_back(std::move(unit));
+  }
+  return out;
+}
+
+json PartPlace::note(const std::vector<Unit>& units) const {
+  const auto root = jobs::archive_root(archive_).size();
+  json names = json::array();
+  for (const auto& unit : units) names.push_back(unit.name.substr(root));
+  return names;
+}
+
+Task<Result<Unfinished>> PartPlace::unfinished(json note) {
+  Unfinished out;
+  if (!note.is_array()) co_return out;
+  for (const auto& name : note) {
+    if (!name.is_string()) continue;
+    CO_TRY(context_.check());
+    auto part = CO_TRY(co_await load(jobs::archive_root(archive_) + name.get<std::string>()));
+    if (part.has_value()) out.put.push_back({std::move(part->entities), std::move(part->name)});
+  }
+  co_return out;
+}
+
+Task<Result<PutOutcome>> PartPlace::put(Unit unit) {
+  PutOutcome out;
+  out.ends.resize(unit.entities.size(), PutEnd::kThere);
+  for (auto& entity : unit.entities) entity.operation = context_.job_id();
+  auto outcome = CO_TRY(co_await publish(std::move(unit.name), std::move(unit.entities), kFirstVersion, {}));
+  // The name is this delivery's alone, so what is there already is what an answer that was lost was about.
+  const bool there = outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kUnchanged;
+  if (!there) std::fill(out.ends.begin(), out.ends.end(), PutEnd::kInTheWay);
+  co_return out;
+}
+
+Task<Result<jobs::WriteOutcome>> PartPlace::publish(std::string name, std::vector<Entity> entities,
+                                                    std::int64_t version, std::optional<std::int64_t> replaces) {
+  jobs::ObjectWrite write;
+  write.name = std::move(name);
+  write.bytes = jobs::part_text(entities, archive_.gzip);
+  write.type = std::string(archive_.gzip ? jobs::kGzipType : jobs::kLinesType);
+  write.version = version;
+  write.replaces = replaces;
+  fail_points::kObjectPut.before.reach();
+  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
+  fail_points::kObjectPut.after.reach();
+  co_return outcome;
+}
+
+Task<Result<bool>> PartPlace::retract(std::string unit_name, std::vector<Entity> changed) {
+  CO_TRY(co_await drop(std::move(unit_name), std::move(changed)));
+  co_return true;
+}
+
+Task<Result<void>> PartPlace::drop(std::string name, std::vector<Entity> entities) {
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> dropped;
+  for (const auto& entity : entities) {
+    auto& version = dropped[{entity.partition_key, entity.row_key}];
+    version = std::max(version, entity.version);
+  }
+  // Another job may write the part again at the same time: each loses only what it meant to.
+  for (int race = 0; race < kDropRaces; ++race) {
+    CO_TRY(context_.check());
+    auto part = CO_TRY(co_await load(name));
+    if (!part.has_value()) co_return Result<void>{};
+    std::vector<Entity> kept;
+    for (const auto& entity : part->entities) {
+      if (!is_dropped(dropped, entity)) kept.push_back(entity);
+    }
+    if (kept.size() == part->entities.size()) co_return Result<void>{};
+    auto outcome = CO_TRY(co_await replace(std::move(*part), std::move(kept)));
+    if (outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kMissing) co_return Result<void>{};
+  }
+  co_return fail(ErrorCode::kConditionNotMet, "The part '" + name + "' kept changing.");
+}
+
+Task<Result<jobs::WriteOutcome>> PartPlace::replace(Part part, std::vector<Entity> kept) {
+  if (!kept.empty()) {
+    co_return co_await publish(std::move(part.name), std::move(kept), part.version + 1, part.version);
+  }
+  fail_points::kObjectErase.before.reach();
+  auto outcome = co_await objects_->erase(std::move(part.name), part.version, context_.fence({}));
+  fail_points::kObjectErase.after.reach();
+  co_return outcome;
+}
+
+}  // namespace tidemark::workers

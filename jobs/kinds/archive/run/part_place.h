@@ -1,0 +1,75 @@
+// Immutable parts of many lines as one side of a move. What is read from a table is gathered to a batch of up to
+// kBatchEntities or kBatchBytes, cut by partition or time, and each cut becomes one part, published whole.
+//   crash     The note has the parts of the batch. A later delivery finishes those that were published: it removes
+//             what is in them from the source if it still is that version.
+//   changed   An entity that changed between its part and its removal is retracted: the part is written again without
+//             it, as the next version. So the newest version of a key is in one place once the job is quiet.
+//   restored  The same: the part is written again without what was restored, and erased with its last entity.
+// A key that was archived, created anew and archived again is in two parts, and its newest version alone is restored.
+// To know it, keys and versions of the whole archive are read first (up to kMaxIndexedLines of them; beyond that only
+// everything can be restored at once, and the newest wins in the table). Older versions are dropped when their part is
+// passed.
+#pragma once
+#include <array>
+#include <map>
+
+#include "jobs/kinds/archive/run/object_side.h"
+
+namespace tidemark::workers {
+
+inline constexpr std::size_t kBatchEntities = 10'000;
+inline constexpr std::size_t kBatchBytes = 16UL << 20;
+inline constexpr std::size_t kMaxIndexedLines = 4'000'000;
+
+class PartPlace final : public ObjectSide {
+ public:
+  using ObjectSide::ObjectSide;
+
+  Task<Result<PlacePage>> read(std::string continuation) override;
+  Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
+  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return {{0, entities.size()}}; }
+  Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
+  [[nodiscard]] bool removes_pages() const override { return true; }
+  Task<Result<void>> finish_page() override;
+  [[nodiscard]] bool keeps_versions() const override { return true; }
+
+  [[nodiscard]] bool wants_more(const std::vector<Entity>& page) const override;
+  std::vector<Unit> units(std::vector<Entity> entities) override;
+  [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override;
+  Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
+  [[nodiscard]] bool always_notes() const override { return true; }
+  Task<Result<PutOutcome>> put(Unit unit) override;
+  Task<Result<bool>> retract(std::string unit_name, std::vector<Entity> changed) override;
+
+ private:
+  using WriteOutcome = jobs::WriteOutcome;
+  struct Part {
+    std::string name;
+    std::int64_t version = 0;
+    std::vector<Entity> entities;
+  };
+  /// Of a key, so that millions of them fit into memory.
+  using KeyDigest = std::array<char, 16>;
+  static KeyDigest digest_of(const Entity& entity);
+
+  /// Nothing if there is no such part; no entities and version 0 if it is not of a job's making.
+  Task<Result<std::optional<Part>>> load(std::string name);
+  /// The next page of names of parts below `root`.
+  Task<Result<jobs::ObjectNames>> part_names(std::string root, std::string from);
+  /// Notes which versions are newest, once.
+  Task<Result<void>> learn_newest();
+  [[nodiscard]] bool obsolete(const Entity& entity) const;
+  /// Writes the part again without these versions and older ones of their keys; erases it if nothing is left.
+  Task<Result<void>> drop(std::string name, std::vector<Entity> entities);
+  Task<Result<WriteOutcome>> replace(Part part, std::vector<Entity> kept);
+  Task<Result<WriteOutcome>> publish(std::string name, std::vector<Entity> entities, std::int64_t version,
+                                     std::optional<std::int64_t> replaces);
+
+  std::uint64_t next_number_ = 0;
+  bool learned_ = false;
+  std::vector<std::pair<KeyDigest, std::int64_t>> newest_;  // of keys that are in several versions; sorted
+  std::vector<std::string> read_from_;                      // the parts that what was read last is in
+  std::vector<Entity> obsolete_;                            // of the part read last
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,161 @@
+#include "jobs/kinds/callback/run/callback.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/encoding.h"
+#include "workers/outbound/callback_services.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+constexpr std::size_t kShownBytes = 300;
+constexpr std::size_t kLeastSecretBytes = 6;  // shorter texts would be found everywhere
+
+/// In words too, for the fingerprint of an error leaves numbers out.
+std::string_view words_for(unsigned status) {
+  switch (status) {
+    case 400:
+      return "bad request";
+    case 401:
+      return "unauthorized";
+    case 403:
+      return "forbidden";
+    case 404:
+      return "not found";
+    case 405:
+      return "method not allowed";
+    case 408:
+      return "request timeout";
+    case 409:
+      return "conflict";
+    case 410:
+      return "gone";
+    case 413:
+      return "too large";
+    case 415:
+      return "unsupported media type";
+    case 422:
+      return "unprocessable";
+    case 429:
+      return "too many requests";
+    case 500:
+      return "internal error";
+    case 502:
+      return "bad gateway";
+    case 503:
+      return "unavailable";
+    case 504:
+      return "gateway timeout";
+    default:
+      return status / 100 == 3 ? "a redirect, which is not followed" : status / 100 == 5 ? "its failure" : "refused";
+  }
+}
+
+void blot_out(std::string& text, const std::string& secret) {
+  if (secret.size() < kLeastSecretBytes) return;
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
+    text.replace(at, secret.size(), "***");
+}
+
+/// The beginning of an answer for people: printable, short, and without what was sent to prove who sent it.
+std::string shown(const std::string& body, const std::vector<std::string>& secrets) {
+  // Cut only after the secrets are gone, so that no half of one is left.
+  auto text = body;
+  for (const auto& secret : secrets) blot_out(text, secret);
+  if (text.size() > kShownBytes) text.resize(kShownBytes);
+  for (auto& c : text) {
+    if (c < 0x20 || c >= 0x7F) c = c == '\n' || c == '\r' || c == '\t' ? ' ' : '?';
+    if (c == '"') c = '\'';
+  }
+  return text;
+}
+
+/// The headers of the request, and those of them that the answer must not bring into the open.
+struct SignedHeaders {
+  std::vector<std::pair<std::string, std::string>> all;
+  std::vector<std::string> secrets;
+};
+
+SignedHeaders headers_for(const JobContext& context, const jobs::CallbackSpec& spec,
+                          const std::vector<std::string>& keys) {
+  SignedHeaders out;
+  bool typed = false;
+  for (const auto& [name, value] : spec.headers) {
+    typed = typed || iequals_ascii(name, "content-type");
+    out.all.emplace_back(name, value);
+    out.secrets.push_back(value);
+  }
+  if (spec.body && !typed) {
+    out.all.emplace_back("content-type", spec.body_is_json ? "application/json" : "text/plain; charset=utf-8");
+  }
+  const auto timestamp = webhook_timestamp(context.clock.now());
+  auto signature = webhook_signature(keys, context.job_id(), timestamp, spec.body.value_or(""));
+  out.secrets.push_back(signature);
+  out.all.emplace_back("webhook-id", context.job_id());
+  out.all.emplace_back("webhook-timestamp", timestamp);
+  out.all.emplace_back("webhook-signature", std::move(signature));
+  out.all.emplace_back("idempotency-key", context.job_id());
+  out.all.emplace_back("tidemark-attempt", std::to_string(context.attempt()));
+  out.all.emplace_back("tidemark-epoch", std::to_string(context.epoch()));
+  return out;
+}
+
+}  // namespace
+
+Result<void> judge_reply(const OutboundReply& reply, const std::string& origin,
+                         const std::vector<std::string>& secrets) {
+  if (reply.status / 100 == 2) return {};
+  auto told = origin + " answered " + std::to_string(reply.status) + " (" + std::string(words_for(reply.status)) + ")";
+  const auto body = shown(reply.body, secrets);
+  if (!body.empty()) told += ": \"" + body + "\"";
+  const bool waits = reply.status == 408 || reply.status == 503;
+  if (reply.status == 429 || (waits && reply.retry_after)) {
+    auto error = make_error(ErrorCode::kServerBusy, std::move(told));
+    if (reply.retry_after) {
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*reply.retry_after).count();
+      error.fields.emplace_back("retryAfterMs", std::to_string(ms));
+    }
+    return fail(std::move(error));
+  }
+  if (waits || reply.status / 100 == 5) return fail(ErrorCode::kCallbackFailed, std::move(told));
+  return fail(ErrorCode::kCallbackRefused, std::move(told));
+}
+
+Task<Result<JobOutcome>> run_callback(JobContext& context, jobs::CallbackSpec spec) {
+  auto url = jobs::parse_callback_url(spec.url);
+  if (!url) co_return fail(ErrorCode::kCallbackRefused, "url " + url.error().message + ".");
+  const auto* services = context.callbacks;
+  if (services == nullptr) {
+    co_return fail(ErrorCode::kCallbackRefused, "This worker sends no callbacks: its callback_hosts is empty.");
+  }
+  CO_TRY(services->policy.admit(*url));
+  const auto* keys = services->secrets.find(spec.secret);
+  if (keys == nullptr) {
+    co_return fail(ErrorCode::kCallbackRefused, "This worker has no secret named '" + spec.secret + "' to sign with.");
+  }
+  CO_TRY(context.check());
+  auto headers = headers_for(context, spec, *keys);
+  const auto origin = url->origin();
+  OutboundRequest request;
+  request.method = spec.method;
+  request.url = std::move(*url);
+  request.headers = std::move(headers.all);
+  request.body = spec.body.value_or("");
+  request.timeout = std::chrono::milliseconds(spec.timeout_ms);
+  const auto started = context.clock.now();
+  fail_points::kCallbackSend.before.reach();
+  auto reply = co_await services->http->send(std::move(request));
+  fail_points::kCallbackSend.after.reach();
+  if (!reply) co_return fail(std::move(reply.error()));
+  CO_TRY(judge_reply(*reply, origin, headers.secrets));
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();
+  const nlohmann::json result = {
+      {"status", reply->status}, {"durationMs", took}, {"answer", shown(reply->body, headers.secrets)}};
+  JobOutcome outcome;
+  outcome.done = 1;
+  outcome.result = result.dump();
+  co_return outcome;
+}
+
+}  // namespace tidemark::workers

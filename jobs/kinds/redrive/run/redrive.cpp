@@ -1,0 +1,193 @@
+#include "jobs/kinds/redrive/run/redrive.h"
+
+#include <algorithm>
+
+#include "jobs/poison/poison.h"
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/run_as.h"
+
+namespace tidemark::workers {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kBatch = 20;
+constexpr std::uint32_t kPage = 200;
+constexpr std::int64_t kCanaryPollMs = 1000;
+
+std::vector<std::string> texts_of(const json& object, const char* name) {
+  std::vector<std::string> out;
+  const auto list = object.find(name);
+  if (list == object.end() || !list->is_array()) return out;
+  for (const auto& item : *list) {
+    if (item.is_string()) out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+/// One run of a redrive job. Lives in run_redrive's frame.
+class Redrive {
+ public:
+  Redrive(JobContext& context, jobs::RedriveSpec spec)
+      : context_(context), spec_(std::move(spec)), poison_(context.jobs, context.queues) {}
+
+  Task<Result<JobOutcome>> run();
+
+ private:
+  Task<Result<void>> work();
+  Task<Result<void>> await_canaries();
+  /// The next messages to send; empty at the end.
+  Task<Result<std::vector<jobs::PoisonRecord>>> next_batch();
+  Task<Result<void>> send(std::vector<std::string> ids);
+  [[nodiscard]] bool wanted(const jobs::PoisonRecord& record) const;
+  [[nodiscard]] json checkpoint(const std::vector<std::string>& pending) const {
+    return {{"canaries", canaries_}, {"pending", pending}, {"sent", sent_}, {"passed", passed_}};
+  }
+  Task<Result<void>> report(std::string phase, bool force);
+
+  JobContext& context_;
+  jobs::RedriveSpec spec_;
+  jobs::PoisonStore poison_;
+  std::vector<std::string> canaries_;  // jobs
+  std::uint64_t sent_ = 0;
+  bool passed_ = false;
+  std::string continuation_;
+  Time next_send_{};
+};
+
+Task<Result<JobOutcome>> Redrive::run() {
+  auto ledger = CO_TRY(co_await context_.open());
+  if (ledger.closed) co_return JobOutcome{};
+  CO_TRY(co_await work());
+  CO_TRY(co_await report("sent", true));
+  CO_TRY(co_await context_.close());
+  JobOutcome outcome;
+  outcome.done = sent_;
+  co_return outcome;
+}
+
+Task<Result<void>> Redrive::work() {
+  const auto saved = context_.checkpoint();
+  if (saved.is_object()) {
+    canaries_ = texts_of(saved, "canaries");
+    sent_ = saved.value("sent", std::uint64_t{0});
+    passed_ = saved.value("passed", false);
+    auto pending = texts_of(saved, "pending");
+    CO_TRY(co_await send(std::move(pending)));
+  }
+  while (true) {
+    if (!passed_ && spec_.canary > 0 && sent_ >= spec_.canary) {
+      CO_TRY(co_await await_canaries());
+    }
+    CO_TRY(context_.check());
+    auto batch = CO_TRY(co_await next_batch());
+    if (batch.empty()) co_return Result<void>{};
+    std::vector<std::string> ids;
+    for (const auto& record : batch) {
+      ids.push_back(record.message_id);
+      if (!passed_ && spec_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
+    }
+    fail_points::kRedrivePlan.before.reach();
+    auto planned = co_await context_.save_now(checkpoint(ids));
+    fail_points::kRedrivePlan.after.reach();
+    if (!planned) co_return planned;
+    CO_TRY(co_await send(std::move(ids)));
+  }
+}
+
+bool Redrive::wanted(const jobs::PoisonRecord& record) const {
+  // What comes back to the poison queue while this job runs is not its business any more.
+  if (record.moved_at && *record.moved_at >= context_.submitted_at()) return false;
+  if (record.kind == "redrive" && spec_.which.kind != "redrive") return false;
+  return jobs::matches(spec_.which, record);
+}
+
+Task<Result<std::vector<jobs::PoisonRecord>>> Redrive::next_batch() {
+  auto room = static_cast<std::uint64_t>(kBatch);
+  if (spec_.limit) room = std::min(room, *spec_.limit - std::min(*spec_.limit, sent_));
+  if (!passed_ && spec_.canary > 0) room = std::min<std::uint64_t>(room, spec_.canary - sent_);
+  std::vector<jobs::PoisonRecord> batch;
+  bool from_start = continuation_.empty();
+  while (room > 0) {
+    auto page = CO_TRY(co_await poison_.list(kPage, continuation_, spec_.which));
+    for (auto& record : page.records) {
+      if (batch.size() < room && wanted(record)) batch.push_back(std::move(record));
+    }
+    // What was not taken of this page is found again: sent messages are gone from it.
+    if (!batch.empty()) co_return batch;
+    continuation_ = page.continuation;
+    if (continuation_.empty() && from_start) break;
+    if (continuation_.empty()) from_start = true;  // once more from the front, for what moved meanwhile
+  }
+  co_return batch;
+}
+
+Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
+  const auto gap = Duration(std::chrono::seconds(1)) / spec_.per_second;
+  for (const auto& id : ids) {
+    CO_TRY(context_.check());
+    const auto now = context_.clock.now();
+    next_send_ = std::max(next_send_, now);
+    if (next_send_ > now) {
+      co_await sleep_for(context_.clock, next_send_ - now);
+    }
+    next_send_ += gap;
+    fail_points::kRedriveSend.before.reach();
+    auto sent = co_await poison_.redrive(id, std::nullopt);
+    fail_points::kRedriveSend.after.reach();
+    // Gone: sent by the delivery before this one, or by a person.
+    if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
+    ++sent_;
+    CO_TRY(co_await report("sending", false));
+  }
+  if (!ids.empty()) context_.save(checkpoint({}));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Redrive::await_canaries() {
+  CO_TRY(co_await report("waiting for the canaries", true));
+  std::size_t ended = 0;
+  for (const auto& id : canaries_) {
+    auto record = CO_TRY(co_await context_.jobs.find(id));
+    if (!record.has_value()) {
+      ++ended;
+      continue;
+    }
+    auto poison = co_await poison_.find(record->message_id);
+    if (!poison && poison.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(poison.error()));
+    // Poisoned and not in the queue: it was sent, and no worker has claimed it yet.
+    if (record->state == jobs::JobState::kPoisoned && !poison) continue;
+    if (record->state == jobs::JobState::kPoisoned) {
+      co_return fail(ErrorCode::kCanaryFailed, "Job " + id + ", sent back as a canary, failed again: " + record->error);
+    }
+    if (jobs::is_terminal(record->state)) ++ended;
+  }
+  if (ended == canaries_.size()) {
+    passed_ = true;
+    auto saved = co_await context_.save_now(checkpoint({}));
+    fail_points::kRedriveCanaryAfter.reach();
+    co_return saved;
+  }
+  CO_TRY(co_await context_.save_now(checkpoint({})));
+  // Not an attempt, and the worker is free meanwhile: the canaries may need it.
+  auto wait = make_error(ErrorCode::kServerBusy,
+                         std::to_string(ended) + " of " + std::to_string(canaries_.size()) + " canaries have ended.");
+  wait.fields.emplace_back("retryAfterMs", std::to_string(kCanaryPollMs));
+  co_return fail(std::move(wait));
+}
+
+Task<Result<void>> Redrive::report(std::string phase, bool force) {
+  JobProgress progress;
+  progress.done = sent_;
+  progress.phase = std::move(phase);
+  CO_TRY(co_await context_.report(std::move(progress), force));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<JobOutcome>> run_redrive(JobContext& context, jobs::RedriveSpec spec) {
+  return run_as<Redrive>(context, std::move(spec));
+}
+
+}  // namespace tidemark::workers

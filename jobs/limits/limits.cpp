@@ -1,0 +1,205 @@
+#include "jobs/limits/limits.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "common/base/encoding.h"
+#include "jobs/store/job_record.h"
+#include "jobs/store/rows.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+
+constexpr const char* kControlPartition = "control";
+constexpr const char* kSlotPartition = "slots";
+constexpr const char* kRatePartition = "rates";
+constexpr int kMaxRaces = 16;
+
+std::uint32_t number_of(const Entity& entity, std::string_view name) {
+  return static_cast<std::uint32_t>(std::max(property_or(entity, name, std::int32_t{0}), 0));
+}
+
+/// Nothing for a row that somebody else put there.
+std::optional<Limit> limit_of(const Entity& entity) {
+  Limit limit;
+  const auto scope = scope_from_name(property_or(entity, "Scope", std::string("kind")));
+  if (!scope) return std::nullopt;
+  limit.target = {*scope, property_or(entity, "Name", entity.row_key), property_or(entity, "Key", std::string())};
+  limit.paused = property_or(entity, "Paused", false);
+  limit.max_running = number_of(entity, "MaxRunning");
+  limit.max_per_second = number_of(entity, "MaxPerSecond");
+  return limit;
+}
+
+std::string slot_row(const std::string& key, std::uint32_t number) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "-%04u", number);
+  return key + digits;
+}
+
+std::string in_partition(std::string_view partition) {
+  std::string filter = "PartitionKey eq '";
+  filter += partition;
+  filter += "'";
+  return filter;
+}
+
+std::vector<table_store::Property> properties_of(const Limit& limit) {
+  return {{"Scope", std::string(scope_name(limit.target.scope))},
+          {"Name", limit.target.name},
+          {"Key", limit.target.partition_key},
+          {"Paused", limit.paused},
+          {"MaxRunning", static_cast<std::int32_t>(limit.max_running)},
+          {"MaxPerSecond", static_cast<std::int32_t>(limit.max_per_second)}};
+}
+
+}  // namespace
+
+std::string_view scope_name(LimitScope scope) {
+  switch (scope) {
+    case LimitScope::kKind:
+      return "kind";
+    case LimitScope::kTable:
+      return "table";
+    case LimitScope::kPartition:
+      return "partition";
+  }
+  return "unknown";
+}
+
+std::optional<LimitScope> scope_from_name(std::string_view name) {
+  for (const auto scope : {LimitScope::kKind, LimitScope::kTable, LimitScope::kPartition}) {
+    if (scope_name(scope) == name) return scope;
+  }
+  return std::nullopt;
+}
+
+LimitTarget kind_target(std::string_view kind) { return {LimitScope::kKind, std::string(kind), {}}; }
+LimitTarget table_target(std::string_view table) { return {LimitScope::kTable, std::string(table), {}}; }
+LimitTarget partition_target(std::string_view table, std::string_view partition_key) {
+  return {LimitScope::kPartition, std::string(table), std::string(partition_key)};
+}
+
+std::string limit_key(const LimitTarget& target) {
+  switch (target.scope) {
+    case LimitScope::kKind:
+      return target.name;
+    case LimitScope::kTable:
+      return "table:" + to_lower_ascii(target.name);
+    case LimitScope::kPartition:
+      return "partition:" + to_lower_ascii(target.name) + ":" + hex_encode(sha256(target.partition_key));
+  }
+  return target.name;
+}
+
+Task<Result<std::vector<Limit>>> Limits::list() {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = in_partition(kControlPartition);
+  std::vector<Limit> out;
+  do {
+    auto asked = request;
+    auto page = CO_TRY(co_await tables_.query(std::move(asked)));
+    for (const auto& entity : page.entities) {
+      if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
+    }
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty() && out.size() < kMaxLimits);
+  co_return out;
+}
+
+Task<Result<Limit>> Limits::set(LimitTarget target, LimitChange change) {
+  const auto key = limit_key(target);
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kControlPartition, key));
+    Limit limit;
+    std::optional<table_store::Version> seen;
+    if (found.has_value()) {
+      limit = limit_of(*found).value_or(Limit{});
+      seen = found->version;
+    }
+    limit.target = target;
+    if (change.paused) limit.paused = *change.paused;
+    if (change.max_running) limit.max_running = std::min(*change.max_running, kMaxRunningLimit);
+    if (change.max_per_second) limit.max_per_second = std::min(*change.max_per_second, kMaxPerSecondLimit);
+    if (limit.nothing_set() && !seen) co_return limit;
+    if (!seen) {
+      auto others = CO_TRY(co_await list());
+      if (others.size() >= kMaxLimits) {
+        co_return fail(ErrorCode::kInvalidInput, "There can be at most " + std::to_string(kMaxLimits) + " limits.");
+      }
+    }
+    auto mutation = limit.nothing_set() ? erasure_of(key, seen) : write_of(key, seen, properties_of(limit));
+    auto written = CO_TRY(co_await change_row(tables_, kControlPartition, std::move(mutation)));
+    if (written.has_value()) co_return limit;
+  }
+  co_return fail(ErrorCode::kServerBusy);
+}
+
+Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string row_key,
+                                                                     std::optional<table_store::Version> seen,
+                                                                     std::string holder, Duration hold) {
+  std::vector<table_store::Property> properties{{"JobId", std::move(holder)}, {"HeldUntil", clock_.now() + hold}};
+  return change_row(tables_, kSlotPartition, write_of(std::move(row_key), seen, std::move(properties)));
+}
+
+Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
+                                                         Duration hold) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = in_partition(kSlotPartition) + " and RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" +
+                   slot_row(key, slots) + "'";
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
+  const auto now = clock_.now();
+  const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };
+  // A delivery that takes a job over takes its slot over too, and never a second one.
+  const auto own = std::find_if(page.entities.begin(), page.entities.end(),
+                                [&](const Entity& entity) { return held_by(entity) == holder; });
+  for (std::uint32_t number = 0; number < slots; ++number) {
+    auto row_key = slot_row(key, number);
+    if (own != page.entities.end() && own->row_key != row_key) continue;
+    std::optional<table_store::Version> seen;
+    const auto held = std::find_if(page.entities.begin(), page.entities.end(),
+                                   [&](const Entity& entity) { return entity.row_key == row_key; });
+    if (held != page.entities.end()) {
+      if (held != own && property_or(*held, "HeldUntil", Time{}) > now) continue;
+      seen = held->version;
+    }
+    auto written = CO_TRY(co_await write_slot(row_key, seen, holder, hold));
+    if (written.has_value()) co_return std::optional<LimitSlot>(LimitSlot{std::move(row_key), *written});
+  }
+  co_return std::optional<LimitSlot>();
+}
+
+Task<Result<bool>> Limits::keep_slot(LimitSlot& slot, std::string holder, Duration hold) {
+  auto written = CO_TRY(co_await write_slot(slot.row_key, slot.version, std::move(holder), hold));
+  if (written.has_value()) slot.version = *written;
+  co_return written.has_value();
+}
+
+Task<Result<void>> Limits::free_slot(LimitSlot slot) {
+  CO_TRY(co_await change_row(tables_, kSlotPartition, erasure_of(std::move(slot.row_key), slot.version)));
+  co_return Result<void>{};
+}
+
+Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::uint64_t amount) {
+  const auto takes = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(static_cast<double>(amount) / static_cast<double>(per_second)));
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await tables_.get(std::string(kJobTable), kRatePartition, key));
+    auto from = clock_.now();
+    std::optional<table_store::Version> seen;
+    if (found.has_value()) {
+      from = std::max(from, property_or(*found, "BookedUntil", Time{}));
+      seen = found->version;
+    }
+    std::vector<table_store::Property> properties{{"BookedUntil", from + takes}};
+    auto written = CO_TRY(co_await change_row(tables_, kRatePartition, write_of(key, seen, std::move(properties))));
+    if (written.has_value()) co_return from;
+  }
+  co_return fail(ErrorCode::kServerBusy);
+}
+
+}  // namespace tidemark::jobs

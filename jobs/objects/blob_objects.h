@@ -1,0 +1,27 @@
+// Objects as blobs of one container. Large ones are staged piece by piece and published by one fenced change of the
+// metadata; pieces of epochs that died are collected by the blob store. A missing container holds nothing, and is
+// created by the first put.
+#pragma once
+#include "jobs/objects/object_store.h"
+
+namespace tidemark::jobs {
+
+class BlobObjects final : public ObjectStore {
+ public:
+  BlobObjects(blob_store::BlobClient& blobs, std::string container) : blobs_(blobs), container_(std::move(container)) {}
+  Task<Result<void>> prepare() override { return blobs_.ensure_container(container_); }
+  Task<Result<bool>> open(Fence fence) override;
+  Task<Result<void>> close(Fence fence) override;
+  Task<Result<WriteOutcome>> put(ObjectWrite write, Fence fence) override;
+  Task<Result<WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) override;
+  Task<Result<std::optional<StoredObject>>> read(std::string name) override;
+  Task<Result<ObjectNames>> list(std::string prefix, std::string from) override;
+
+ private:
+  Task<Result<WriteOutcome>> put_once(ObjectWrite write, Fence fence);
+  Task<Result<WriteOutcome>> put_pieces(ObjectWrite write, blob_store::NewContent content, Fence fence);
+  blob_store::BlobClient& blobs_;
+  std::string container_;
+};
+
+}  // namespace tidemark::jobs

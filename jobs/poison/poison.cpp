@@ -1,0 +1,242 @@
+#include "jobs/poison/poison.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using nlohmann::json;
+using queue_service::Message;
+
+constexpr int kPagesPerList = 20;
+constexpr std::uint32_t kGroupingPage = 1000;
+constexpr std::size_t kGroupSamples = 5;
+
+std::string text_of(const json& object, const char* name) {
+  auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t number_of(const json& object, const char* name) {
+  auto found = object.find(name);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+std::uint32_t small_number_of(const json& object, const char* name) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(object, name), 0, UINT32_MAX));
+}
+
+/// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
+std::string shape_of(std::string_view message) {
+  std::string out;
+  char quote = 0;
+  for (char c : message) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      out += '*';
+    } else if (c < '0' || c > '9') {
+      out += c;
+    } else if (out.empty() || out.back() != '#') {
+      out += '#';
+    }
+  }
+  return out;
+}
+
+/// An edited job stays a member of its group.
+void keep_group(const std::string& body, JobSpec& edited) {
+  if (auto parsed = parse_job_message(body)) edited.group = std::move(parsed->spec.group);
+}
+
+void add_to_group(PoisonGroup& group, PoisonRecord record) {
+  if (group.count++ == 0) {
+    group.fingerprint = std::move(record.fingerprint);
+    group.kind = std::move(record.kind);
+    group.reason = std::move(record.reason);
+  }
+  if (record.moved_at) {
+    group.first_moved_at = std::min(group.first_moved_at.value_or(*record.moved_at), *record.moved_at);
+    group.last_moved_at = std::max(group.last_moved_at.value_or(*record.moved_at), *record.moved_at);
+  }
+  if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
+}
+
+}  // namespace
+
+std::string poison_annotation(const PoisonRecord& record) {
+  json attempts = json::array();
+  const auto kept = std::min(record.attempts.size(), kMaxKeptAttempts);
+  for (auto i = record.attempts.size() - kept; i < record.attempts.size(); ++i) {
+    attempts.push_back(to_json(record.attempts[i]));
+  }
+  json out = {{"jobId", record.job_id},
+              {"reason", record.reason.substr(0, kMaxKeptErrorBytes)},
+              {"fingerprint", record.fingerprint},
+              {"queue", record.queue},
+              {"redrives", record.redrives},
+              {"attempts", std::move(attempts)}};
+  if (record.moved_at) out["movedAt"] = to_iso8601(*record.moved_at);
+  // Cutting a text may have left half a character at its end.
+  return out.dump(-1, ' ', false, json::error_handler_t::ignore);
+}
+
+PoisonRecord poison_record_of(const Message& message) {
+  PoisonRecord record;
+  record.message_id = message.id;
+  record.body = message.text;
+  record.epoch = message.epoch;
+  record.kind = "unknown";
+  if (auto parsed = parse_job_message(message.text)) {
+    record.kind = std::string(kind_name(parsed->spec));
+    record.job_id = std::move(parsed->job_id);
+  }
+  auto story = json::parse(message.annotation, nullptr, false);
+  if (!story.is_object()) return record;
+  if (auto id = text_of(story, "jobId"); !id.empty()) record.job_id = std::move(id);
+  record.reason = text_of(story, "reason");
+  record.fingerprint = text_of(story, "fingerprint");
+  record.queue = text_of(story, "queue");
+  record.redrives = small_number_of(story, "redrives");
+  record.moved_at = parse_iso8601(text_of(story, "movedAt"));
+  if (auto attempts = story.find("attempts"); attempts != story.end() && attempts->is_array()) {
+    for (const auto& attempt : *attempts) record.attempts.push_back(attempt_from_json(attempt));
+  }
+  return record;
+}
+
+std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message) {
+  std::string joined(kind);
+  joined += '\n';
+  joined += code;
+  joined += '\n';
+  joined += shape_of(message);
+  return hex_encode(sha256(joined).substr(0, 8));
+}
+
+bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
+  if (!filter.kind.empty() && filter.kind != record.kind) return false;
+  if (!filter.fingerprint.empty() && filter.fingerprint != record.fingerprint) return false;
+  // What a person put into the queue by hand has no time.
+  const auto moved = record.moved_at.value_or(Time{});
+  if (filter.moved_after && moved < *filter.moved_after) return false;
+  return !filter.moved_before || moved < *filter.moved_before;
+}
+
+Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation, PoisonFilter which) {
+  PoisonPage out;
+  out.continuation = std::move(continuation);
+  for (int pages = 0; pages < kPagesPerList; ++pages) {
+    // No more than there is room for, so that a page ends where the queue's page ends.
+    const auto room = static_cast<std::uint32_t>(limit - out.records.size());
+    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), room, out.continuation));
+    out.continuation = std::move(page.continuation);
+    for (const auto& message : page.messages) {
+      auto record = poison_record_of(message);
+      if (matches(which, record)) out.records.push_back(std::move(record));
+    }
+    if (out.continuation.empty() || out.records.size() >= limit) break;
+  }
+  co_return out;
+}
+
+Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
+  std::map<std::string, PoisonGroup> found;
+  PoisonGroups out;
+  std::string continuation;
+  std::uint64_t seen = 0;
+  do {
+    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), kGroupingPage, std::move(continuation)));
+    for (const auto& message : page.messages) {
+      auto record = poison_record_of(message);
+      if (!matches(which, record)) continue;
+      auto& group = found[record.kind + "/" + record.fingerprint];
+      add_to_group(group, std::move(record));
+    }
+    seen += page.messages.size();
+    continuation = std::move(page.continuation);
+  } while (!continuation.empty() && seen < kMaxGroupedMessages);
+  out.complete = continuation.empty();
+  for (auto& [key, group] : found) out.groups.push_back(std::move(group));
+  std::stable_sort(out.groups.begin(), out.groups.end(),
+                   [](const PoisonGroup& a, const PoisonGroup& b) { return a.count > b.count; });
+  co_return out;
+}
+
+Task<Result<Message>> PoisonStore::message_of(std::string id) {
+  if (is_job_id(id)) {
+    auto record = CO_TRY(co_await jobs_.find(std::move(id)));
+    if (!record.has_value()) co_return fail(ErrorCode::kPoisonNotFound);
+    id = record->message_id;
+  }
+  auto message = co_await queues_.find(std::string(kPoisonQueue), std::move(id));
+  if (message.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!message) co_return fail(std::move(message.error()));
+  if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
+  co_return std::move(**message);
+}
+
+Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
+  const auto message = CO_TRY(co_await message_of(std::move(id)));
+  co_return poison_record_of(message);
+}
+
+Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited) {
+  auto message = CO_TRY(co_await message_of(std::move(id)));
+  auto poison = poison_record_of(message);
+  keep_group(poison.body, edited);
+  auto text = job_message_text(poison.job_id, edited);
+  // From the queue to itself: one transaction, and the story stays.
+  auto done = co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
+                                       std::move(text), message.annotation);
+  if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!done) co_return fail(std::move(done.error()));
+  co_return co_await find(message.id);
+}
+
+Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited) {
+  auto poison = CO_TRY(co_await find(std::move(id)));
+  const auto message_id = poison.message_id;
+
+  // The record is read before the message moves: a worker may take the message at once, and its claim must win over
+  // the note that is written afterwards. A crash in between heals: the claim takes the poisoned record up.
+  std::optional<JobRecord> record;
+  if (!poison.job_id.empty()) {
+    record = CO_TRY(co_await jobs_.find(poison.job_id));
+  }
+  std::optional<std::string> text;
+  if (edited) {
+    keep_group(poison.body, *edited);
+    text = job_message_text(poison.job_id, *edited);
+  }
+  const json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives + 1}};
+  auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
+  if (edited) queue = std::string(queue_of(edited->priority));
+  auto redrive_task =
+      queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text), annotation.dump());
+  auto redriven = co_await std::move(redrive_task);
+  if (redriven.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!redriven) co_return fail(std::move(redriven.error()));
+  poison.redrives += 1;
+  if (record && record->message_id == message_id) {
+    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited));
+    // The message is on its way, so the redrive has happened whatever became of the note.
+    if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
+  }
+  co_return std::move(poison);
+}
+
+Task<Result<void>> PoisonStore::remove(std::string id) {
+  auto message = CO_TRY(co_await message_of(std::move(id)));
+  auto removed = co_await queues_.remove(std::string(kPoisonQueue), message.id);
+  if (removed.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
+  if (!removed) co_return fail(std::move(removed.error()));
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,87 @@
+// Poison messages: jobs that were given up, with everything needed to understand and to send them back. The message
+// keeps its id and text in queue tidemark-jobs-poison; the story is in its annotation:
+//   {"jobId":I,"reason":R,"fingerprint":F,"queue":Q,"movedAt":T,"redrives":N,"attempts":[
+//      {"number":N,"worker":W,"startedAt":T,"durationMs":N,"errorClass":C,"code":NAME,"message":M}, ...]}
+// The fingerprint names the kind of failure, so that like failures can be counted and sent back together.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/store/attempt.h"
+#include "jobs/store/job_store.h"
+
+namespace tidemark::jobs {
+
+struct PoisonRecord {
+  std::string message_id;
+  std::string job_id;
+  std::string kind;  // from the text; "unknown" if it cannot be read
+  std::string body;  // the message's text
+  std::string reason;
+  std::string fingerprint;
+  std::string queue;  // where it came from
+  std::vector<Attempt> attempts;
+  std::optional<Time> moved_at;
+  std::uint32_t redrives = 0;  // how often it was sent back before
+  std::uint64_t epoch = 0;
+};
+
+/// Poison messages of one kind of failure.
+struct PoisonGroup {
+  std::string fingerprint;
+  std::string kind;
+  std::uint64_t count = 0;
+  std::string reason;  // of one of them
+  std::optional<Time> first_moved_at;
+  std::optional<Time> last_moved_at;
+  std::vector<std::string> samples;  // message ids
+};
+
+struct PoisonGroups {
+  std::vector<PoisonGroup> groups;
+  bool complete = true;  // false: there are more than kMaxGroupedMessages messages
+};
+inline constexpr std::uint64_t kMaxGroupedMessages = 100'000;
+
+struct PoisonPage {
+  std::vector<PoisonRecord> records;
+  std::string continuation;
+};
+
+std::string poison_annotation(const PoisonRecord& record);
+/// Never fails: a message that a person put there by hand has an empty story.
+PoisonRecord poison_record_of(const queue_service::Message& message);
+/// kind + code + the message with its digits and quoted parts taken out, hashed to 16 hex digits.
+std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message);
+
+bool matches(const PoisonFilter& filter, const PoisonRecord& record);
+
+class PoisonStore {
+ public:
+  PoisonStore(JobStore& jobs, queue_service::QueueClient& queues) : jobs_(jobs), queues_(queues) {}
+
+  /// Those that match. A page may be shorter than `limit`, even empty, and still have a continuation.
+  Task<Result<PoisonPage>> list(std::uint32_t limit, std::string continuation, PoisonFilter which = {});
+  /// Those that match, counted by fingerprint, the most frequent first.
+  Task<Result<PoisonGroups>> groups(PoisonFilter which);
+  /// Here and below `id` is the message's, or that of its job. kPoisonNotFound.
+  Task<Result<PoisonRecord>> find(std::string id);
+  /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
+  /// given. kPoisonNotFound.
+  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited);
+  /// Keeps the message where it is, with another spec. kPoisonNotFound.
+  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited);
+  /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
+  Task<Result<void>> remove(std::string id);
+
+ private:
+  Task<Result<queue_service::Message>> message_of(std::string id);
+  JobStore& jobs_;
+  queue_service::QueueClient& queues_;
+};
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,86 @@
+// A schedule: a job that is submitted again and again, at the times of a cron expression. Pure; schedule_plan.h decides
+// what to do when, schedule_store.h keeps them, the workers' scheduler.h acts. Its JSON (docs/jobs.md):
+//   {"cron":"0 3 * * *","timeZone":"Europe/Berlin","job":{...},"catchUp":"last","overlap":"skip",
+//    "maxLateSeconds":3600,"startAfter":"2026-01-31T22:00:00Z"}
+// The job is a submission (job_spec.h) without idempotencyKey and notBefore; moments in its filter, movedAfter and
+// movedBefore are filled in at each due time (time_template.h).
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "jobs/schedules/cron.h"
+#include "jobs/spec/job_spec.h"
+
+namespace tidemark::jobs {
+
+/// What becomes of times that passed while no worker ran.
+enum class CatchUp : std::uint8_t { kNone = 1, kLast = 2, kAll = 3 };
+/// What becomes of a due time while the job before it has not ended.
+enum class Overlap : std::uint8_t { kSkip = 1, kAllow = 2, kWait = 3, kCancel = 4 };
+
+struct ScheduleSpec {
+  std::string cron;
+  std::string time_zone = "UTC";
+  std::string job;  // JSON text, moments not filled in
+  CatchUp catch_up = CatchUp::kLast;
+  Overlap overlap = Overlap::kSkip;
+  std::optional<Duration> max_late;  // later than this a time is missed; nothing: see CatchUp
+  std::optional<Time> start_after;   // only times after it count
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+/// The cron expression and time zone of a schedule, ready to be asked.
+struct Timetable {
+  static Result<Timetable> of(const ScheduleSpec& spec);
+  [[nodiscard]] std::optional<Time> next(Time after) const { return cron.next(after, zone); }
+  CronExpression cron;
+  TimeZone zone;
+};
+
+/// What is known of a schedule's course.
+struct ScheduleState {
+  /// A due time that a worker has claimed and whose job may not be submitted yet.
+  struct Pending {
+    Time due{};
+    std::string job;  // as it will be submitted
+    Time since{};
+    std::string worker;
+  };
+  bool paused = false;
+  Time decided{};  // what was due up to here is settled
+  std::optional<Pending> pending;
+  std::string last_job;  // id
+  std::optional<Time> last_due;
+  std::optional<Time> last_at;  // when that was submitted
+  std::string last_problem;     // of the last due time whose job could not be submitted
+  std::uint64_t runs = 0;       // due times with a job
+  std::uint64_t skipped = 0;    // because of the job before
+  std::uint64_t missed = 0;     // too late for the catch-up rule
+};
+
+struct Schedule {
+  std::string name;
+  ScheduleSpec spec;
+  ScheduleState state;
+  Time created_at{};
+  std::int64_t version = 0;  // of the row; 0 before it was stored
+};
+
+std::string_view catch_up_name(CatchUp catch_up);  // "none", "last", "all"
+std::string_view overlap_name(Overlap overlap);    // "skip", "allow", "wait", "cancel"
+
+/// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
+bool is_schedule_name(std::string_view name);
+/// kScheduleInvalid with every problem, those of the job too.
+Result<ScheduleSpec> parse_schedule(std::string_view json_text);
+nlohmann::ordered_json to_json(const ScheduleSpec& spec);
+std::string canonical_text(const ScheduleSpec& spec);
+/// Changes whenever what a person sets does: the definition, paused or not, and the schedule's beginning.
+std::string etag_of(const Schedule& schedule);
+
+/// The job of a due time, moments filled in. Its idempotency key is the name and the due time.
+Result<JobSpec> job_of(const ScheduleSpec& spec, std::string_view name, Time due);
+
+}  // namespace tidemark::jobs

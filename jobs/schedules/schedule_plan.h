@@ -1,0 +1,43 @@
+// What a schedule has to do at a moment. Pure: the caller makes each step durable with a compare-and-swap of the row
+// and asks again, so that of any number of workers one takes it.
+//
+// Every due time after `decided` is settled exactly once, in order: it gets its job (kRun), is left out because of the
+// job before (kSkip), or is missed (counted by the step that passes it). A clock that is put back leaves what was
+// settled as it is, so nothing runs twice; only when it goes back by more than a day, which means that it had been
+// wrong before, the schedule starts over from the present (kRewind), and the idempotency key of the job (name and due
+// time) keeps apart what ran already.
+#pragma once
+#include "jobs/schedules/schedule.h"
+
+namespace tidemark::jobs {
+
+/// Of the times that are to be caught up, this many, the newest.
+inline constexpr std::size_t kMostCaughtUp = 100;
+/// Without maxLateSeconds, this late a time still is no missed one (catchUp none).
+inline constexpr Duration kOnTime = std::chrono::seconds(60);
+inline constexpr Duration kTrustedJump = std::chrono::hours(24);
+
+enum class ScheduleStep : std::uint8_t {
+  kSleep = 1,   // until `at`; for ever if there is none
+  kRun = 2,     // claim the due time `at` and submit its job
+  kResume = 3,  // submit the job of the claim whose worker is gone
+  kSkip = 4,    // the due time `at` is left out
+  kPass = 5,    // everything up to `at` is missed
+  kRewind = 6,  // the clock was wrong: `decided` becomes `at`
+};
+
+struct ScheduleDecision {
+  ScheduleStep step = ScheduleStep::kSleep;
+  std::optional<Time> at;
+  std::uint64_t missed = 0;
+};
+
+/// Whether decide() needs to know if the last job still runs.
+bool asks_for_last_job(const Timetable& timetable, const Schedule& schedule, Time now);
+/// `hold`: how long a claim is left to its worker. `again`: when to look again at a job that is waited for.
+ScheduleDecision decide(const Timetable& timetable, const Schedule& schedule, Time now, Duration hold,
+                        bool last_job_runs, Duration again = std::chrono::seconds(2));
+/// When the schedule is due next, for people; nothing while it is paused.
+std::optional<Time> next_run(const Timetable& timetable, const Schedule& schedule, Time now);
+
+}  // namespace tidemark::jobs

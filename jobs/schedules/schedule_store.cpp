@@ -1,0 +1,240 @@
+#include "jobs/schedules/schedule_store.h"
+
+#include "jobs/store/rows.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::Property;
+
+constexpr const char* kPartition = "schedules";
+constexpr const char* kChangesPartition = "schedule-changes";
+constexpr const char* kChangesRow = "last";
+constexpr int kMaxRaces = 16;
+constexpr std::size_t kMaxProblemBytes = 2000;
+
+template <class T>
+std::optional<T> value_of(const Entity& entity, std::string_view name) {
+  const auto* found = property<T>(entity, name);
+  return found == nullptr ? std::nullopt : std::optional<T>(*found);
+}
+
+std::string text_of(const Entity& entity, std::string_view name) { return property_or<std::string>(entity, name); }
+
+std::uint64_t count_of(const Entity& entity, std::string_view name) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(property_or<std::int64_t>(entity, name), 0));
+}
+
+std::vector<Property> properties_of(const Schedule& schedule) {
+  const auto& state = schedule.state;
+  std::vector<Property> out{{"Definition", canonical_text(schedule.spec)},
+                            {"CreatedAt", schedule.created_at},
+                            {"Decided", state.decided},
+                            {"Paused", state.paused},
+                            {"LastJob", state.last_job},
+                            {"LastProblem", state.last_problem.substr(0, kMaxProblemBytes)},
+                            {"Runs", static_cast<std::int64_t>(state.runs)},
+                            {"Skipped", static_cast<std::int64_t>(state.skipped)},
+                            {"Missed", static_cast<std::int64_t>(state.missed)}};
+  if (state.last_due) out.push_back({"LastDue", *state.last_due});
+  if (state.last_at) out.push_back({"LastAt", *state.last_at});
+  if (state.pending) {
+    out.push_back({"PendingDue", state.pending->due});
+    out.push_back({"PendingJob", state.pending->job});
+    out.push_back({"PendingSince", state.pending->since});
+    out.push_back({"PendingWorker", state.pending->worker});
+  }
+  return out;
+}
+
+Result<Schedule> schedule_of(const Entity& entity) {
+  auto spec = parse_schedule(text_of(entity, "Definition"));
+  const auto decided = value_of<Time>(entity, "Decided");
+  if (!spec || !decided) {
+    return fail(ErrorCode::kCorruption, "The row of schedule " + entity.row_key + " does not have the expected form.");
+  }
+  Schedule out;
+  out.name = entity.row_key;
+  out.spec = std::move(*spec);
+  out.created_at = property_or<Time>(entity, "CreatedAt");
+  out.version = entity.version;
+  auto& state = out.state;
+  state.decided = *decided;
+  state.paused = property_or<bool>(entity, "Paused");
+  state.last_job = text_of(entity, "LastJob");
+  state.last_problem = text_of(entity, "LastProblem");
+  state.last_due = value_of<Time>(entity, "LastDue");
+  state.last_at = value_of<Time>(entity, "LastAt");
+  state.runs = count_of(entity, "Runs");
+  state.skipped = count_of(entity, "Skipped");
+  state.missed = count_of(entity, "Missed");
+  if (const auto due = value_of<Time>(entity, "PendingDue")) {
+    state.pending = ScheduleState::Pending{*due, text_of(entity, "PendingJob"),
+                                           property_or<Time>(entity, "PendingSince"), text_of(entity, "PendingWorker")};
+  }
+  return out;
+}
+
+bool holds(const ScheduleCondition& condition, const Schedule* found) {
+  if (condition.must_be_new && found != nullptr) return false;
+  if (condition.etag.empty()) return true;
+  return found != nullptr && (condition.etag == "*" || condition.etag == etag_of(*found));
+}
+
+std::unexpected<Error> refused(const ScheduleCondition& condition) {
+  return fail(ErrorCode::kUpdateConditionNotSatisfied,
+              condition.must_be_new ? "There is a schedule of this name already."
+                                    : "The schedule is not the one that If-Match names: read it again.");
+}
+
+std::unexpected<Error> contended(const std::string& name) {
+  return fail(ErrorCode::kServerBusy, "Schedule " + name + " is being changed by others. Please retry.");
+}
+
+std::unexpected<Error> unknown(const std::string& name) {
+  return fail(ErrorCode::kScheduleNotFound, "There is no schedule " + name + ".");
+}
+
+bool same_timetable(const ScheduleSpec& a, const ScheduleSpec& b) {
+  return a.cron == b.cron && a.time_zone == b.time_zone && a.start_after == b.start_after;
+}
+
+}  // namespace
+
+Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
+  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), kPartition, std::move(name)));
+  if (!entity.has_value()) co_return std::optional<Schedule>();
+  auto schedule = CO_TRY(schedule_of(*entity));
+  co_return std::optional<Schedule>(std::move(schedule));
+}
+
+Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = "PartitionKey eq '" + std::string(kPartition) + "'";
+  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.continuation = std::move(continuation);
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
+  SchedulePage out;
+  out.continuation = std::move(page.continuation);
+  for (const auto& entity : page.entities) {
+    // The table is open to every SDK; a row that somebody else put there must not hide the schedules.
+    if (auto schedule = schedule_of(entity)) out.schedules.push_back(std::move(*schedule));
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<Schedule>>> ScheduleStore::all() {
+  std::vector<Schedule> out;
+  std::string continuation;
+  do {
+    auto page = CO_TRY(co_await list(1000, std::move(continuation)));
+    for (auto& schedule : page.schedules) out.push_back(std::move(schedule));
+    continuation = std::move(page.continuation);
+  } while (!continuation.empty() && out.size() < 2 * kMaxSchedules);
+  co_return out;
+}
+
+Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec spec, ScheduleCondition condition) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await find(name));
+    if (!holds(condition, found.has_value() ? &*found : nullptr)) co_return refused(condition);
+    StoredSchedule out;
+    out.created = !found.has_value();
+    const auto now = clock_.now();
+    if (out.created) {
+      const auto page = CO_TRY(co_await list(kMaxSchedules, {}));
+      if (page.schedules.size() >= kMaxSchedules) co_return fail(ErrorCode::kTooManySchedules);
+      out.schedule.name = name;
+      out.schedule.created_at = now;
+    } else {
+      out.schedule = std::move(*found);
+    }
+    if (out.created || !same_timetable(out.schedule.spec, spec)) {
+      out.schedule.state.decided = std::min(spec.start_after.value_or(now), now);
+    }
+    out.schedule.spec = spec;
+    const auto written =
+        CO_TRY(co_await write(out.schedule, out.created ? MutationKind::kInsert : MutationKind::kReplace));
+    if (!written) continue;
+    CO_TRY(co_await tell());
+    co_return out;
+  }
+  co_return contended(name);
+}
+
+Task<Result<void>> ScheduleStore::remove(std::string name, ScheduleCondition condition) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    const auto found = CO_TRY(co_await find(name));
+    if (!found.has_value()) co_return unknown(name);
+    if (!holds(condition, &*found)) co_return refused(condition);
+    const auto erased = CO_TRY(co_await change_row(tables_, kPartition, erasure_of(name, found->version)));
+    if (erased.has_value()) co_return Result<void>{};
+  }
+  co_return contended(name);
+}
+
+Task<Result<Schedule>> ScheduleStore::set_paused(std::string name, bool paused) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await find(name));
+    if (!found.has_value()) co_return unknown(name);
+    auto schedule = std::move(*found);
+    if (schedule.state.paused == paused) co_return schedule;
+    schedule.state.paused = paused;
+    if (!paused) schedule.state.decided = std::max(schedule.state.decided, clock_.now());
+    const auto swapped = CO_TRY(co_await swap(schedule));
+    if (!swapped) continue;
+    CO_TRY(co_await tell());
+    co_return schedule;
+  }
+  co_return contended(name);
+}
+
+Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Time due) {
+  auto found = CO_TRY(co_await find(name));
+  if (!found.has_value()) co_return unknown(name);
+  auto spec = CO_TRY(job_of(found->spec, name, due));
+  auto submission = CO_TRY(co_await jobs.submit(std::move(spec)));
+  for (int race = 0; race < kMaxRaces && found.has_value() && submission.created; ++race) {
+    auto& state = found->state;
+    state.last_job = submission.job.id;
+    state.last_due = due;
+    state.last_at = submission.job.submitted_at;
+    state.last_problem.clear();
+    ++state.runs;
+    const auto swapped = CO_TRY(co_await swap(*found));
+    if (swapped) break;
+    CO_TRY(co_await find(name));
+  }
+  co_return submission;
+}
+
+Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {
+  co_return co_await write(schedule, MutationKind::kReplace);
+}
+
+Task<Result<bool>> ScheduleStore::write(Schedule& schedule, MutationKind kind) {
+  const auto seen = kind == MutationKind::kReplace ? std::optional(schedule.version) : std::nullopt;
+  const auto written =
+      CO_TRY(co_await change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule))));
+  if (written.has_value()) schedule.version = *written;
+  co_return written.has_value();
+}
+
+Task<Result<table_store::Version>> ScheduleStore::changes() {
+  const auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), kChangesPartition, kChangesRow));
+  co_return row.has_value() ? row->version : 0;
+}
+
+Task<Result<void>> ScheduleStore::tell() {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = kChangesRow;
+  CO_TRY(co_await change_row(tables_, kChangesPartition, std::move(mutation)));
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,65 @@
+// Schedules as rows of the jobs' table, for api, workers and tests. Every change of a row is a compare-and-swap on its
+// version, so any number of instances may work at once. A person's change also touches one row that tells the workers
+// to look.
+//   row: PartitionKey 'schedules', RowKey the name
+//     Definition   String   canonical text (schedule.h)
+//     CreatedAt Decided     DateTime          Paused  Boolean
+//     PendingDue PendingSince DateTime, PendingJob PendingWorker String    while a due time is claimed
+//     LastDue LastAt DateTime, LastJob LastProblem String, Runs Skipped Missed Int64
+//   row: 'schedule-changes' / 'last'; only its version matters
+#pragma once
+#include "jobs/schedules/schedule.h"
+#include "jobs/store/job_store.h"
+
+namespace tidemark::jobs {
+
+inline constexpr std::size_t kMaxSchedules = 1000;
+
+struct SchedulePage {
+  std::vector<Schedule> schedules;  // by name
+  std::string continuation;         // empty at the end
+};
+
+/// What a PUT or DELETE asks for, from If-Match and If-None-Match.
+struct ScheduleCondition {
+  std::string etag;  // the schedule must have it; "*": any; empty: not asked for
+  bool must_be_new = false;
+};
+
+struct StoredSchedule {
+  Schedule schedule;
+  bool created = false;
+};
+
+class ScheduleStore {
+ public:
+  ScheduleStore(table_store::TableClient& tables, Clock& clock) : tables_(tables), clock_(clock) {}
+
+  Task<Result<std::optional<Schedule>>> find(std::string name);
+  /// `limit` 1..1000.
+  Task<Result<SchedulePage>> list(std::uint32_t limit, std::string continuation);
+  Task<Result<std::vector<Schedule>>> all();
+  /// Creates or replaces. A new timetable (cron, timeZone, startAfter) begins now or at startAfter; otherwise the
+  /// schedule goes on where it is. kUpdateConditionNotSatisfied, kTooManySchedules.
+  Task<Result<StoredSchedule>> put(std::string name, ScheduleSpec spec, ScheduleCondition condition);
+  /// kScheduleNotFound, kUpdateConditionNotSatisfied.
+  Task<Result<void>> remove(std::string name, ScheduleCondition condition);
+  /// What was due during a pause is not caught up. kScheduleNotFound.
+  Task<Result<Schedule>> set_paused(std::string name, bool paused);
+  /// Submits the job of `due` (a time of the timetable or any other) at once, whatever overlaps; the same time again
+  /// gives the same job. kScheduleNotFound, kIdempotencyKeyReused.
+  Task<Result<Submission>> run(JobStore& jobs, std::string name, Time due);
+
+  /// Compare-and-swap; false: somebody else changed the row. Gives `schedule` its new version.
+  Task<Result<bool>> swap(Schedule& schedule);
+  /// Rises with each change by a person; 0 before the first.
+  Task<Result<table_store::Version>> changes();
+
+ private:
+  Task<Result<bool>> write(Schedule& schedule, table_store::MutationKind kind);
+  Task<Result<void>> tell();
+  table_store::TableClient& tables_;
+  Clock& clock_;
+};
+
+}  // namespace tidemark::jobs

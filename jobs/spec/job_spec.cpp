@@ -1,0 +1,227 @@
+#include "jobs/spec/job_spec.h"
+
+#include "common/base/encoding.h"
+#include "jobs/kinds/job_kinds.h"
+#include "jobs/store/job_record.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxSpecsBytes = 4UL << 20;
+constexpr std::size_t kMaxSpecs = 1000;
+constexpr std::size_t kMaxListedProblems = 100;
+constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).count();
+
+template <class To>
+std::optional<To> narrowed(std::optional<std::int64_t> number) {
+  if (!number) return std::nullopt;
+  return static_cast<To>(*number);
+}
+
+void read_common(SpecReader& in, JobSpec& spec) {
+  spec.max_attempts =
+      static_cast<std::uint32_t>(in.integer("maxAttempts", 1, kMaxAttemptsLimit).value_or(kDefaultMaxAttempts));
+  if (auto chosen = in.text("idempotencyKey", false)) {
+    if (chosen->empty() || chosen->size() > kMaxIdempotencyKeyLength || !is_valid_utf8(*chosen)) {
+      in.problem("idempotencyKey must have 1 to 256 characters");
+    }
+    spec.idempotency_key = std::move(*chosen);
+  }
+  if (auto priority = in.text("priority", false)) {
+    bool known = false;
+    for (auto candidate : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
+      if (*priority != priority_name(candidate)) continue;
+      spec.priority = candidate;
+      known = true;
+    }
+    if (!known) in.problem("priority must be high, normal or low");
+  }
+  spec.not_before = in.time("notBefore");
+  spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
+  spec.retry_cap_ms = narrowed<std::uint32_t>(in.integer("retryCapMs", 1, kMaxRetryMs));
+  spec.on_end = read_on_end(in);
+  if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
+    in.problem("retryBaseMs must not be more than retryCapMs");
+  }
+  spec.keep_hours = narrowed<std::uint32_t>(in.integer("keepHours", kMinKeepHours, kMaxKeepHours));
+}
+
+/// `job_id`: where a message's jobId goes; a submission (null) must not have one.
+Result<JobSpec> read_spec(const json& object, std::string* job_id) {
+  if (!object.is_object()) return invalid_job({"it must be a JSON object"});
+  SpecReader in(object);
+  JobSpec spec;
+  if (job_id != nullptr) {
+    if (auto id = in.text("jobId", false)) {
+      if (!is_job_id(*id)) in.problem("jobId does not have the form of a job id");
+      *job_id = std::move(*id);
+    }
+    spec.group = read_group_member(in);
+  }
+  auto name = in.text("kind", true);
+  read_common(in, spec);
+  const auto* kind = name ? find_kind(*name) : nullptr;
+  if (kind == nullptr) {
+    std::string names;
+    for (const auto& known : kinds()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    if (name) in.problem("kind must be one of " + names);
+    return invalid_job(in.problems());  // what the other members should be is not known
+  }
+  spec.work = kind->read(in);
+  if (kind->selects_entities) {
+    spec.max_affected = narrowed<std::uint64_t>(in.integer("maxAffected", 1, INT64_MAX));
+    spec.max_per_second = narrowed<std::uint32_t>(in.integer("maxPerSecond", 1, 1'000'000));
+  }
+  in.refuse_unknown();
+  if (in.problems().empty() && canonical_text(spec).size() > kMaxSpecBytes) in.problem("it is longer than 30000 bytes");
+  if (!in.problems().empty()) return invalid_job(in.problems());
+  return spec;
+}
+
+Result<json> parse_json(std::string_view text, std::size_t limit) {
+  if (text.size() > limit) return invalid_job({"it is longer than " + std::to_string(limit) + " bytes"});
+  auto parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) return invalid_job({"it is not JSON"});
+  return parsed;
+}
+
+ordered_json ordered(const JobSpec& spec) {
+  ordered_json out;
+  const auto& kind = kinds()[spec.work.index()];
+  out["kind"] = kind.name;
+  kind.write(spec.work, out);
+  out["maxAttempts"] = spec.max_attempts;
+  if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
+  if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
+  if (spec.retry_base_ms) out["retryBaseMs"] = *spec.retry_base_ms;
+  if (spec.retry_cap_ms) out["retryCapMs"] = *spec.retry_cap_ms;
+  if (spec.keep_hours) out["keepHours"] = *spec.keep_hours;
+  if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
+  if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
+  if (spec.on_end) out["onEnd"] = on_end_json(*spec.on_end);
+  if (spec.group) out["group"] = group_json(*spec.group);
+  if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
+  return out;
+}
+
+}  // namespace
+
+std::string_view priority_name(Priority priority) {
+  switch (priority) {
+    case Priority::kHigh:
+      return "high";
+    case Priority::kNormal:
+      return "normal";
+    case Priority::kLow:
+      return "low";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> tables_of(const JobSpec& spec) {
+  std::vector<std::string> tables;
+  const auto members = to_json(spec);
+  for (const auto* name : {"source", "destination"}) {
+    const auto member = members.find(name);
+    if (member == members.end() || !member->is_string()) continue;
+    auto table = member->get<std::string>();
+    const bool known = std::any_of(tables.begin(), tables.end(),
+                                   [&](const std::string& other) { return iequals_ascii(other, table); });
+    if (!known) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
+
+Result<JobSpec> parse_job_spec(std::string_view json_text) {
+  auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));
+  return read_spec(parsed, nullptr);
+}
+
+Result<JobSpec> parse_stored_spec(std::string_view text) {
+  auto message = TRY(parse_job_message(text));
+  return std::move(message.spec);
+}
+
+Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object, nullptr); }
+
+Result<JobBatch> parse_job_batch(std::string_view json_text) {
+  auto parsed = TRY(parse_json(json_text, kMaxSpecsBytes));
+  if (!parsed.is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
+  SpecReader in(parsed);
+  JobBatch batch;
+  const auto* list = in.any("jobs");
+  if (auto group = in.text("group", false)) {
+    if (!is_group_id(*group)) in.problem("group must have 1 to 64 of letters, digits, '-', '_' and '.'");
+    batch.group = std::move(*group);
+  }
+  batch.on_end = read_on_end(in);
+  if (batch.on_end && !in.has("group")) in.problem("onEnd of many jobs needs group, the name that they are counted by");
+  in.refuse_unknown();
+  auto problems = in.problems();
+  if (list == nullptr || !list->is_array() || list->empty() || list->size() > kMaxSpecs) {
+    problems.emplace_back("jobs must be a list of 1 to 1000 jobs");
+    return invalid_job(problems);
+  }
+  for (std::size_t i = 0; i < list->size() && problems.size() < kMaxListedProblems; ++i) {
+    const auto place = "jobs[" + std::to_string(i) + "]: ";
+    auto spec = read_spec((*list)[i], nullptr);
+    if (!spec) {
+      for (const auto& [name, text] : spec.error().fields) problems.push_back(place + text);
+      continue;
+    }
+    // A member is told from others by its group and place: submitting the group again gives the same jobs.
+    if (!batch.group.empty() && !spec->idempotency_key.empty()) {
+      problems.push_back(place + "idempotencyKey cannot be given in a group, which is submitted once anyway");
+    }
+    batch.specs.push_back(std::move(*spec));
+  }
+  if (!problems.empty()) return invalid_job(problems);
+  return batch;
+}
+
+std::string batch_fingerprint(const JobBatch& batch) {
+  std::string all = batch.on_end ? on_end_json(*batch.on_end).dump() : std::string();
+  for (const auto& spec : batch.specs) all += '\n' + canonical_text(spec);
+  return hex_encode(sha256(all));
+}
+
+json to_json(const JobSpec& spec) { return json(ordered(spec)); }
+
+std::string canonical_text(const JobSpec& spec) {
+  return ordered(spec).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string spec_fingerprint(const JobSpec& spec) {
+  JobSpec anonymous = spec;
+  anonymous.idempotency_key.clear();
+  return hex_encode(sha256(canonical_text(anonymous)));
+}
+
+std::string job_message_text(std::string_view job_id, const JobSpec& spec) {
+  ordered_json out;
+  if (!job_id.empty()) out["jobId"] = job_id;
+  out.update(ordered(spec));
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<JobMessage> parse_job_message(std::string_view text) {
+  std::string decoded;
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] != '{') {
+    if (auto bytes = base64_decode(text.substr(first))) {
+      decoded = std::move(*bytes);
+      text = decoded;
+    }
+  }
+  auto parsed = TRY(parse_json(text, 2 * kMaxSpecBytes));
+  JobMessage message;
+  message.spec = TRY(read_spec(parsed, &message.job_id));
+  return message;
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,199 @@
+// What a job is to do, and its JSON. Pure: no I/O. A submission that is not valid is refused with every problem at
+// once: kJobInvalid, one field "problem" per finding, and the message lists them. Members by kind (docs/jobs.md):
+//   archive    source destination SELECTION
+//   unarchive  source destination SELECTION                       source is the archive
+//              the archive is a table's name or an object (archive/object_archive.h)
+//   copy       source destination SELECTION partitionKeyTemplate? rowKeyTemplate? properties?
+//   delete     source SELECTION | source wholeTable
+//   index      source property destination
+//   undo       job
+//   offload    source SELECTION container prefix? properties? minBytes?      at least one of the last two
+//   inline     source SELECTION properties? keepBlobs?
+//   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+//   callback   url method? headers? body? timeoutMs? secret?
+// SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd; where entities are selected:
+// maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
+// leave it out.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/time.h"
+#include "jobs/kinds/archive/object_archive.h"
+#include "jobs/spec/callback_spec.h"
+
+namespace tidemark::jobs {
+
+inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
+inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
+inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
+/// A record must outlive every lease of its job.
+inline constexpr auto kLongestRetry = std::chrono::hours(24);  // of retryBaseMs and retryCapMs
+inline constexpr std::uint32_t kMinKeepHours = 2;
+inline constexpr std::uint32_t kMaxKeepHours = 87'600;
+/// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
+inline constexpr std::size_t kMaxSpecBytes = 30'000;
+
+struct EntityKey {
+  std::string partition_key;
+  std::string row_key;
+  bool operator==(const EntityKey&) const = default;
+};
+
+/// Exactly one of the two is set, unless the kind offers a third way.
+struct Selection {
+  std::optional<EntityKey> entity;
+  std::optional<std::string> filter;
+  bool operator==(const Selection&) const = default;
+};
+
+struct ArchiveSpec : Selection {
+  std::string source;
+  std::string destination;  // a table, or empty:
+  std::optional<ObjectArchive> archive = {};
+  bool operator==(const ArchiveSpec&) const = default;
+};
+
+/// Back from `source`, an archive, to `destination`.
+struct UnarchiveSpec : Selection {
+  std::string source;  // a table, or empty:
+  std::optional<ObjectArchive> archive = {};
+  std::string destination;
+  bool operator==(const UnarchiveSpec&) const = default;
+};
+
+/// Copies beside the original under keys made by templates (key_template.h).
+struct CopySpec : Selection {
+  std::string source;
+  std::string destination;  // may be the source
+  std::string partition_key_template = "{PartitionKey}";
+  std::string row_key_template = "{RowKey}";
+  std::vector<std::string> properties;  // empty: all
+  bool operator==(const CopySpec&) const = default;
+};
+
+struct DeleteSpec : Selection {
+  std::string source;
+  bool whole_table = false;
+  bool operator==(const DeleteSpec&) const = default;
+};
+
+struct IndexSpec {
+  std::string source;
+  std::string property;
+  std::string destination;
+  bool operator==(const IndexSpec&) const = default;
+};
+
+/// Takes back what an archive, unarchive, undo or copy job did and nobody has changed since.
+struct UndoSpec {
+  std::string job;
+  bool operator==(const UndoSpec&) const = default;
+};
+
+/// Large properties out to blobs (archive/blob_link.h).
+struct OffloadSpec : Selection {
+  std::string source;
+  std::string container;
+  std::string prefix;
+  std::vector<std::string> properties;  // empty: all
+  std::uint64_t min_bytes = 0;
+  bool operator==(const OffloadSpec&) const = default;
+};
+
+/// And back.
+struct InlineSpec : Selection {
+  std::string source;
+  std::vector<std::string> properties;  // empty: all
+  bool keep_blobs = false;
+  bool operator==(const InlineSpec&) const = default;
+};
+
+/// Which poison messages; absent members do not restrict.
+struct PoisonFilter {
+  std::string kind;
+  std::string fingerprint;
+  std::optional<Time> moved_after;
+  std::optional<Time> moved_before;
+  bool operator==(const PoisonFilter&) const = default;
+};
+
+/// Sends poison messages back.
+struct RedriveSpec {
+  PoisonFilter which;
+  std::uint32_t per_second = 10;
+  std::uint32_t canary = 0;  // so many first; the rest only if all of them succeed
+  std::optional<std::uint64_t> limit;
+  bool operator==(const RedriveSpec&) const = default;
+};
+
+/// In the order of kinds() (job_kinds.h).
+using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec,
+                             CallbackSpec, OffloadSpec, InlineSpec>;
+
+enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
+std::string_view priority_name(Priority priority);  // "high", "normal", "low"
+
+struct JobSpec {
+  JobWork work;
+  std::uint32_t max_attempts = kDefaultMaxAttempts;
+  std::string idempotency_key;  // empty: none
+  Priority priority = Priority::kNormal;
+  std::optional<Time> not_before;
+  /// Of this job's back-off, instead of the worker's settings.
+  std::optional<std::uint32_t> retry_base_ms;
+  std::optional<std::uint32_t> retry_cap_ms;
+  std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
+  std::optional<std::uint64_t> max_affected;
+  std::optional<std::uint32_t> max_per_second;  // entities
+  std::optional<CallbackEndpoint> on_end;       // told when the job has ended
+  std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
+  bool operator==(const JobSpec&) const = default;
+};
+
+std::string_view kind_name(const JobSpec& spec);
+/// The tables that its members name, each once.
+std::vector<std::string> tables_of(const JobSpec& spec);
+
+/// Reads and validates a submission. kJobInvalid.
+Result<JobSpec> parse_job_spec(std::string_view json_text);
+/// The text in a record, which may tell of which group the job is a member.
+Result<JobSpec> parse_stored_spec(std::string_view text);
+Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
+/// Many jobs submitted as one: with a group, they are counted together and their end is told once.
+struct JobBatch {
+  std::vector<JobSpec> specs;
+  std::string group;  // empty: none
+  std::optional<CallbackEndpoint> on_end;
+};
+/// {"jobs":[...],"group"?:ID,"onEnd"?:{...}}, 1..1000. The problems of all are listed, each with its place: "jobs[3]:
+/// ...".
+Result<JobBatch> parse_job_batch(std::string_view json_text);
+/// SHA-256 in hex of the whole batch.
+std::string batch_fingerprint(const JobBatch& batch);
+nlohmann::json to_json(const JobSpec& spec);
+/// The one text of a spec: members in a fixed order, defaults that matter filled in.
+std::string canonical_text(const JobSpec& spec);
+/// SHA-256 in hex of the canonical text without the idempotency key.
+std::string spec_fingerprint(const JobSpec& spec);
+
+struct JobMessage {
+  std::string job_id;  // empty if the message has none
+  JobSpec spec;
+};
+std::string job_message_text(std::string_view job_id, const JobSpec& spec);
+/// Accepts the JSON as it is and in Base64, as some SDKs write it. kJobInvalid.
+Result<JobMessage> parse_job_message(std::string_view text);
+
+/// 3..63 letters and digits, a letter first.
+bool is_table_name(std::string_view name);
+
+}  // namespace tidemark::jobs

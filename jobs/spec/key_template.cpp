@@ -1,0 +1,137 @@
+#include "jobs/spec/key_template.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "common/base/encoding.h"
+#include "jobs/spec/spec_reader.h"
+
+namespace tidemark::jobs {
+namespace {
+
+constexpr std::size_t kMaxTemplateBytes = 2000;
+
+std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kJobInvalid, std::move(why)); }
+
+std::string guid_text(const table_store::Guid& guid) {
+  const auto hex = hex_encode(std::string_view(reinterpret_cast<const char*>(guid.bytes.data()), guid.bytes.size()));
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" + hex.substr(16, 4) + "-" +
+         hex.substr(20);
+}
+
+std::string double_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value);
+  return std::string(digits, end.ptr);
+}
+
+bool needs_encoding(std::string_view text, std::size_t i) {
+  const auto c = static_cast<unsigned char>(text[i]);
+  if (c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == '#' || c == '?' || c == '%') return true;
+  // U+0080 to U+009F: both bytes of their UTF-8 form.
+  const auto at = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  if (c == 0xC2 && i + 1 < text.size() && at(i + 1) < 0xA0) return true;
+  return i > 0 && at(i - 1) == 0xC2 && c < 0xA0 && c >= 0x80;
+}
+
+std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const table_store::Entity& entity) {
+  std::string key;
+  for (const auto& part : parts) {
+    if (!part.placeholder) {
+      key += part.text;
+    } else if (part.text == "PartitionKey") {
+      key += entity.partition_key;
+    } else if (part.text == "RowKey") {
+      key += entity.row_key;
+    } else {
+      const auto* value = entity.find(part.text);
+      if (value == nullptr) return std::nullopt;
+      key += escape_key_text(value_text(*value));
+    }
+  }
+  if (utf16_length(key) > kMaxKeyUnits) return std::nullopt;
+  return key;
+}
+
+}  // namespace
+
+std::string escape_key_text(std::string_view value) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!needs_encoding(value, i)) {
+      out += value[i];
+      continue;
+    }
+    const auto c = static_cast<unsigned char>(value[i]);
+    out += '%';
+    out += kHex[c >> 4];
+    out += kHex[c & 15];
+  }
+  return out;
+}
+
+std::string value_text(const table_store::Value& value) {
+  struct Text {
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(std::int32_t v) const { return std::to_string(v); }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return double_text(v); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const Time& v) const { return to_iso8601(v); }
+    std::string operator()(const table_store::Guid& v) const { return guid_text(v); }
+    std::string operator()(const table_store::Binary& v) const { return base64_encode(v.bytes); }
+  };
+  return std::visit(Text{}, value);
+}
+
+Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
+  if (text.empty() || text.size() > kMaxTemplateBytes) return refuse("has 1 to 2000 bytes");
+  if (!is_valid_utf8(text)) return refuse("is not UTF-8");
+  std::vector<TemplatePart> parts;
+  std::string literal;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c != '{' && c != '}') {
+      literal += c;
+      continue;
+    }
+    if (i + 1 < text.size() && text[i + 1] == c) {
+      literal += c;
+      ++i;
+      continue;
+    }
+    const auto end = c == '{' ? text.find('}', i) : std::string_view::npos;
+    if (end == std::string_view::npos) return refuse("has a brace without its partner (write {{ or }} for a brace)");
+    const auto name = text.substr(i + 1, end - i - 1);
+    if (!is_property_name(name)) return refuse("names {" + std::string(name.substr(0, 64)) + "}, which is no property");
+    if (name == "Timestamp") return refuse("must not use {Timestamp}: it changes with every write");
+    if (!literal.empty()) parts.push_back({false, std::exchange(literal, {})});
+    parts.push_back({true, std::string(name)});
+    i = end;
+  }
+  if (!literal.empty()) parts.push_back({false, std::move(literal)});
+  for (const auto& part : parts) {
+    if (!part.placeholder && has_forbidden_key_character(part.text)) {
+      return refuse("has characters that a key cannot have");
+    }
+  }
+  return parts;
+}
+
+Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::string_view row_key) {
+  auto partition = TRY(parse_key_template(partition_key));
+  auto row = TRY(parse_key_template(row_key));
+  return KeyTemplates{std::move(partition), std::move(row)};
+}
+
+std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, const table_store::Entity& entity) {
+  auto partition_key = apply(templates.partition, entity);
+  auto row_key = apply(templates.row, entity);
+  if (!partition_key || !row_key) return std::nullopt;
+  return EntityKey{std::move(*partition_key), std::move(*row_key)};
+}
+
+}  // namespace tidemark::jobs

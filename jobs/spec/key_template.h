@@ -1,0 +1,38 @@
+// The template of a key: text with {Property} in it, "{{" and "}}" for braces. {PartitionKey} and {RowKey} are inserted
+// as they are; a property's text (numbers in shortest form, times in ISO 8601) with forbidden characters and '%' as
+// %XX. Pure.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "jobs/spec/job_spec.h"
+#include "table_store/model/entity.h"
+
+namespace tidemark::jobs {
+
+struct TemplatePart {
+  bool placeholder = false;
+  std::string text;  // literal, or the property's name
+};
+
+/// kJobInvalid with a message for a person: unbalanced braces, a bad name, characters that a key cannot have.
+Result<std::vector<TemplatePart>> parse_key_template(std::string_view text);
+
+/// Of a copy.
+struct KeyTemplates {
+  std::vector<TemplatePart> partition, row;
+};
+Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::string_view row_key);
+/// Nothing if a property is missing or a key would be too long.
+std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, const table_store::Entity& entity);
+
+inline constexpr std::size_t kMaxKeyUnits = 512;  // the protocol's, of UTF-16
+/// Forbidden key characters and '%' become %XX.
+std::string escape_key_text(std::string_view text);
+/// The one text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
+std::string value_text(const table_store::Value& value);
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,17 @@
+// Text with moments in it, filled in when a schedule is due: {now} is the due time, {today} the midnight before it in
+// the schedule's time zone; {now-60d}, {now+90m}, {today-7d} are so much before or after (units s m h d w; {today}
+// takes d and w, which are days of the calendar). "{{" and "}}" stand for braces. A moment is written in UTC, ISO 8601:
+// 2026-11-21T02:00:00Z. Pure.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "jobs/schedules/cron.h"
+
+namespace tidemark::jobs {
+
+/// kScheduleInvalid says what is wrong.
+Result<std::string> fill_time_template(std::string_view text, Time due, TimeZone zone);
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,111 @@
+#include "jobs/store/endings.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/encoding.h"
+#include "common/base/fail_points.h"
+
+namespace tidemark::jobs {
+namespace {
+
+using nlohmann::json;
+using queue_service::NextMessage;
+
+const FailStep kTellStep("ending.tell");
+
+// People have to hear of it even if their endpoint is away for an hour or two.
+constexpr std::uint32_t kTellAttempts = 20;
+constexpr std::uint32_t kTellRetryCapMs = 600'000;
+constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
+constexpr std::size_t kMaxErrorBytes = 800;
+
+NextMessage message_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
+  CallbackSpec callback;
+  static_cast<CallbackEndpoint&>(callback) = endpoint;
+  callback.body = body.dump(-1, ' ', false, json::error_handler_t::ignore);
+  JobSpec spec;
+  spec.work = std::move(callback);
+  spec.max_attempts = kTellAttempts;
+  spec.retry_cap_ms = kTellRetryCapMs;
+  spec.priority = priority;
+  NextMessage message;
+  message.queue = std::string(queue_of(priority));
+  message.text = job_message_text(id, spec);
+  message.options.idempotency_key = std::move(id);
+  message.options.retention = kKeyRetention;
+  return message;
+}
+
+/// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
+json summary_of(const JobRecord& job, const JobSpec& spec) {
+  json data = {{"id", job.id},
+               {"kind", job.kind},
+               {"state", state_name(job.state)},
+               {"done", job.done},
+               {"skipped", job.skipped},
+               {"attempts", job.attempts},
+               {"submittedAt", to_iso8601(job.submitted_at)}};
+  if (job.started_at) data["startedAt"] = to_iso8601(*job.started_at);
+  if (job.finished_at) data["finishedAt"] = to_iso8601(*job.finished_at);
+  if (!job.error.empty()) data["error"] = job.error.substr(0, kMaxErrorBytes);
+  if (spec.group) data["group"] = group_json(*spec.group);
+  return {{"type", "job." + std::string(state_name(job.state))},
+          {"timestamp", to_iso8601(job.finished_at.value_or(job.submitted_at))},
+          {"data", std::move(data)}};
+}
+
+json summary_of(const GroupStatus& status) {
+  const auto& group = status.group;
+  const auto finished = to_iso8601(group.finished_at.value_or(group.submitted_at));
+  json data = {{"id", group.id},
+               {"members", group.members},
+               {"submittedAt", to_iso8601(group.submitted_at)},
+               {"finishedAt", finished}};
+  for (const auto& [state, count] : status.states) data[std::string(state_name(state))] = count;
+  return {{"type", "group.ended"}, {"timestamp", finished}, {"data", std::move(data)}};
+}
+
+}  // namespace
+
+std::optional<JobSpec> spec_of(const JobRecord& record) {
+  auto parsed = parse_stored_spec(record.spec);
+  if (!parsed) return std::nullopt;
+  return std::move(*parsed);
+}
+
+std::string ending_job_id(const JobRecord& ended) {
+  return job_id_of_message(ended.finished_at.value_or(ended.submitted_at), "end\n" + ended.id);
+}
+
+std::string ending_job_id(const Group& finished) {
+  return job_id_of_message(finished.finished_at.value_or(finished.submitted_at), "group-end\n" + finished.id);
+}
+
+Task<Result<std::vector<NextMessage>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
+  std::vector<NextMessage> out;
+  if (spec.on_end) {
+    out.push_back(message_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
+  }
+  if (!spec.group) co_return out;
+  auto over = CO_TRY(co_await groups_.count_end(*spec.group, ended.id, ended.state));
+  if (over && over->group.on_end) {
+    const auto& group = over->group;
+    out.push_back(message_of(ending_job_id(group), *group.on_end, summary_of(*over), Priority::kNormal));
+  }
+  co_return out;
+}
+
+Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
+  if (!has_followers(spec)) co_return Result<void>{};
+  auto messages = CO_TRY(co_await follow_ups(std::move(ended), std::move(spec)));
+  for (auto& message : messages) {
+    kTellStep.before.reach();
+    auto put = co_await queues_.put(std::move(message.queue), std::move(message.text), std::move(message.options));
+    kTellStep.after.reach();
+    // Put before, in other words: as well.
+    if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,41 @@
+// What the end of a job brings about: it is counted for its group, and callbacks tell of it (onEnd of the job, and of
+// the group if that was its last). A callback is a job like any other. Its id follows from the job that ended and from
+// when that was, and the same key goes with its message, so that whoever finds the end untold may tell it again: one
+// callback job comes of it. The order that makes this safe:
+//   record says how the job ended  ->  end counted  ->  callback put  ->  the job's message goes
+// After a crash in between the message is delivered again, and its worker does the rest. A job that is sent back from
+// poison ends anew, and tells anew; its group counts it once. References must outlive the calls.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/store/groups.h"
+#include "queue_service/internal/queue_client.h"
+
+namespace tidemark::jobs {
+
+class Endings {
+ public:
+  Endings(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock)
+      : groups_(tables, clock), queues_(queues) {}
+
+  /// Counts the end and gives the messages to put. `spec`: of the delivery, or the record's own.
+  Task<Result<std::vector<queue_service::NextMessage>>> follow_ups(JobRecord ended, JobSpec spec);
+  /// Counts the end and puts the messages. Succeeds for a job that has nothing to tell.
+  Task<Result<void>> tell(JobRecord ended, JobSpec spec);
+
+ private:
+  Groups groups_;
+  queue_service::QueueClient& queues_;
+};
+
+/// Whether an end has to be told or counted at all.
+inline bool has_followers(const JobSpec& spec) { return spec.on_end || spec.group; }
+/// The spec in a record, if it can be read.
+std::optional<JobSpec> spec_of(const JobRecord& record);
+/// The job that tells of an end.
+std::string ending_job_id(const JobRecord& ended);
+std::string ending_job_id(const Group& finished);
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,132 @@
+// Jobs as api, workers and simulation share them: submission, the record's state changes, listing. Its only state is in
+// the table and queue stores, so any number of instances may work at once. Coroutines resume on the caller's executor;
+// the references must outlive the calls. Calls fail with the codes of the two clients beside those named below; a
+// failed submission with an idempotency key is completed by submitting again.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blob_store/internal/blob_client.h"
+#include "common/base/async.h"
+#include "common/base/random.h"
+#include "jobs/spec/job_spec.h"
+#include "jobs/store/job_record.h"
+#include "queue_service/internal/queue_client.h"
+#include "table_store/internal/table_client.h"
+
+namespace tidemark::jobs {
+
+struct JobPage {
+  std::vector<JobRecord> jobs;  // newest first
+  std::string continuation;     // empty at the end; a page may be empty and still have one
+};
+
+struct Submission {
+  JobRecord job;
+  bool created = false;  // false: the idempotency key named a job that exists
+};
+
+/// One delivery of a job's message to a worker.
+struct Delivery {
+  std::string job_id;
+  std::string kind;
+  std::string spec;  // canonical text, or the message's own text if it could not be read
+  std::string message_id;
+  Time message_inserted{};
+  std::uint64_t epoch = 0;
+  std::uint32_t attempt = 0;
+  std::string worker;
+  std::optional<Time> not_before;
+};
+
+enum class ClaimVerdict : std::uint8_t {
+  kRun = 1,        // the record is running under this epoch
+  kDuplicate = 2,  // another message is the job's; drop this one
+  kEnded = 3,      // the job is over; drop the message
+  kStale = 4,      // a later delivery has it; leave the message alone
+};
+
+struct Claim {
+  ClaimVerdict verdict = ClaimVerdict::kRun;
+  JobRecord record;
+};
+
+/// What a delivery (or a person) changes in a record; absent members stay.
+struct RecordChange {
+  std::optional<JobState> state;
+  std::optional<std::uint64_t> done;
+  std::optional<std::uint64_t> skipped;
+  std::optional<std::uint64_t> total;
+  std::optional<std::uint32_t> attempts;
+  std::optional<std::string> phase;
+  std::optional<std::string> error;
+  std::optional<std::string> skips;
+  std::optional<std::string> result;
+  std::optional<Attempt> attempt;  // added to the history
+};
+
+class JobStore {
+ public:
+  /// `blobs`: without it, cancel() cannot tell the blob store of jobs that write there.
+  JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random,
+           blob_store::BlobClient* blobs = nullptr)
+      : tables_(tables), queues_(queues), clock_(clock), random_(random), blobs_(blobs) {}
+
+  /// Creates the table and the queues where they are missing.
+  Task<Result<void>> ensure_ready();
+
+  /// kIdempotencyKeyReused. `id`, if given, is the job's: submitting it again gives the same job.
+  Task<Result<Submission>> submit(JobSpec spec, std::string id = {});
+  /// Many, side by side; the outcomes in the order of `specs`.
+  Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
+  /// The same for jobs that belong together. The group comes first and counts on all of them: if some could not be
+  /// submitted, submit it again. kIdempotencyKeyReused: its name was given to other jobs.
+  Task<Result<std::vector<Result<Submission>>>> submit_group(JobBatch batch);
+  Task<Result<std::optional<JobRecord>>> find(std::string id);
+  /// Of 1..100 jobs, in the order of `ids`.
+  Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
+  /// `limit` 1..1000; `kind` and `state` restrict unless empty.
+  Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
+                             std::string state = {});
+  /// Ends a queued or running job, and tells of it; a worker on it stops within a page, and no write of the job lands
+  /// once this has returned. kJobNotFound; a job that has ended already is returned as it is.
+  Task<Result<JobRecord>> cancel(std::string id);
+
+  /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
+  Task<Result<Claim>> claim(Delivery delivery);
+  /// Compare-and-swap on (state, epoch). Repeating a change that was made succeeds. kFenced: a later delivery has the
+  /// job, or it has ended otherwise (read it to see how). kJobNotFound. `seen`: the record as it was last read or
+  /// written; if it still is that, it need not be read again.
+  Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
+                                 std::optional<JobRecord> seen = std::nullopt);
+  /// For workers: what a delivery that does all of its job's work in one transaction changes in the record there, from
+  /// `found` (nothing: the submission did not get that far) to its end. Nothing if claim() would not let it run, or if
+  /// anybody has worked on the job before. Pure.
+  [[nodiscard]] std::optional<table_store::Companion> end_at_once(std::optional<JobRecord> found,
+                                                                  const Delivery& delivery,
+                                                                  const RecordChange& change) const;
+  /// After a redrive: poisoned -> queued, if the record still is what `seen` says; otherwise nothing, since a worker
+  /// was faster.
+  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);
+
+ private:
+  Task<std::vector<Result<Submission>>> submit_side_by_side(std::vector<JobSpec> specs, std::vector<std::string> ids);
+  /// Registers the key for this spec: the id of the job it stands for, new or old.
+  Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
+  /// Inserts if absent; otherwise the record that is there.
+  Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
+  /// From here on no write of the job lands in any store, whatever its epoch.
+  Task<Result<void>> close_operation(std::string id, std::optional<JobSpec> spec);
+  Task<Result<bool>> writes_blobs(JobSpec spec);
+  /// Replaces the version it was read at; nothing if it changed meanwhile.
+  Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
+
+  table_store::TableClient& tables_;
+  queue_service::QueueClient& queues_;
+  Clock& clock_;
+  Random& random_;
+  blob_store::BlobClient* blobs_;
+};
+
+}  // namespace tidemark::jobs

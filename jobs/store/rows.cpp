@@ -1,0 +1,37 @@
+#include "jobs/store/rows.h"
+
+#include "jobs/store/job_record.h"
+
+namespace tidemark::jobs {
+
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::Version;
+
+Mutation write_of(std::string row_key, std::optional<Version> seen, std::vector<table_store::Property> properties) {
+  Mutation mutation;
+  mutation.kind = seen ? MutationKind::kReplace : MutationKind::kInsert;
+  mutation.row_key = std::move(row_key);
+  mutation.if_version = seen;
+  mutation.lenient = true;
+  mutation.properties = std::move(properties);
+  return mutation;
+}
+
+Mutation erasure_of(std::string row_key, std::optional<Version> seen) {
+  auto mutation = write_of(std::move(row_key), seen, {});
+  mutation.kind = MutationKind::kErase;
+  return mutation;
+}
+
+Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string partition,
+                                                Mutation mutation) {
+  std::vector<Mutation> mutations{std::move(mutation)};
+  auto outcomes =
+      CO_TRY(co_await tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt));
+  const auto& outcome = outcomes.front();
+  if (outcome.kind != table_store::OutcomeKind::kApplied) co_return std::optional<Version>();
+  co_return std::optional<Version>(outcome.version);
+}
+
+}  // namespace tidemark::jobs

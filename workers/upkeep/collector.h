@@ -1,0 +1,38 @@
+// Removes what is no longer needed: records of jobs that ended longer ago than the retention (or than the keepHours of
+// the job, which its record has as KeepUntil), with their ledgers; the
+// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago. A poisoned job stays
+// as long as its message is in the poison queue. Any number may run side by side: each removal names the version it
+// saw. The retention must be longer than any lease, since a worker that slept through it would find no ledger to refuse
+// it.
+#pragma once
+#include "jobs/store/job_store.h"
+
+namespace tidemark::jobs {
+
+struct Collected {
+  std::uint64_t jobs = 0;
+  std::uint64_t keys = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t workers = 0;
+};
+
+class Collector {
+ public:
+  Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention)
+      : tables_(tables), queues_(queues), clock_(clock), retention_(retention) {}
+  /// One pass over everything.
+  Task<Result<Collected>> collect();
+
+ private:
+  enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers };
+  Task<Result<std::uint64_t>> sweep(Rows rows, std::string filter);
+  Task<Result<bool>> removable(Rows rows, table_store::Entity entity);
+  Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
+
+  table_store::TableClient& tables_;
+  queue_service::QueueClient& queues_;
+  Clock& clock_;
+  Duration retention_;
+};
+
+}  // namespace tidemark::jobs

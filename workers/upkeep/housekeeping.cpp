@@ -1,0 +1,83 @@
+#include "workers/upkeep/housekeeping.h"
+
+#include "jobs/objects/file_objects.h"
+
+namespace tidemark::workers {
+
+std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, table_store::TableClient& tables,
+                                                   queue_service::QueueClient& queues, jobs::JobStore& jobs,
+                                                   Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop) {
+  return std::shared_ptr<Housekeeping>(
+      new Housekeeping(std::move(options), tables, queues, jobs, clock, random, std::move(loop)));
+}
+
+Housekeeping::Housekeeping(HousekeepingOptions options, table_store::TableClient& tables,
+                           queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock, Random& random,
+                           std::shared_ptr<WorkerLoop> loop)
+    : options_(std::move(options)),
+      list_(tables),
+      tables_(tables),
+      collector_(tables, queues, clock, options_.retention),
+      scheduler_({options_.self.name, options_.schedule_hold}, jobs, tables, clock),
+      clock_(clock),
+      random_(random),
+      loop_(std::move(loop)) {}
+
+void Housekeeping::start() {
+  auto beating = beat(shared_from_this());
+  spawn(loop_->strand(), std::move(beating));
+  auto collecting = collect(shared_from_this());
+  spawn(loop_->strand(), std::move(collecting));
+  auto scheduling = schedule(shared_from_this());
+  spawn(loop_->strand(), std::move(scheduling));
+}
+
+Task<void> Housekeeping::stop() {
+  stopping_ = true;
+  wake_.notify_all();
+  auto left = co_await list_.leave(options_.self.name);
+  static_cast<void>(left.has_value());  // if not, it is shown as lost for a day
+}
+
+Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    auto info = self->options_.self;
+    info.heartbeat_at = self->clock_.now();
+    info.running = static_cast<std::int32_t>(self->loop_->busy());
+    auto said = co_await self->list_.beat(std::move(info));
+    static_cast<void>(said.has_value());
+    co_await self->wake_.wait(self->clock_, jobs::kHeartbeatInterval);
+  }
+}
+
+Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    // Workers that were started together do not collect together.
+    const auto every = self->options_.collect_every;
+    const auto pause =
+        every / 2 + Duration(static_cast<std::int64_t>(self->random_.below(static_cast<std::uint64_t>(every.count()))));
+    co_await self->wake_.wait(self->clock_, pause);
+    if (self->stopping_) break;
+    co_await self->collect_once();
+  }
+}
+
+Task<void> Housekeeping::collect_once() {
+  auto collected = co_await collector_.collect();
+  static_cast<void>(collected.has_value());
+  for (const auto& directory : options_.directories) {
+    auto files = co_await collect_files(tables_, directory);
+    static_cast<void>(files.has_value());
+  }
+}
+
+Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
+  while (!self->stopping_) {
+    const auto next = co_await self->scheduler_.look();
+    auto pause = self->options_.schedule_poll;
+    if (next && *next) pause = std::clamp<Duration>(**next - self->clock_.now(), std::chrono::milliseconds(1), pause);
+    co_await self->wake_.wait(self->clock_, pause);
+  }
+}
+
+}  // namespace tidemark::workers
