@@ -187,6 +187,32 @@ TEST_F(WorkersLimits, EveryKindHeedsItsTables) {
   EXPECT_TRUE(books("ByNumber", R"({"kind":"index","source":"Source","property":"Number","destination":"ByNumber"})"));
 }
 
+TEST_F(WorkersLimits, AJobKeepsItsPlaceInAPartitionWhileItChangesThings) {
+  put("p", "r", 1);
+  Mutation large;
+  large.kind = MutationKind::kInsertOrMerge;
+  large.row_key = "r";
+  large.properties = {{"Text", std::string(200, 'x')}};
+  ASSERT_TRUE(run(tables_.mutate("Source", "p", {large}, std::nullopt)).has_value());
+  set(jobs::partition_target("Source", "p"), 1, 0);
+  auto other = gate();
+  const std::vector<Place> here{{"Source", "p"}};
+  int looks = 0;
+  // In the middle of the change: the value becomes a blob.
+  blob_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method == "blob.close") co_return Result<void>{};
+    co_await sleep_for(*clock_, std::chrono::milliseconds(2));
+    EXPECT_FALSE(co_await other->permit(here, "other"));
+    ++looks;
+    co_return Result<void>{};
+  };
+  const auto job = finish(R"({"kind":"offload","source":"Source","filter":"","container":"values","minBytes":100})");
+  blob_link_.before = nullptr;
+  EXPECT_EQ(job.done, 1U);
+  EXPECT_GE(looks, 2);
+  EXPECT_TRUE(run(other->permit(here, "other")));
+}
+
 TEST_F(WorkersLimits, AJobThatFindsItsTableFullWaits) {
   put("p", "r", 1);
   set(jobs::table_target("Source"), 1, 0);
