@@ -49,6 +49,14 @@ class SCOPED_CAPABILITY MutexLock {
   std::unique_lock<Mutex> lock_;
 };
 
+/// What one thread at a time may do by an agreement other than a lock. It costs nothing and makes nobody wait; the
+/// check sees that whoever touches what it guards has taken it.
+class CAPABILITY("role") Role {
+ public:
+  void take() ACQUIRE() {}
+  void give_back() RELEASE() {}
+};
+
 class CondVar {
  public:
   /// Gives the mutex up while it waits. May return although nobody notified.
