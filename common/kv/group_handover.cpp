@@ -6,7 +6,7 @@ namespace tidemark::kv {
 
 GroupHandover::Wake GroupHandover::submitted(std::size_t waiting) {
   ++unwritten_;
-  if (!writing_) return Wake::kWriter;
+  if (!writing_) return running_ ? Wake::kNobody : Wake::kWriter;  // whoever runs bodies looks again when done
   return waiting == worth_waking_ ? Wake::kHelper : Wake::kNobody;
 }
 

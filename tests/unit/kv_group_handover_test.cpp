@@ -150,10 +150,11 @@ TEST(GroupHandover, WritesEverythingInOrderHoweverItsThreadsInterleave) {
   EXPECT_GT(seen.size(), 1000U);
 }
 
-TEST(GroupHandover, WakesTheWriterUnlessItWrites) {
+TEST(GroupHandover, WakesTheWriterUnlessItIsAtWork) {
   GroupHandover handover;
   EXPECT_EQ(handover.submitted(1), Wake::kWriter);
   const auto run = handover.begin_run();
+  EXPECT_EQ(handover.submitted(1), Wake::kNobody);
   EXPECT_EQ(handover.end_run(run, 1, false), Wake::kNobody);
   handover.begin_write();
   EXPECT_EQ(handover.submitted(1), Wake::kNobody);
