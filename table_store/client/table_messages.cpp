@@ -51,6 +51,7 @@ void write_mutation(ByteWriter& out, const Mutation& mutation) {
   out.string(mutation.row_key);
   write_version(out, mutation.if_version);
   write_version(out, mutation.source_version);
+  out.boolean(mutation.restores);
   out.boolean(mutation.lenient);
   write_properties(out, mutation.properties);
 }
@@ -61,6 +62,7 @@ bool read_mutation(ByteReader& in, Mutation& into) {
   into.row_key = in.string();
   into.if_version = read_version(in);
   into.source_version = read_version(in);
+  into.restores = in.boolean();
   into.lenient = in.boolean();
   return read_properties(in, into.properties);
 }
@@ -95,7 +97,8 @@ bool read_move(ByteReader& in, Move& into) {
 void write_entity(ByteWriter& out, const Entity& entity) {
   out.string(entity.partition_key);
   out.string(entity.row_key);
-  out.string(encode_entity(entity.version, entity.source_version, entity.properties, entity.operation));
+  out.string(
+      encode_entity(entity.version, entity.source_version, entity.properties, entity.operation, entity.restored));
 }
 bool read_entity(ByteReader& in, Entity& into) {
   into.partition_key = in.string();
