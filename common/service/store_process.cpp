@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <filesystem>
+#include <future>
 
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
@@ -134,17 +134,11 @@ Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const proc
 
 // Returns when everything submitted before has completed: the writer works in order.
 void wait_for_writer(kv::Engine& engine) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
+  std::promise<void> promise;
+  const auto done = promise.get_future();
   engine.submit([](kv::Transaction&) -> Result<void> { return {}; },
-                [&](const Result<void>&) {
-                  std::lock_guard lock(mutex);
-                  done = true;
-                  changed.notify_all();
-                });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done; });
+                [promise = std::move(promise)](const Result<void>&) mutable { promise.set_value(); });
+  done.wait();
 }
 
 // Once an hour until `stopping` is notified.
