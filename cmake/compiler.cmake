@@ -48,6 +48,9 @@ function(tidemark_program name)
   target_precompile_headers(${name} REUSE_FROM tidemark_base)
 endfunction()
 
+# Everything that the label unit runs, for builds that need nothing else.
+add_custom_target(unit_tests)
+
 # tidemark_test(name LABEL unit SOURCES ... LINK ...): a GoogleTest program that ctest runs whole.
 function(tidemark_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
@@ -55,6 +58,9 @@ function(tidemark_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM tidemark_base)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  if(ARG_LABEL STREQUAL "unit")
+    add_dependencies(unit_tests ${name})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
