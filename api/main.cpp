@@ -89,7 +89,7 @@ Result<void> run(const ApiSettings& settings) {
                 "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
   }
   const auto data = std::filesystem::absolute(settings.data);
-  TRY(process::PidFile::create(data, settings.name));
+  const auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
   auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                     settings.callback_http_hosts));

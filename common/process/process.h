@@ -17,7 +17,7 @@ void start_logging(const std::string& process_name, const LogOptions& options);
 
 /// DATA/run/NAME.pid: tells who has this name on this data directory, and sees to it that nobody else has. It is locked
 /// as long as the process lives, so what a killed process left behind is taken over; removed by the destructor.
-class PidFile {
+class [[nodiscard]] PidFile {
  public:
   /// kConfigInvalid: another process has the name, or nobody can have it. Letters, digits and ._- (of a file's name).
   static Result<PidFile> create(const std::filesystem::path& data, const std::string& name);

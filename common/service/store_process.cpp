@@ -164,7 +164,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   const std::filesystem::path data = std::filesystem::absolute(settings.data);
   auto accounts = TRY(parse_accounts(settings.accounts));
   TRY(check_key_safety(settings, accounts));
-  TRY(process::PidFile::create(data, description.process_name));
+  const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
   TRY(process::prepare_directory(data / description.folder));
   kv::RocksDbOptions database;
   database.path = data / description.folder;
