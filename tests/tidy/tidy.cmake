@@ -8,5 +8,5 @@ if(RUN_CLANG_TIDY)
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/tidy_test.py
     COMMAND ${RUN_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} -quiet
             "${PROJECT_SOURCE_DIR}/\\(common\\|table_store\\|queue_service\\|blob_store\\|jobs\\|workers\\|api\\)/")
-  add_dependencies(check tidemark_base)
+  add_dependencies(check precompiled_header)
 endif()
