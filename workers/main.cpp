@@ -204,7 +204,7 @@ Result<void> run(const WorkerConfig& config) {
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
 
-  spdlog::info("looking for the stores run={}", (std::filesystem::path(data) / "run").string());
+  spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner, stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();
@@ -235,18 +235,11 @@ Result<void> run(const WorkerConfig& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  process::block_signals();
   WorkerConfig config;
   process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
   declare_settings(settings, config);
-  auto parsed = settings.parse(argc, argv);
-  if (!parsed) return process::report_startup_failure(parsed.error());
-  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
-  if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
-  process::start_logging("worker", config.log);
-  spdlog::info("starting {}", settings.describe());
-  auto ran = run(config);
-  if (!ran) return process::report_startup_failure(ran.error());
-  spdlog::info("stopped");
-  return 0;
+  return process::run_program("worker", settings, config.log, argc, argv, [&config] {
+    if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
+    return run(config);
+  });
 }
