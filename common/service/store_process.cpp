@@ -53,8 +53,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
-      "how long the ledger of an operation is kept after its last change; must be longer than any message that asks "
-      "for the operation lives");
+      "how long the ledger of an operation is kept after its last change; must exceed the lifetime of the messages "
+      "that ask for it");
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures whose date is more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
