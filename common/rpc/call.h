@@ -45,7 +45,7 @@ Task<Result<typename Call::Reply>> call(Transport& link, const Call& what, Durat
   return detail::typed<Call>(link.call(std::string(Call::kMethod), wire::encode(what), deadline));
 }
 
-/// What a service answers calls with. Nothing in it outlives a call but the service.
+/// Turns the bytes of calls into calls of a service, and what it returns into bytes.
 template <class Service>
 class Face {
  public:
