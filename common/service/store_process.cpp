@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <filesystem>
+#include <future>
 
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
@@ -35,34 +35,34 @@ struct StoreSettings {
 
 void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("host", s.host, "address to listen on");
-  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
-  settings.add("data", s.data, "data directory of the whole stack; the database is in a folder of its own");
+  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one, which the ready line names");
+  settings.add("data", s.data, "data directory of the whole stack; each database has a folder in it");
   settings.add("accounts", s.accounts,
                "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
   settings.add_choice("durability", s.durability, {"fsync", "os"},
-                      "fsync: nothing acknowledged is lost to a power cut; os: survives a crash of the process only");
+                      "fsync: acknowledged writes survive a power cut; os: they survive only a crash of the process");
   settings.add("threads", s.threads, 1, 64,
-               "I/O threads; half of them, at least one, may be busy with scans of tables");
-  settings.add("max_connections", s.max_connections, 1, 100000, "open connections; beyond it 503 ServerBusy");
-  settings.add("max_internal_calls", s.max_internal_calls, 1, 100000,
-               "calls of workers and the api at once, long polls included; beyond it they are told to come back, and "
-               "slow down");
-  settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
-  settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
+               "I/O threads; at most half of them, but at least one, scan tables at a time");
+  settings.add("max_connections", s.max_connections, 1, 100000,
+               "open connections; more are answered with 503 ServerBusy");
+  settings.add(
+      "max_internal_calls", s.max_internal_calls, 1, 100000,
+      "calls of workers and the api at once, including long polls; beyond that, callers are told to slow down");
+  settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "time after which an idle connection is closed");
+  settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress to finish after SIGTERM");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
-      "how long an operation, a worker's or a user's own, is remembered after its last change; longer than any message "
-      "that asks for it");
-  settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
+      "how long the ledger of an operation is kept after its last change; must exceed the lifetime of the messages "
+      "that ask for it");
+  settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures whose date is more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
-  settings.add("trust_forwarded_proto", s.trust_forwarded_proto,
-               "believe X-Forwarded-Proto: https of a TLS terminator in front, as spr=https of a SAS needs; only where "
-               "nobody else reaches this listener");
-  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
-                      "least level logged");
-  settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
+  settings.add(
+      "trust_forwarded_proto", s.trust_forwarded_proto,
+      "trust the X-Forwarded-Proto of a TLS terminator in front, which a SAS with spr=https needs; only if nobody "
+      "else can reach this address");
+  process::declare(settings, s.log);
 }
 
 Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
@@ -136,17 +136,11 @@ Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const proc
 
 // Returns when everything submitted before has completed: the writer works in order.
 void wait_for_writer(kv::Engine& engine) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
+  std::promise<void> promise;
+  const auto done = promise.get_future();
   engine.submit([](kv::Transaction&) -> Result<void> { return {}; },
-                [&](const Result<void>&) {
-                  std::lock_guard lock(mutex);
-                  done = true;
-                  changed.notify_all();
-                });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done; });
+                [promise = std::move(promise)](const Result<void>&) mutable { promise.set_value(); });
+  done.wait();
 }
 
 // Once an hour until `stopping` is notified.
@@ -238,21 +232,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
 }  // namespace
 
 int run_store(int argc, const char* const* argv, const StoreDescription& description, const StoreFactory& build) {
-  process::block_signals();
   StoreSettings values;
   values.port = description.default_port;
   process::Settings settings(description.process_name, description.summary);
   declare(settings, values);
   if (description.declare_settings) description.declare_settings(settings);
-  auto parsed = settings.parse(argc, argv);
-  if (!parsed) return process::report_startup_failure(parsed.error());
-  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
-  process::start_logging(description.process_name, values.log);
-  spdlog::info("starting {}", settings.describe());
-  auto ran = run(values, description, build);
-  if (!ran) return process::report_startup_failure(ran.error());
-  spdlog::info("stopped");
-  return 0;
+  return process::run_program(description.process_name, settings, values.log, argc, argv,
+                              [&] { return run(values, description, build); });
 }
 
 }  // namespace tidemark::service
