@@ -2,7 +2,6 @@
 
 #include "blob_store/client/blob_messages.h"
 #include "blob_store/model/digest.h"
-#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/base/encoding.h"
 
@@ -39,14 +38,12 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string byt
 }
 
 Task<Reply> ensure(BlobService& service, BlobRequest request) {
-  CO_TRY(check_container_name(request.ref.container));
   auto done = co_await service.create_container(request.ref.parent(), {}, {});
   if (!done && !done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return fail(std::move(done.error()));
   co_return std::string();
 }
 
 Task<Reply> put(BlobService& service, BlobRequest request) {
-  CO_TRY(check_blob_name(request.ref.name));
   request.content.headers.md5 = base64_encode(md5_of(request.bytes));
   auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
   auto done = co_await service.put_if_newer(std::move(request.ref), std::move(request.content), std::move(payload),
@@ -55,7 +52,6 @@ Task<Reply> put(BlobService& service, BlobRequest request) {
 }
 
 Task<Reply> stage(BlobService& service, BlobRequest request) {
-  CO_TRY(check_blob_name(request.ref.name));
   auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
   auto id = block_id(request.write.fence, request.number);
   auto task =
