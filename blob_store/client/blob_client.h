@@ -1,6 +1,6 @@
-// The blob store as the workers and the api see it. Calls cross a rpc::Transport: kDeadlineExceeded and kUnavailable do
-// not tell whether they took effect; every write may be repeated. Content crosses in pieces of at most kMaxPieceBytes;
-// larger blobs are staged piece by piece and published at once, so that no partial blob is ever visible.
+// The blob store as the workers and the api see it. Calls cross a rpc::Transport; one that fails with kDeadlineExceeded
+// or kUnavailable may have taken effect or not, and every write may be repeated. Content is sent in pieces of at most
+// kMaxPieceBytes. Larger blobs are staged piece by piece and published at once, so no partial blob is ever visible.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,17 +18,17 @@ class BlobClient {
 
   /// Succeeds if the container exists already.
   Task<Result<void>> ensure_container(std::string container);
-  /// The whole content at once; at most kMaxPieceBytes.
+  /// Writes the whole content at once; at most kMaxPieceBytes.
   Task<Result<WriteOutcome>> put(std::string container, std::string name, NewContent content, std::string bytes,
                                  FencedWrite write);
-  /// One piece of a blob to be. Pieces of other epochs never mix with it: the id of the block is made of the fence.
+  /// Stages a piece of a future blob. It never mixes with pieces of other epochs, because block ids contain the fence.
   Task<Result<void>> stage(std::string container, std::string name, std::uint32_t index, std::string bytes,
                            Fence fence);
-  /// Makes the blob of pieces 0 to count-1 as staged under this fence. kInvalidBlockList: stage them again.
+  /// Publishes the pieces 0 to count-1 that were staged under this fence. kInvalidBlockList: stage them again.
   Task<Result<WriteOutcome>> publish(std::string container, std::string name, std::uint32_t count, NewContent content,
                                      FencedWrite write);
   Task<Result<WriteOutcome>> erase(std::string container, std::string name, FencedWrite write);
-  /// At most kMaxPieceBytes from `offset` on; nothing if there is no such blob. kConditionNotMet if `version` is given
+  /// Reads up to kMaxPieceBytes from `offset`; nothing if there is no such blob. kConditionNotMet if `version` is given
   /// and the blob has another one now.
   Task<Result<std::optional<BlobPiece>>> read(std::string container, std::string name, std::uint64_t offset,
                                               std::optional<Version> version);

@@ -1,4 +1,4 @@
-// The server's side of blob_client.h.
+// The server side of blob_client.h.
 #pragma once
 #include "common/rpc/transport.h"
 

@@ -1,4 +1,4 @@
-// Block lists: which blocks become the blob, and which payloads nothing refers to afterwards. Pure.
+// Block lists: which blocks become the blob, and which payloads are not needed any more. Pure.
 // Errors: kInvalidBlockList.
 #pragma once
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Conditional headers: If-Match and its kin against a blob's version. Pure; the check belongs into the transaction
-// that commits. Errors: kConditionNotMet, kNotModified, kBlobAlreadyExists, kUnsatisfiableCondition.
+// Checks conditional headers such as If-Match against a blob's version. Pure; call the checks in the transaction that
+// commits. Errors: kConditionNotMet, kNotModified, kBlobAlreadyExists, kUnsatisfiableCondition.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ struct Conditions {
   std::optional<Time> if_modified_since, if_unmodified_since;
 };
 
-/// Splits a header such as `"0x1", 0x2`; quotes and W/ are taken off.
+/// Splits a header such as `"0x1", 0x2`; removes quotes and W/.
 std::vector<std::string> parse_etags(std::string_view header);
 
 Result<void> check_read(const Conditions& conditions, const Version& version);

@@ -1,4 +1,4 @@
-// MD5 of a stream, for Content-MD5. One thread at a time; cannot fail with the default OpenSSL provider.
+// MD5 of a stream, for Content-MD5. For one thread at a time. Cannot fail with the default OpenSSL provider.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ class Md5 {
   Md5(const Md5&) = delete;
   Md5& operator=(const Md5&) = delete;
   void update(std::string_view bytes);
-  /// 16 bytes; once.
+  /// Returns 16 bytes; call it once.
   std::string finish();
 
  private:

@@ -1,5 +1,5 @@
-// One request of the blob protocol: what its URL names, and what its headers and parameters say. Lives for the request;
-// one coroutine. Errors are the protocol's.
+// One request of the blob protocol: what its URL names, and what its headers and parameters say. For the coroutine of
+// the request. Errors are the protocol's.
 #pragma once
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ struct Call : service::Call {
       : service::Call(face, request), service(blobs) {}
 
   BlobService& service;
-  std::string container, blob;  // decoded; empty: not in the URL
+  std::string container, blob;  // decoded; empty if not in the URL
 
   /// Empty if it is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {

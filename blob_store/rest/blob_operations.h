@@ -1,5 +1,5 @@
-// The operations of the blob protocol, one function each; see blob_routes.cpp for which request is which, and what the
-// caller needs for it. Each parses, makes one call of the service and renders.
+// The operations of the blob protocol, with a function for each. blob_routes.cpp says which request is which operation
+// and what permissions it needs. Each function parses, calls the service once and renders.
 #pragma once
 #include "blob_store/rest/blob_call.h"
 
@@ -34,14 +34,14 @@ Answer delete_blob(Call& call);
 
 }  // namespace operations
 
-/// Streams the request's body into a payload, checking its length and MD5 against what was declared. The error
-/// leaves nothing behind.
+/// Streams the request's body into a payload and checks its length and MD5 against what was declared. Nothing is left
+/// behind after an error.
 struct ReceivedBody {
   WrittenPayload payload;
   std::string md5;  // base64, computed
 };
 Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5);
-/// A small body whole, with its Content-MD5 checked.
+/// The whole of a small body, with its Content-MD5 checked.
 Task<Result<std::string>> receive_text(Call& call, std::size_t limit);
 
 }  // namespace tidemark::blob_store

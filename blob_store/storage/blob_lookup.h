@@ -1,4 +1,4 @@
-// Reading records out of a snapshot or a transaction. Errors: kContainerNotFound, kBlobNotFound, kCorruption;
+// Reads records from a snapshot or a transaction. Errors: kContainerNotFound, kBlobNotFound, kCorruption;
 // for a name that nothing can have, those of model/names.h.
 #pragma once
 #include <optional>
@@ -17,9 +17,9 @@ Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generat
 /// Erases every staged block of the blob from its list.
 Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const StagedBlocks& staged);
-/// The same, and their content is dead.
+/// The same, and marks their content as dead.
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
-/// What is stored under this name now, in its container. kContainerNotFound.
+/// What is stored under a name now. kContainerNotFound.
 struct CurrentBlob {
   std::uint64_t generation = 0;
   std::optional<Blob> blob;

@@ -1,4 +1,4 @@
-// Values of the keyspace as bytes, each beginning with a format number. Errors: kCorruption.
+// The bytes of the stored values, which begin with a format number. Errors: kCorruption.
 #pragma once
 #include <string>
 #include <string_view>

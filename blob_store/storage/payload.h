@@ -1,5 +1,6 @@
-// Content on its way in and out, in bounded memory. A payload is a run of chunks that never changes once published.
-// One coroutine at a time each. Errors: kCorruption when a chunk is missing or its checksum is wrong, and the engine's.
+// Writes and reads content in bounded memory. A payload is a sequence of chunks that never changes once it is
+// published. Each object is for one coroutine at a time. Errors: kCorruption when a chunk is missing or its checksum is
+// wrong, and the engine's.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,15 +11,16 @@
 
 namespace tidemark::blob_store {
 
-/// Written chunks, or, if all of it fits into one, still in memory: then the publishing transaction writes it.
+/// Chunks that were written, or content that fits into one chunk and is in memory; the publishing transaction then
+/// writes it.
 struct WrittenPayload {
   std::uint64_t id = 0;  // 0: nothing stored yet
   std::uint64_t size = 0;
   std::string small;
 };
 
-/// Writes chunks durably as they come. Registers the payload as pending before its first chunk; whoever finishes it
-/// either settles it in a transaction or abandons it.
+/// Writes chunks durably as they come. It registers the payload as pending before its first chunk. In the end, the
+/// payload must be settled in a transaction or abandoned.
 class PayloadWriter {
  public:
   PayloadWriter(kv::Engine& engine, Clock& clock) : engine_(engine), clock_(clock) {}
@@ -37,12 +39,12 @@ class PayloadWriter {
   std::uint64_t size_ = 0;
 };
 
-/// Makes the payload live within the transaction that refers to it; returns its id (0 for empty content).
+/// Makes the payload live in the transaction that refers to it; returns its id, which is 0 for empty content.
 Result<std::uint64_t> settle(kv::Transaction& txn, const WrittenPayload& payload);
 /// The next number of the store-wide counter.
 Result<std::uint64_t> take_id(kv::Transaction& txn);
 
-/// Reads [offset, offset + length) of a blob from a snapshot, so that a blob replaced or deleted meanwhile is still
+/// Reads [offset, offset + length) of a blob from a snapshot, so a blob that is replaced or deleted meanwhile is still
 /// read as it was.
 class PayloadReader {
  public:

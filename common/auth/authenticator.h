@@ -1,4 +1,4 @@
-// Who is asking, and what may they do? SharedKey, SharedKeyLite, account SAS and service SAS over the raw request.
+// Who is asking, and what may they do? Verifies SharedKey, SharedKeyLite, account SAS and service SAS of a raw request.
 // Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation, "Authorize with
 // Shared Key" and "Create a service/account SAS".
 #pragma once
@@ -31,21 +31,21 @@ struct SignedRequest {
   const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;
   std::string_view remote_address;
   std::string_view host;                        // the Host header
-  const QueryParameters* parameters = nullptr;  // the query decoded; null: not done yet
+  const QueryParameters* parameters = nullptr;  // the decoded query; null if it was not decoded yet
 };
 
 struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
   bool allow_anonymous = false;
-  /// A TLS terminator in front says in X-Forwarded-Proto how the client came. Only for listeners that nobody but the
-  /// terminator reaches: anyone else could claim it.
+  /// Believe the X-Forwarded-Proto of a TLS terminator in front. Only for listeners that nobody else can reach, because
+  /// anyone could send that header.
   bool trust_forwarded_proto = false;
 };
 
-/// Whether the client came by HTTPS, as far as the policy lets us believe it.
+/// True if the client used HTTPS, as far as the policy lets us believe it.
 bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy);
 
-/// What the URL names, whatever its form (path style or host style).
+/// What the URL names, in path style or host style.
 struct Resource {
   std::string account;
   bool secondary = false;
@@ -53,13 +53,13 @@ struct Resource {
 };
 Result<Resource> parse_resource(std::string_view host, std::string_view raw_path, const std::vector<Account>& accounts);
 
-/// A lookup of the resource's stored policy `id`; called during authentication when a SAS names one (si=).
+/// Finds the resource's stored policy `id`; called during authentication if a SAS names one (si=).
 using PolicyLookup = std::function<Result<std::optional<StoredPolicy>>(std::string_view account,
                                                                        std::string_view resource, std::string_view id)>;
 
 enum class Scheme { kSharedKey, kAccountSas, kServiceSas, kAnonymous };
 
-/// The outcome of authentication: what the caller may do. Full for SharedKey.
+/// What an authenticated caller may do; everything with SharedKey.
 struct Identity {
   Scheme scheme = Scheme::kAnonymous;
   std::string account;
@@ -67,29 +67,28 @@ struct Identity {
   std::string services;        // account SAS: letters of ss
   std::string resource_types;  // account SAS: letters of srt
   std::string resource;        // service SAS: table (lower case), queue, or container[/blob] it covers
-  std::string version;         // of the protocol that the request asks for; empty: any
+  std::string version;         // the protocol version that the request asks for; empty: any
   // Table SAS key range; absent parts do not bound.
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   // Blob SAS response overrides, by header name.
   std::vector<std::pair<std::string, std::string>> response_overrides;
 };
 
-/// Whether it is a version of the services: "2019-02-02". They compare as text.
+/// True for the form of a protocol version, "2019-02-02". Versions compare as text.
 bool is_version(std::string_view text);
 
-/// Verifies the signature and everything that does not depend on the operation: dates, address, protocol, service.
+/// Verifies the signature and everything else that does not depend on the operation: dates, address, protocol, service.
 /// Errors: kAuthenticationFailed, kInvalidAuthenticationInfo, kNoAuthenticationInformation, kAuthorization*, and
-/// kInvalidHeaderValue for an x-ms-version that is none.
+/// kInvalidHeaderValue if x-ms-version is not a version.
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,
                               const std::vector<Account>& accounts, Time now, const Policy& policy,
                               const PolicyLookup& find_policy);
 
 enum class ResourceType : char { kService = 's', kContainer = 'c', kObject = 'o' };
 
-/// May the identity do an operation that needs any one of `any_of` (or all of `all_of` if that is given)?
-/// `service_sas` is false for operations that a service SAS can never grant. For a service SAS `resource_name` must be
-/// the covered one. Errors: kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch,
-/// kAuthorizationFailure.
+/// What an operation needs: one permission of `any_of`, or all of `all_of` if that is given. `service_sas` is false for
+/// operations that a service SAS can never grant. A service SAS must cover `resource_name`. Errors:
+/// kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch, kAuthorizationFailure.
 struct Need {
   ResourceType type;
   std::string_view any_of;

@@ -1,7 +1,7 @@
-// SharedKey and SharedKeyLite: what a client signs with the account key, rebuilt from the bytes on the wire. Clients
-// differ in small ways (order of header names, of two lines, of the secondary's path); the usual spelling is tried
-// first and the others only where the request makes them possible. Pure; refusals are kAuthenticationFailed and
-// kInvalidAuthenticationInfo.
+// SharedKey and SharedKeyLite: rebuilds the text that the client has signed with the account key from the bytes on the
+// wire. Clients differ in small ways: the order of header names, the order of two lines, the path of the secondary. The
+// usual form is tried first, and the others only if the request makes them possible. Pure. Refusals are
+// kAuthenticationFailed and kInvalidAuthenticationInfo.
 #pragma once
 #include <string_view>
 
@@ -14,7 +14,7 @@ Result<Identity> verify_shared_key(Service service, const SignedRequest& request
                                    const Account& account, std::string_view authorization, Time now,
                                    const Policy& policy);
 
-/// Order of header names in the canonical text: like a linguistic collation, '-' and ''' count only between names
+/// The order of header names in the canonical text. As in a linguistic collation, '-' and ''' count only between names
 /// that are otherwise equal. Names are in lower case.
 bool collates_before(std::string_view a, std::string_view b);
 

@@ -1,5 +1,5 @@
-// HMAC-SHA256 with an account's keys. The keyed hash state is kept per thread, so that a request costs one pass over
-// its own text and no key setup. Safe to call from any thread; no errors besides "does not match".
+// HMAC-SHA256 with an account's keys. Each thread keeps the keyed state of the hash, so a request costs one pass over
+// its text and no key setup. Thread safe.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,15 +8,14 @@
 
 namespace tidemark::auth {
 
-/// Whether the same text will be seen again with the same signature, as that of a SAS is; then the result is
-/// remembered.
+/// kYes if the same text will come again with the same signature, as with a SAS; the result is then remembered.
 enum class Repeated { kNo, kYes };
 
-/// True if `signature` (standard base64) is `text` signed with one of the account's keys. Constant time per key.
+/// True if `signature` (standard base64) is that of `text` with one of the account's keys. Constant time for each key.
 bool signature_matches(const Account& account, std::string_view text, std::string_view signature, Repeated repeated);
 
-/// The refusal of everything that does not verify; `detail` tells the client what to look at and never holds what the
-/// signature should have been.
+/// The error for everything that does not verify. `detail` tells the client what to check, and must never contain the
+/// signature that was expected.
 Error authentication_failed(std::string detail);
 
 }  // namespace tidemark::auth

@@ -1,5 +1,5 @@
-// Coroutines, clocks, timers and signals. Everything that waits goes through a Clock, so that a simulation decides
-// what time it is.
+// Coroutines, clocks, timers and signals. Everything that waits does so through a Clock, so a simulation can control
+// the time.
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -22,19 +22,19 @@ template <class T = void>
 using Task = asio::awaitable<T>;
 using Executor = asio::any_io_executor;
 
-/// A pending call; cancelling after it ran, or twice, does nothing. Destroying it does not cancel.
+/// A pending call. Cancelling it twice, or after it ran, does nothing. Destroying the Timer does not cancel the call.
 class Timer {
  public:
   virtual ~Timer() = default;
   virtual void cancel() = 0;
 };
 
-/// Wall time for stamps, monotonic time for delays. Thread safe.
+/// Wall time for timestamps, monotonic time for delays. Thread safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual Time now() const = 0;
-  /// Runs `fn` on `executor` once `delay` has passed.
+  /// Calls `fn` on `executor` after `delay`.
   virtual std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) = 0;
 };
 
@@ -43,7 +43,7 @@ std::unique_ptr<Clock> make_system_clock();
 /// Resumes on the caller's executor.
 Task<void> sleep_for(Clock& clock, Duration delay);
 
-/// Wakes coroutines. A notification wakes those waiting now; it is not remembered. Thread safe.
+/// Wakes coroutines. A notification wakes those that are waiting now and is not remembered. Thread safe.
 class Signal {
  public:
   /// True if notified, false if `timeout` passed first. Resumes on the caller's executor.
@@ -58,7 +58,7 @@ class Signal {
   std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
 };
 
-/// Starts `task` on `executor`; an exception that escapes it ends the process with a message (it is a bug).
+/// Starts `task` on `executor`. An exception that escapes it is a bug and ends the process with a message.
 void spawn(Executor executor, Task<void> task);
 
 }  // namespace tidemark

@@ -11,16 +11,17 @@ std::string base64_encode(std::string_view bytes);
 std::optional<std::string> base64_decode(std::string_view text);
 std::string hex_encode(std::string_view bytes);  // lower case
 std::optional<std::string> hex_decode(std::string_view text);
-/// Percent-decoding; `plus_is_space` for query values. Nothing for a broken escape.
+/// Decodes percent escapes; `plus_is_space` is for query values. Nothing if an escape is broken.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
-/// The same into memory of the caller, who has room for text.size() bytes. The end of what was written, or null.
+/// Does the same into the caller's memory, which has room for text.size() bytes. Returns the end of the output, or
+/// null.
 char* percent_decode_to(std::string_view text, bool plus_is_space, char* out);
-/// RFC 3986 unreserved characters stay; the rest becomes %XX.
+/// Keeps the unreserved characters of RFC 3986 and turns all others into %XX.
 std::string percent_encode(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
 std::string sha256(std::string_view bytes);
 std::string md5(std::string_view bytes);
-/// Takes the same time whatever the contents; lengths are not secret.
+/// The time it takes depends on the lengths, which are not secret, but not on the contents.
 bool constant_time_equal(std::string_view a, std::string_view b);
 /// True for well-formed UTF-8 without surrogates.
 bool is_valid_utf8(std::string_view text);

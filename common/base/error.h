@@ -1,5 +1,5 @@
-// Errors as values. A Result that nobody looks at is a compile error. TRY and CO_TRY let errors flow: a function reads
-// top to bottom as what it does, and leaves with the first error.
+// Errors as values. Ignoring a Result is a compile error. With TRY and CO_TRY, a function reads from top to bottom as
+// what it does, and returns at the first error.
 //
 //   auto row = TRY(txn.get(key));                     in a function that returns a Result
 //   auto page = CO_TRY(co_await tables.query(where));  in a coroutine
@@ -17,9 +17,9 @@ namespace tidemark {
 
 struct Error {
   ErrorCode code = ErrorCode::kInternalError;
-  std::string message;  // for the client: says what to do
-  std::string detail;   // for the log only: may name paths and internals, never secrets
-  // Further elements of the protocol's error body, such as QueryParameterName; in order.
+  std::string message;  // for the client; says what to do
+  std::string detail;   // for the log only; may contain paths and internals, but no secrets
+  // Further elements of the protocol's error body, such as QueryParameterName, in order.
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
@@ -38,14 +38,15 @@ struct [[nodiscard]] Result : std::expected<T, Error> {
 };
 
 namespace detail {
-/// The value of a result that has one: moved out of a temporary, copied from anything that has a name.
+/// The value of a successful result: moved out of a temporary, copied out of a variable.
 template <class R>
 auto value_of(R&& result) {
   if constexpr (!std::is_void_v<typename std::remove_cvref_t<R>::value_type>) return *std::forward<R>(result);
 }
 }  // namespace detail
 
-// Statement expressions, which GCC 12 does not compile inside coroutines. The counter gives nested uses distinct names.
+// These are statement expressions, which GCC 12 cannot compile inside coroutines. The counter keeps the names of nested
+// uses distinct.
 #define TIDEMARK_TRY_AS(leave, result, ...)                                   \
   ({                                                                          \
     auto&& result = (__VA_ARGS__);                                            \
@@ -56,9 +57,9 @@ auto value_of(R&& result) {
 #define TIDEMARK_TRY_NAMED(leave, number, ...) TIDEMARK_TRY_AS(leave, tidemark_tried_##number, __VA_ARGS__)
 #define TIDEMARK_TRY(leave, number, ...) TIDEMARK_TRY_NAMED(leave, number, __VA_ARGS__)
 
-/// The value of a Result, or `return` with its error.
+/// Gives the value of a Result, or returns its error from the function.
 #define TRY(...) TIDEMARK_TRY(return, __COUNTER__, __VA_ARGS__)
-/// The same in a coroutine, with `co_return`.
+/// Does the same in a coroutine, with `co_return`.
 #define CO_TRY(...) TIDEMARK_TRY(co_return, __COUNTER__, __VA_ARGS__)
 
 }  // namespace tidemark

@@ -1,8 +1,8 @@
-// Named places where a crash test makes the process die, as kill -9 would: before and after each durable step, request
-// and reply. TIDEMARK_FAIL_POINT=name[:count] kills it when the point is reached for the count-th time (1 if absent).
-// A point is a global of the file whose step it names; it registers itself, so a program lists exactly the points that
-// are linked into it. Compiled in always; costs one load of a value that never changes when unset. Arm before other
-// threads start; reaching is thread safe.
+// Named places where a crash test can make the process die as if by kill -9: before and after each durable step,
+// request and reply. TIDEMARK_FAIL_POINT=name[:count] kills it when the point is reached for the count-th time (the
+// first, if there is no count). A point is a global variable of the file whose step it names. It registers itself, so a
+// program lists exactly the points that are linked into it. Points are always compiled in and cost one load of a value
+// that never changes. Arm them before other threads start; reaching one is thread safe.
 #pragma once
 #include <atomic>
 #include <string>
@@ -38,7 +38,7 @@ class FailPoint {
   mutable std::atomic<int> remaining_{0};
 };
 
-/// A durable step: dies before it, or after it is done and before anybody is told.
+/// The two points of a durable step: before it, and after it was done but before anybody is told.
 struct FailStep {
   explicit FailStep(std::string_view step) : before(step, "before"), after(step, "after") {}
   FailPoint before, after;
@@ -46,9 +46,9 @@ struct FailStep {
 
 /// All points of this program, sorted.
 std::vector<std::string> fail_point_names();
-/// Reads "name[:count]"; empty disarms. kConfigInvalid for a name that does not exist.
+/// Takes "name[:count]", or an empty text to disarm. kConfigInvalid if there is no such point.
 Result<void> arm_fail_point(std::string_view text);
-/// From the environment.
+/// Takes the text from the environment.
 Result<void> arm_fail_point_from_environment();
 
 }  // namespace tidemark

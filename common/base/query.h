@@ -1,5 +1,5 @@
-// The query of a URL, decoded once for everyone who asks: signatures, routes, operations. Pure; no errors besides
-// "malformed". Bounded by the caller's limit on the URL and by 100 parameters.
+// The query of a URL, decoded once for signatures, routes and operations. Pure. The caller bounds the length of the
+// URL; there may be at most 100 parameters.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace tidemark {
 
-/// Parameters in order; names keep their case. Views into the raw query where nothing was escaped, else into this
-/// object: valid as long as both.
+/// The parameters in order; names keep their case. A view points into the raw query if nothing was escaped, otherwise
+/// into this object, so it is valid as long as both live.
 class QueryParameters {
  public:
   using Parameter = std::pair<std::string_view, std::string_view>;
 
-  /// Nothing for a broken percent escape or an absurd number of parameters. '+' is a space, except in `sig`: base64
-  /// has no spaces, so a plus in a signature is a plus that somebody forgot to escape.
+  /// Nothing if a percent escape is broken or there are too many parameters. '+' is a space, except in `sig`: base64
+  /// has no spaces, so a plus in a signature is one that somebody forgot to escape.
   static std::optional<QueryParameters> parse(std::string_view raw);
 
-  /// The first of that name.
+  /// The first parameter with that name.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   [[nodiscard]] auto begin() const { return parameters_.begin(); }
   [[nodiscard]] auto end() const { return parameters_.end(); }

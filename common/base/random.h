@@ -1,4 +1,4 @@
-// Randomness is handed in: the system's in production, a seeded generator in tests and simulation.
+// Random numbers come from the system in production, and from a seeded generator in tests and the simulation.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tidemark {
 
-/// Safe to use from several threads.
+/// Thread safe.
 class Random {
  public:
   virtual ~Random() = default;

@@ -1,4 +1,4 @@
-// A stored access policy of a container, queue or table: terms that a shared access signature refers to by name.
+// A stored access policy of a container, queue or table. A shared access signature can refer to it by name.
 #pragma once
 #include <optional>
 #include <string>

@@ -14,9 +14,9 @@ using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 10'000'000>>;
 using Time = std::chrono::sys_time<Ticks>;
 using Duration = Ticks;
 
-/// "2021-09-21T01:04:37.9678478Z": trailing zeros of the fraction and an empty fraction are left out.
+/// "2021-09-21T01:04:37.9678478Z", without trailing zeros of the fraction and without an empty fraction.
 std::string to_iso8601(Time time);
-/// The same text without memory elsewhere, for answers that have several.
+/// The same text without an allocation, for answers that have several of them.
 class Iso8601Text {
  public:
   explicit Iso8601Text(Time time);
@@ -26,7 +26,7 @@ class Iso8601Text {
   std::array<char, 28> text_;
   std::size_t size_;
 };
-/// Always seven fraction digits, as ACLs and error bodies have them.
+/// Always with seven fraction digits, as in ACLs and error bodies.
 std::string to_iso8601_7digits(Time time);
 /// "Sat, 21 Nov 2026 11:35:19 GMT"
 std::string to_rfc1123(Time time);

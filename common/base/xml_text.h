@@ -5,9 +5,9 @@
 
 namespace tidemark {
 
-/// Well-formed UTF-8 of characters that XML allows.
+/// True if the text is well-formed UTF-8 and has only characters that XML allows.
 bool is_xml_text(std::string_view utf8);
-/// What XML cannot carry becomes a space.
+/// Characters that XML does not allow become spaces.
 void append_escaped(std::string& out, std::string_view text);
 
 }  // namespace tidemark

@@ -1,4 +1,4 @@
-// HTTP as the services see it: a request with a streamed body in, a response out. No socket and no Beast type here.
+// HTTP as the services see it: a request with a streamed body, and a response. It has no sockets and no Beast types.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,14 +14,14 @@
 
 namespace tidemark::http {
 
-/// The request's body, read in order by the handler. What the handler leaves unread is drained or the connection is
-/// closed.
+/// The request's body, which the handler reads in order. If the handler leaves some of it unread, the rest is drained
+/// or the connection is closed.
 class BodyReader {
  public:
   virtual ~BodyReader() = default;
-  /// Declared length; nothing for chunked bodies or none.
+  /// The declared length; nothing if the body is chunked or there is none.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_length() const = 0;
-  /// The whole body; kRequestBodyTooLarge if it is or says it is longer than `limit`.
+  /// The whole body; kRequestBodyTooLarge if it is, or is declared to be, longer than `limit`.
   virtual Task<Result<std::string>> read_all(std::size_t limit) = 0;
   /// The next piece, at most `limit` bytes; empty at the end.
   virtual Task<Result<std::string>> read_some(std::size_t limit) = 0;
@@ -36,9 +36,9 @@ struct Request {
   std::string remote_address;                                          // "127.0.0.1"
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
-  /// True once the peer has closed its side: the answer would find nobody. One system call; for work that takes long.
+  /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.
   std::function<bool()> peer_gone;
-  /// First header with this name, whatever the case.
+  /// The first header with this name, whatever its case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };
 
@@ -50,7 +50,7 @@ class BodySource {
   virtual Task<Result<std::string>> next() = 0;
 };
 
-/// The header lines of a response as they will be sent: one string instead of two for each of them.
+/// The header lines of a response as they will be sent, in one string instead of two for each line.
 class HeaderLines {
  public:
   class Iterator;
@@ -58,7 +58,7 @@ class HeaderLines {
   using iterator = Iterator;
   using const_iterator = Iterator;
 
-  /// A line break in the value would start a header of somebody else's choice; it becomes a space.
+  /// A line break in the value becomes a space, so that a value cannot inject another header.
   void add(std::string_view name, std::string_view value);
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   /// "Name: value\r\n" for each.
@@ -95,20 +95,20 @@ class HeaderLines::Iterator {
 
 struct Response {
   unsigned status = 200;
-  HeaderLines headers;  // not Content-Length, Date, Connection: the server adds
+  HeaderLines headers;  // without Content-Length, Date and Connection, which the server adds
   std::string body;
-  std::unique_ptr<BodySource> source;                // instead of body; then source_length is the Content-Length
-  std::optional<std::uint64_t> source_length;        // absent with a source: chunked
-  std::optional<std::uint64_t> head_content_length;  // HEAD: the length to declare (no body is sent)
+  std::unique_ptr<BodySource> source;                // instead of body; source_length is then the Content-Length
+  std::optional<std::uint64_t> source_length;        // if absent, a source is sent chunked
+  std::optional<std::uint64_t> head_content_length;  // for HEAD: the length to declare, without a body
   bool close = false;
   /// Appends a header.
   void set(std::string_view name, std::string_view value);
 };
 
-/// Called on an I/O thread for each request. An exception becomes 500 and is logged.
+/// Called on an I/O thread for each request. An exception is logged and answered with 500.
 using Handler = std::function<Task<Response>(Request&)>;
 
-/// QueryParameters as strings of their own.
+/// The parameters of a query as separate strings.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query);
 
 }  // namespace tidemark::http

@@ -1,4 +1,4 @@
-// What a connection has received and nobody has read yet. One thread; the owner bounds how much it lets in.
+// What a connection has received but nobody has read yet. For one thread; the owner bounds how much it receives.
 #pragma once
 #include <boost/asio/buffer.hpp>
 #include <cstring>
@@ -13,7 +13,7 @@ class InputBuffer {
   [[nodiscard]] std::string_view unread() const { return {bytes_.get() + begin_, end_ - begin_}; }
   void consume(std::size_t count) { begin_ += count; }
 
-  /// Where the next bytes go, at least kRoom of them; moves what is unread. Then tell received().
+  /// Room for at least kRoom more bytes; moves the unread ones. Call received() afterwards.
   [[nodiscard]] boost::asio::mutable_buffer room() {
     const auto kept = end_ - begin_;
     if (kept == 0) begin_ = end_ = 0;

@@ -1,8 +1,8 @@
-// The answers of one I/O thread that are ready to be sent. They leave together, once all that was ready with them has
-// been handled: a client that waits for several of them is woken once and finds them all. Sent one by one, each wakes
-// it and lets it push this thread off the processor for one answer alone; that was four context switches of five, and a
-// sixth of the time of a small read. An answer waits kLongestWait, and for what is being handled then, at most. One
-// thread.
+// Holds the answers of one I/O thread until they are sent together, once everything that was ready with them has been
+// handled. A client that waits for several answers is then woken once and finds all of them. If they were sent one by
+// one, each would wake the client and let it take the processor from this thread; that caused four of five context
+// switches and cost a sixth of the time of a small read. An answer waits for kLongestWait at most, plus the request
+// that is being handled at that moment. For one thread.
 #pragma once
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/io_context.hpp>
@@ -26,8 +26,8 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Sends `first` and `second` as far as the socket takes them without waiting, and shortens the views by that. False
-  /// if the connection is gone. What is referred to stays until the caller is resumed.
+  /// Sends as much of `first` and `second` as the socket takes without waiting, and removes it from the views. False if
+  /// the connection is gone. The memory they refer to must stay until the caller is resumed.
   Task<bool> send(Socket& socket, std::string_view& first, std::string_view& second);
 
  private:
@@ -44,9 +44,9 @@ class Outbox {
   void finish_round();
 
   asio::io_context& io_;
-  std::vector<Answer> answers_;  // of this round
-  std::size_t sent_ = 0;         // of them, from the front
-  SteadyTime oldest_;            // since when the first one that is not sent waits
+  std::vector<Answer> answers_;  // of the current round
+  std::size_t sent_ = 0;         // how many of them, from the front
+  SteadyTime oldest_;            // when the first answer that is not sent was added
   std::vector<Answer> finished_;
 };
 

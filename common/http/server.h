@@ -1,4 +1,5 @@
-// The HTTP server: one io_context and one SO_REUSEPORT acceptor per I/O thread, keep-alive, everything bounded.
+// The HTTP server. Every I/O thread has its own io_context and SO_REUSEPORT acceptor. Connections are kept alive, and
+// everything is bounded.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,45 +11,45 @@ namespace tidemark::http {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any free port, see port()
+  std::uint16_t port = 0;  // 0 for any free port, see port()
   unsigned threads = 2;
   std::size_t max_header_bytes = 32UL << 10;
-  std::size_t max_connections = 4096;  // beyond it new ones get 503 and are closed
+  std::size_t max_connections = 4096;  // more are answered with 503 and closed
   Duration header_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::seconds(120);
   Duration body_timeout = std::chrono::seconds(60);  // for each piece read or written
   std::string server_name = "Tidemark/1.0";
 };
 
-/// Renders an error that arises before or outside the handler (bad HTTP, headers too large, handler threw).
+/// Renders an error that occurs outside of the handler: malformed HTTP, headers too large, an exception of the handler.
 using ErrorRenderer = std::function<Response(const Error&, const std::string& request_id)>;
 
 class Server {
  public:
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// An executor of one of the I/O threads, round robin: for background coroutines and RPC.
+  /// The executor of one of the I/O threads in turn, for background coroutines and RPC.
   [[nodiscard]] virtual Executor executor() = 0;
-  /// Stops accepting, lets requests in progress finish for at most `grace`, then closes. Idempotent.
+  /// Stops accepting, gives requests in progress `grace` to finish, then closes all connections. Idempotent.
   virtual void stop(Duration grace) = 0;
 };
 
-/// Binds (kConfigInvalid if the address or port cannot be had; the message says which and what to do) but does not
-/// accept yet: call start() with the handler.
+/// A server that is bound but does not accept connections before start().
 class ServerBuilder {
  public:
   virtual ~ServerBuilder() = default;
-  /// Runs the I/O threads (so that executor() works) before the handler is set; connections are accepted from here.
+  /// Accepts connections from now on. The I/O threads run earlier, so executor() works before.
   virtual std::unique_ptr<Server> start(Handler handler, ErrorRenderer render_error) = 0;
   [[nodiscard]] virtual Executor executor() = 0;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Instead of start(): ends the I/O threads, so that nothing runs on the executors any more.
+  /// Call this instead of start() to end the I/O threads, so that nothing runs on the executors any more.
   virtual void stop() = 0;
 };
 
-/// Of an IP address; kConfigInvalid for what is none.
+/// Parses an IP address; kConfigInvalid if it is not one.
 Result<bool> is_loopback(const std::string& host);
 
+/// kConfigInvalid if the address or port is not available; the message says which and what to do.
 Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random);
 
 }  // namespace tidemark::http

@@ -1,5 +1,5 @@
-// One connection: reads a request, calls the handler, writes the response, again. Runs on one I/O thread; a sweeper on
-// the same thread closes the socket when the deadline set for the present step has passed.
+// One connection: reads a request, calls the handler, writes the response, and starts over. It runs on one I/O thread.
+// A sweeper on the same thread closes the socket when the deadline of the current step has passed.
 #pragma once
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
@@ -28,21 +28,21 @@ class Session {
   /// Serves until the peer closes, an error, a deadline, or the server stops.
   Task<void> run();
   [[nodiscard]] bool expired(SteadyTime now) const { return now >= deadline_; }
-  /// True between requests: nothing is lost by closing now.
+  /// True between requests, when nothing is lost by closing.
   [[nodiscard]] bool idle() const { return idle_; }
   void close();
 
  private:
   friend class SessionBody;
-  /// The request's head is in `head_memory`, which the next one takes over.
+  /// The request's head is kept in `head_memory`, which the next request reuses.
   Task<bool> serve_one(std::pmr::monotonic_buffer_resource& head_memory);
-  /// Answers what is not HTTP, or too much of it; always false.
+  /// Answers malformed or oversized requests; always returns false.
   Task<bool> refuse(boost::system::error_code malformed);
   Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
   Task<bool> write(std::string_view first, std::string_view second);
-  /// Adds what the peer sent to input_; false at the end of the stream or on error.
+  /// Appends what the peer has sent to input_; false at the end of the stream or on an error.
   Task<bool> receive_more();
-  /// A closed stream reads as empty; anything else, a next request for one, is a peer that is there.
+  /// The peer is gone if its stream reads as empty. Anything else, such as its next request, shows that it is there.
   bool peer_gone();
   void set_deadline(Duration from_now) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(from_now);
@@ -54,10 +54,10 @@ class Session {
   InputBuffer input_;
   SteadyTime deadline_ = SteadyTime::max();
   bool idle_ = true;
-  Request request_;  // the present one
+  Request request_;  // the current one
 };
 
-/// Status line and headers, up to and including the empty line.
+/// The status line and the headers, up to and including the empty line.
 std::string render_head(const Request* request, const Response& response, bool keep_alive,
                         const std::string& server_name);
 std::string_view reason_phrase(unsigned status);

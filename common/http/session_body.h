@@ -1,4 +1,5 @@
-// The body of the request being served: by Content-Length straight from the socket, chunked through Beast's parser.
+// The body of the request being served. One with a Content-Length is read straight from the socket, a chunked one
+// through Beast's parser.
 #pragma once
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -18,7 +19,7 @@ class SessionBody final : public BodyReader {
   Task<Result<std::string>> read_all(std::size_t limit) override;
   Task<Result<std::string>> read_some(std::size_t limit) override;
   [[nodiscard]] bool finished() const { return chunked_ ? parser_.is_done() : remaining_ == 0; }
-  /// The peer still waits for "100 Continue" and will send nothing.
+  /// True if the peer still waits for "100 Continue" and will send nothing.
   [[nodiscard]] bool unwanted() const { return expects_continue_; }
 
  private:

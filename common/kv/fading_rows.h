@@ -1,8 +1,8 @@
-// Rows that nobody erases, because nobody can know when the last one who may need them is gone: they fade, that is,
-// they go once they have not changed for a time that is long enough. How long that is already is kept beside them, a
-// mark for each, so the rows themselves need no stamp and writing them costs nothing more.
+// Rows that nobody erases explicitly, because nobody knows when the last one who may need them is gone. They fade: a
+// row is removed once it has not changed for long enough. The time is kept in a mark beside each row, so the rows need
+// no timestamp and writing them costs nothing more.
 //   mark   key: the mark prefix, then the row's key     value: u64 first seen so (ticks), 16 bytes of its hash
-// One round reads all rows in snapshots; only new, changed and faded ones cost a transaction, of bounded size.
+// A round reads all rows in snapshots. Only new, changed and faded ones take part in transactions, of bounded size.
 #pragma once
 #include "common/kv/engine.h"
 
@@ -13,7 +13,7 @@ struct FadingRows {
   std::string marks;  // a key prefix outside of `rows`, for this alone
 };
 
-/// One round. Returns how many rows went.
+/// Does one round. Returns how many rows were removed.
 Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now);
 
 }  // namespace tidemark::kv

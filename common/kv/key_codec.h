@@ -1,4 +1,4 @@
-// Order-preserving key encodings: bytewise order of the result is the order of the parts.
+// Order-preserving key encodings: encoded keys sort bytewise in the order of their parts.
 //   text    each byte, with 0x00 written 0x00 0xFF; ends with 0x00 0x01
 //   utf16   valid UTF-8 in the order of its UTF-16 code units (the protocol's "ordinal" order): characters beyond
 //           the BMP are written as two 3-byte surrogates (CESU-8); then as text
@@ -14,11 +14,10 @@ namespace tidemark::kv {
 void append_text(std::string& key, std::string_view text);
 void append_utf16(std::string& key, std::string_view utf8);
 void append_u64(std::string& key, std::uint64_t value);
-/// Each takes its part off the front of `key`; nothing if `key` does not begin with such a part.
+/// Each removes its part from the front of `key`; nothing if `key` does not begin with such a part.
 std::optional<std::string> take_text(std::string_view& key);
 std::optional<std::string> take_utf16(std::string_view& key);
-/// take_utf16 without a copy where the text stands in the key as it is: the view points into the key, or into
-/// `scratch`.
+/// take_utf16 without a copy if the key has the text unchanged. The view points into the key or into `scratch`.
 std::optional<std::string_view> take_utf16_view(std::string_view& key, std::string& scratch);
 std::optional<std::uint64_t> take_u64(std::string_view& key);
 /// The smallest key greater than every key with this prefix; empty if there is none.

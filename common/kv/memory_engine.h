@@ -1,6 +1,6 @@
-// The in-memory engine for tests and simulation: runs each body at once on the calling thread; keeps everything in one
-// ordered map with copy-on-write snapshots. Contents live in a MemoryDisk, so that an engine can "crash" and be opened
-// again over what it had made durable.
+// The in-memory engine for tests and the simulation. It runs each body at once on the calling thread, and keeps
+// everything in one ordered map with copy-on-write snapshots. The contents are in a MemoryDisk, so an engine can
+// "crash" and be opened again with what was durable.
 #pragma once
 #include <memory>
 

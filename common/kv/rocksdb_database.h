@@ -1,5 +1,5 @@
-// Internal to rocksdb_*.cpp: an open database and what its errors mean. Include it nowhere else but in tests of what
-// a disk may do.
+// Internal to rocksdb_*.cpp: an open database, and the meaning of its errors. Only these files and tests of disk
+// failures include it.
 #pragma once
 #include <rocksdb/db.h>
 
@@ -9,16 +9,16 @@
 
 namespace tidemark::kv::detail {
 
-/// Snapshots and cursors share it, so that the database closes only after the last of them.
+/// Snapshots and cursors share it, so the database is closed only after the last of them.
 using Database = std::shared_ptr<rocksdb::DB>;
 
-/// On the machine's files, unless an `env` is given, which then outlives the database.
+/// Uses the files of the machine unless there is an `env`, which must outlive the database.
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env = nullptr);
 
-/// open_rocksdb() on other files than the machine's: a test's, which forget what was not synced.
+/// open_rocksdb() with the files of a test, which forget what was not synced.
 Result<std::unique_ptr<Engine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
-/// The status as an Error: corruption, or a disk that refused; the log gets the whole text.
+/// Turns a status into an Error: kCorruption or kStorageFailure, with the whole text as the detail for the log.
 Error error_of(const rocksdb::Status& status);
 
 inline rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }

@@ -1,5 +1,5 @@
-// The embedded engine: a writer thread folds the waiting transactions into groups and puts each into the log with one
-// write and one fsync (group commit). While one group is on its way to the disk a helper fills the next.
+// The engine on RocksDB. A writer thread combines waiting transactions into groups and writes each group to the log
+// with one write and one fsync (group commit). While a group is being written, a helper thread fills the next one.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -21,8 +21,8 @@ struct RocksDbOptions {
   std::size_t write_buffer_bytes = 64UL << 20;
 };
 
-/// Opens or creates the database. Errors say what to do: a missing permission, a lock held by another process, a
-/// corrupt file. The destructor completes what is queued and closes.
+/// Opens or creates the database. Errors say what to do about a missing permission, a lock held by another process or a
+/// corrupt file. The destructor completes what is queued and closes the database.
 Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options);
 
 }  // namespace tidemark::kv

@@ -1,6 +1,6 @@
-// What failed and is nobody's answer to read: one line of the log each, for an answer of 500 and above and for a task
-// in the background. At most 20 lines a second, so that a disk that is gone does not fill another one; the line after a
-// gap says how many were left out. Thread safe.
+// Logs failures that nobody else would see: a line for every answer of 500 and above, and for every failed background
+// task. At most 20 lines a second are logged, so that a failing disk does not fill another one; the line after a gap
+// says how many were left out. Thread safe.
 #pragma once
 #include <string_view>
 
@@ -12,7 +12,7 @@ namespace tidemark::process {
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error);
 /// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".
 void log_failed_call(std::string_view method, const Error& error);
-/// "background task failed task=... code=... detail="..."". For tasks that go on after a failure.
+/// "background task failed task=... code=... detail="..."". For tasks that continue after a failure.
 void log_failed_task(std::string_view task, const Error& error);
 /// Starts a task that nobody waits for; its failure is logged. `name` is a literal.
 void spawn_in_background(Executor executor, const char* name, Task<Result<void>> task);

@@ -1,6 +1,5 @@
-// The programs that may share one configuration file, and the names of all their settings: what stands in the file for
-// another program is passed over, a name that no program has is an error. A process test compares this list with what
-// the programs themselves say. Pure.
+// The programs that may share a configuration file, and the names of all their settings. A program skips what the file
+// has for the others, but a name that no program has is an error. A process test compares this list with the programs.
 #pragma once
 #include <algorithm>
 #include <string_view>

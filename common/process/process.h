@@ -1,4 +1,4 @@
-// What every process of the stack does around its work: logging, the pid file, signals, the exit code.
+// What every process of the stack needs besides its work: logging, the pid file, signals, the exit code.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -14,14 +14,15 @@ struct LogOptions {
 };
 /// The settings log_level and log_format.
 void declare(Settings& settings, LogOptions& options);
-/// Logs to stderr. key=value in messages.
+/// Logs to stderr. Messages consist of key=value.
 void start_logging(const std::string& process_name, const LogOptions& options);
 
-/// DATA/run/NAME.pid: tells who has this name on this data directory, and sees to it that nobody else has. It is locked
-/// as long as the process lives, so what a killed process left behind is taken over; removed by the destructor.
+/// DATA/run/NAME.pid makes sure that only one process has this name on this data directory, and says which. The file is
+/// locked while the process lives, so a file that a killed process left behind is taken over. The destructor removes
+/// it.
 class [[nodiscard]] PidFile {
  public:
-  /// kConfigInvalid: another process has the name, or nobody can have it. Letters, digits and ._- (of a file's name).
+  /// A name has letters, digits and ._- only. kConfigInvalid if it is not valid or another process has it.
   static Result<PidFile> create(const std::filesystem::path& data, const std::string& name);
   PidFile(PidFile&&) noexcept;
   PidFile& operator=(PidFile&&) noexcept;
@@ -33,8 +34,8 @@ class [[nodiscard]] PidFile {
   int file_ = -1;
 };
 
-/// Lets this process open as many files as the system allows it. How many of `connections` there is room for, besides
-/// what the databases need; a warning if that is less.
+/// Raises the limit on open files as far as the system allows. Returns how many of `connections` there is room for
+/// beside the databases, and logs a warning if that is fewer.
 std::size_t make_room_for_connections(std::size_t connections);
 
 /// Creates the directory (0700) and checks that it can be written; the error says which directory and what to do.
@@ -42,7 +43,7 @@ Result<void> prepare_directory(const std::filesystem::path& directory);
 
 /// Call first in main: SIGTERM and SIGINT are blocked in all threads from here on.
 void block_signals();
-/// Prints "ready " and `line` ("NAME key=value ...") on stdout, flushed: whoever started the process waits for it.
+/// Prints "ready " and `line` ("NAME key=value ...") on stdout, where whoever started the process waits for it.
 void announce_ready(const std::string& line);
 /// Returns at SIGTERM or SIGINT. A second one ends the process at once.
 void wait_for_shutdown();
@@ -50,7 +51,8 @@ void wait_for_shutdown();
 /// "error: message" on stderr, and the exit code for it (2 for configuration, 1 otherwise).
 int report_startup_failure(const Error& error);
 
-/// What main() does once the settings are declared: reads them, starts the log, calls `run`. Gives the exit code.
+/// The rest of main() once the settings are declared: reads them, starts the log and calls `run`. Returns the exit
+/// code.
 int run_program(const std::string& process_name, Settings& settings, const LogOptions& log, int argc,
                 const char* const* argv, const std::function<Result<void>()>& run);
 

@@ -1,5 +1,5 @@
-// CORS as the storage services do it: preflight requests are answered from the account's rules before anybody is
-// authenticated; actual requests are always served, and the rules only add headers. CorsPolicies is thread safe; the
+// CORS as in the storage services. Preflight requests are answered from the account's rules, without authentication.
+// Actual requests are always served; the rules only add headers to the answers. CorsPolicies is thread safe, and the
 // rest is pure. Facts: the services' REST documentation, "Cross-Origin Resource Sharing (CORS) support".
 #pragma once
 #include <atomic>
@@ -17,20 +17,20 @@ using CorsRules = std::vector<CorsRule>;
 /// The first rule that lets this origin use this method with all of these headers (a comma-separated list), or null.
 const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin, std::string_view method,
                                 std::string_view headers);
-/// The first rule for an actual request; without an origin only a rule for all origins can match.
+/// The first rule that matches an actual request. Without an origin, only a rule for all origins can match.
 const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method);
 
 /// The answer to OPTIONS. kInvalidHeaderValue, kCorsPreflightFailure.
 Result<http::Response> answer_preflight(const CorsRules& rules, const http::Request& request);
-/// Adds what an actual request's answer carries, failures included.
+/// Adds the headers to the answer to an actual request, also to an error.
 void add_cors_headers(const CorsRules& rules, const http::Request& request, http::Response& response);
 
-/// The rules in force of each account, read once from the stored properties: an answer must not wait for the database
-/// to learn that there are none.
+/// The current rules of each account. They are read from the stored properties once, so that no answer has to wait for
+/// the database only to learn that there are none.
 class CorsPolicies {
  public:
-  /// Takes over the rules of a stored document; of an unreadable one, none. `read` is called with the lock held, so
-  /// that of two changes at the same time the later one in the store stays.
+  /// Takes over the rules of the stored document that `read` gives, or none if it cannot be parsed. `read` is called
+  /// with the lock held, so that of two concurrent changes the one that is later in the store wins.
   template <class Read>
   void refresh(std::string_view account, Read read) {
     MutexLock lock(mutex_);
@@ -49,7 +49,7 @@ class CorsPolicies {
  private:
   void take(std::string_view account, std::string_view stored) REQUIRES(mutex_);
 
-  std::atomic<bool> any_ = false;  // lets the usual answer pass without the lock
+  std::atomic<bool> any_ = false;  // so that most answers need no lock
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const CorsRules>, std::less<>> rules_ GUARDED_BY(mutex_);
 };

@@ -1,4 +1,4 @@
-// The protocol's refusals with the elements that clients print, and the document that tells a failure. Pure.
+// The protocol's errors, with the elements that clients print, and the document for an error. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace tidemark::protocol {
 
-/// Without a reason: just the name and the value.
+/// Without a reason, it has just the name and the value.
 Error invalid_parameter(std::string_view name, std::string_view value, std::string_view reason = {});
 Error missing_parameter(std::string_view name);
 Error out_of_range_parameter(std::string_view name, std::string_view value, std::int64_t min, std::int64_t max);
 Error invalid_header(std::string_view name, std::string_view value, std::string_view reason = {});
 Error missing_header(std::string_view name);
-/// Of a body: an element whose text makes no sense, or that is not there.
+/// For bodies: the text of an element makes no sense, or the element is missing.
 Error invalid_node(std::string_view name, std::string_view value);
 Error missing_node(std::string_view name);
 
-/// The number that a parameter holds, nothing if it is absent. kInvalidQueryParameterValue,
+/// The number in a parameter; nothing if it is absent. kInvalidQueryParameterValue,
 /// kOutOfRangeQueryParameterValue.
 Result<std::optional<std::int64_t>> number_parameter(std::string_view name, std::optional<std::string_view> text,
                                                      std::int64_t min, std::int64_t max);

@@ -1,4 +1,4 @@
-// Answers as the storage services shape them, and metadata, which travels in headers. Pure.
+// Answers in the form of the storage services, and metadata, which is sent in headers. Pure.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@ namespace tidemark::protocol {
 http::Response empty_response(unsigned status);
 http::Response xml_response(unsigned status, std::string document);
 
-/// What the x-ms-meta-* headers say; names keep their case and order.
+/// The metadata in the x-ms-meta-* headers; names keep their case and order.
 std::vector<std::pair<std::string, std::string>> read_metadata(const http::Request& request);
 void add_metadata(http::Response& response, const std::vector<std::pair<std::string, std::string>>& metadata);
 

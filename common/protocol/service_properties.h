@@ -1,5 +1,5 @@
-// Service properties: logging, metrics, CORS rules, and what only blobs have. One model for the three stores: a PUT is
-// read and checked, laid over what was set before, and kept as the document that a GET answers. No I/O, no state.
+// Service properties of the three stores: logging, metrics, CORS rules, and what only blobs have. The body of a PUT is
+// checked and merged with what was set before; the result is stored as the document that a GET answers. Pure.
 // Errors: kInvalidXmlDocument for a broken document and for every limit (as recorded from the service),
 // kInvalidXmlNodeValue and kMissingRequiredXmlNode with the element's name. Limits: the services' REST documentation,
 // "Set Table Service Properties" and "Cross-Origin Resource Sharing".
@@ -17,7 +17,7 @@ namespace tidemark::protocol {
 
 enum class StoreKind { kBlob, kQueue, kTable };
 
-/// No body of this size is a legitimate one: five rules of 2 KiB are the bulk of it.
+/// Larger bodies are refused. Most of a legitimate one is five rules of 2 KiB.
 inline constexpr std::size_t kMaxServicePropertiesBytes = 64UL << 10;
 
 struct RetentionPolicy {
@@ -36,7 +36,7 @@ struct Logging {
 struct Metrics {
   std::string version = "1.0";
   bool enabled = false;
-  bool include_apis = false;  // told only if enabled
+  bool include_apis = false;  // shown only if enabled
   RetentionPolicy retention;
   bool operator==(const Metrics&) const = default;
 };
@@ -47,14 +47,14 @@ struct CorsRule {
   bool operator==(const CorsRule&) const = default;
 };
 
-/// Kept and answered for the clients' sake; no pages are served.
+/// Stored and returned because clients use it; no pages are served.
 struct StaticWebsite {
   bool enabled = false;
   std::string index_document, error_document, default_index_document;
   bool operator==(const StaticWebsite&) const = default;
 };
 
-/// An absent section is one that a PUT left out, or that was never set.
+/// A section is absent if a PUT left it out or it was never set.
 struct ServiceProperties {
   std::optional<Logging> logging;
   std::optional<Metrics> hour_metrics, minute_metrics;
@@ -67,17 +67,17 @@ struct ServiceProperties {
 };
 
 Result<ServiceProperties> parse_service_properties(StoreKind store, std::string_view xml);
-/// Every section, in the order of the service; what is absent gets the values of a fresh account.
+/// All sections, in the order of the service. Absent ones get the values of a new account.
 std::string render_service_properties(StoreKind store, const ServiceProperties& properties);
 
-/// What a GET answers: the document stored, or a fresh account's if that is empty.
+/// What a GET answers: the stored document, or that of a new account if it is empty.
 std::string service_properties_document(StoreKind store, std::string_view stored);
-/// The document to store after a PUT of `body`. kCorruption if `stored` is not one.
+/// The document to store after a PUT of `body`. kCorruption if `stored` is not a valid document.
 Result<std::string> merge_service_properties(StoreKind store, std::string_view stored, std::string_view body);
 
-/// The answer of ?comp=stats, which only a secondary endpoint gives. There is no replication: it is always in step.
+/// The answer to ?comp=stats, which only a secondary endpoint gives. Without replication, it is always up to date.
 std::string service_stats_document(Time now);
-/// The refusal of ?comp=stats on a primary endpoint.
+/// The error for ?comp=stats on a primary endpoint.
 Error stats_need_secondary();
 
 }  // namespace tidemark::protocol

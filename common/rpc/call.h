@@ -39,13 +39,13 @@ Task<Result<typename Call::Reply>> typed(Task<Result<std::string>> reply) {
 
 }  // namespace detail
 
-/// Errors are the service's and the transport's; kInternalError for a reply that is none.
+/// Makes a call. Errors are those of the service and the transport; kInternalError if the reply is malformed.
 template <class Call>
 Task<Result<typename Call::Reply>> call(Transport& link, const Call& what, Duration deadline) {
   return detail::typed<Call>(link.call(std::string(Call::kMethod), wire::encode(what), deadline));
 }
 
-/// Turns the bytes of calls into calls of a service, and what it returns into bytes.
+/// Decodes calls, passes them to a service and encodes its replies.
 template <class Service>
 class Face {
  public:
@@ -98,7 +98,7 @@ namespace detail {
 inline Task<Result<std::string>> refuse() { co_return fail(ErrorCode::kNotImplemented); }
 }  // namespace detail
 
-/// Both must outlive the dispatch. kNotImplemented for a method that no handler has.
+/// Service and handlers must outlive the dispatch. kNotImplemented if no handler has the method.
 template <class Service, std::size_t count>
 Dispatch make_dispatch(Service& service, const typename Face<Service>::Handler (&handlers)[count]) {
   // Not a coroutine itself: it hands out one that owns its arguments.

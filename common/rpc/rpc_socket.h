@@ -1,4 +1,4 @@
-// ZeroMQ and eventfd, owned. A Socket belongs to one thread; WakeUp is how others reach that thread.
+// Owners of ZeroMQ sockets and eventfds. A Socket belongs to one thread, which other threads reach by WakeUp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tidemark::rpc {
 
-/// The process's one context. It is never ended: sockets close without lingering, so nothing is lost by that.
+/// The only context of the process. It is never terminated; nothing is lost by that, because sockets do not linger.
 void* zmq_context();
 
 class Socket {
@@ -26,7 +26,7 @@ class Socket {
   /// Sends one frame without waiting; false if it could not be taken.
   bool send(std::string_view frame, bool more);
 
-  /// One message. Frames past the fourth are dropped and counted in `count`.
+  /// A message. `count` includes frames after the fourth, which are dropped.
   struct Message {
     std::array<std::string, 4> frames;
     std::size_t count = 0;
@@ -56,17 +56,17 @@ class WakeUp {
 /// The path of "ipc:///path"; kConfigInvalid for anything else, or if the path is too long for a socket.
 Result<std::string> socket_path(const std::string& endpoint);
 
-/// A listening Unix socket of mode 0600. A stale file is replaced; one that somebody listens on, or that is no socket,
-/// is kConfigInvalid.
+/// A listening Unix socket of mode 0600. A stale file is replaced. kConfigInvalid if another process listens on it or
+/// the file is not a socket.
 class Listener {
  public:
   static Result<Listener> open(const std::string& path);
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&&) = delete;
   ~Listener();
-  /// ZeroMQ takes the descriptor over; the file stays ours.
+  /// ZeroMQ takes over the descriptor; the file remains ours.
   int release() { return std::exchange(fd_, -1); }
-  /// Removes the file, unless a successor put its own there.
+  /// Removes the file unless a successor has put its own there.
   void remove_file();
 
  private:

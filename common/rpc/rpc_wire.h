@@ -1,4 +1,5 @@
-// The bytes of zmq_transport.h's frames, without sockets. What arrives is checked; wrong input is nothing, or an error.
+// The bytes of the frames in zmq_transport.h, without sockets. Input is checked; if it is wrong, there is no value, or
+// an error.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,9 +12,9 @@ namespace tidemark::rpc {
 
 inline constexpr std::size_t kMaxMethodBytes = 64;
 inline constexpr std::size_t kMaxErrorFields = 64;
-/// What a client sends and accepts at most; a server may be set lower.
+/// The most that a client sends and accepts. A server can have a lower limit.
 inline constexpr std::size_t kMaxMessageBytes = 16UL << 20;
-/// Room for status and framing above the largest payload, where ZeroMQ itself cuts off.
+/// Room for status and framing beyond the largest payload; larger messages are cut off by ZeroMQ itself.
 inline constexpr std::size_t kFrameSlackBytes = 64UL << 10;
 
 std::string encode_id(std::uint64_t id);
@@ -24,7 +25,7 @@ bool is_valid_method(std::string_view method);
 std::string encode_status(std::uint16_t status);
 std::optional<std::uint16_t> decode_status(std::string_view frame);
 std::string encode_error(const Error& error);
-/// The result that a reply's status and body stand for. A reply that makes no sense is kInternalError.
+/// The result that a reply's status and body stand for; kInternalError if they make no sense.
 Result<std::string> decode_reply(std::uint16_t status, std::string body);
 
 }  // namespace tidemark::rpc

@@ -1,5 +1,5 @@
-// Calls between the processes of the stack, as bytes. The wire is ZeroMQ in production and a faulty imitation in the
-// simulation; this header is what both sides of a call are written against.
+// Calls between the processes of the stack, as bytes. Both sides of a call use this interface. Behind it is ZeroMQ in
+// production and a faulty network in the simulation.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tidemark::rpc {
 
-/// Serves one kind of callee. `method` is a short name such as "table.mutate". May run on any I/O thread; several
-/// calls are in flight at once. A Result that is an error travels to the caller with code, message and fields.
+/// Serves the calls of one service. `method` is a short name such as "table.mutate". Calls run on any I/O thread,
+/// several at once. An error goes to the caller with its code, message and fields.
 using Dispatch = std::function<Task<Result<std::string>>(std::string method, std::string payload)>;
 
-/// For a method whose effect is wasted if nobody hears of it: `run` is told of each reply to it that could not be
-/// handed to the caller's connection, because that is gone. A reply that was handed over may still be lost.
+/// For a method whose effect is wasted if nobody learns of it: `run` is called with each reply that could not be handed
+/// to the caller's connection because that is gone. A reply that was handed over may still be lost.
 struct UndeliveredHook {
   std::string method;  // empty: no hook
   std::function<Task<void>(std::string request, std::string reply)> run;
 };
 
-/// A link to one service. Many calls may be in flight; each completes once: with the reply, kDeadlineExceeded, or
-/// kUnavailable (not connected for the whole time). A call that failed so may or may not have taken effect.
+/// A link to one service. Many calls may be in flight. Each completes once, with the reply, kDeadlineExceeded, or
+/// kUnavailable if there was no connection all the time. A call that failed in this way may have taken effect or not.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -1,12 +1,12 @@
-// Values as bytes, for calls between processes of one build: the fields of a struct in their order, without names or
-// numbers, so both sides must agree on the type. Whatever is stored has a format of its own.
+// Encodes values for calls between processes of the same build: the fields of a struct in their order, without names or
+// numbers, so both sides must use the same type. Stored data has formats of its own.
 //
 //   bool u8   unsigned, enum: varint   int32: zigzag varint   int64, Duration, Time: i64   double f64   string: string
 //   optional: bool, value   vector: varint count, values   variant: varint index, value   array of bytes: raw
 //   Result: varint 0 and the value, or the number of the error's code; the rest of the error does not travel
 //
-// Decoding believes nothing: whatever the bytes, it ends with a value of the type or with nothing, and a count makes
-// it allocate no more than the bytes behind it can fill. An enum counts from 1 to its kLast. Any thread.
+// Decoding trusts nothing: whatever the bytes are, it gives a value of the type or nothing, and a count never makes it
+// allocate more than the bytes after it can fill. The values of an enum are 1 to its kLast. Thread safe.
 #pragma once
 #include <array>
 #include <boost/pfr.hpp>
@@ -42,7 +42,7 @@ inline constexpr bool is_bytes<std::array<std::uint8_t, n>> = true;
 
 }  // namespace detail
 
-/// References to the fields of an aggregate, in their order.
+/// References to the fields of an aggregate, in order.
 template <class T>
 auto fields_of(T& value) {
   if constexpr (detail::is_a<std::remove_const_t<T>, std::pair>) {
@@ -148,7 +148,7 @@ bool read_result(ByteReader& in, Result<T>& into) {
 
 }  // namespace detail
 
-/// False for bytes that are no T; `into` is then anything.
+/// False if the bytes are not a T; `into` may then have any value.
 template <class T>
 bool read(ByteReader& in, T& into) {
   using detail::is_a;
@@ -209,7 +209,7 @@ std::string encode(const T& value) {
   return bytes;
 }
 
-/// Nothing unless the bytes are a T and no more.
+/// Nothing unless the bytes are exactly one T.
 template <class T>
 std::optional<T> decode(std::string_view bytes) {
   ByteReader in(bytes);

@@ -1,4 +1,4 @@
-// The ZeroMQ wire: ROUTER/DEALER over ipc:// sockets of mode 0600. One background thread per server and per client.
+// RPC by ZeroMQ: ROUTER and DEALER over ipc:// sockets of mode 0600. Each server and client has a background thread.
 //   request frames:  [identity] id:u64 | method | payload         reply frames: [identity] id:u64 | status:u16 | body
 //   status 0: body is the reply; otherwise an ErrorCode number and body = message, detail, fields (bytes.h)
 #pragma once
@@ -16,9 +16,9 @@ using FailureHook = void (*)(std::string_view method, const Error& error);
 
 struct ServerOptions {
   std::string endpoint;                        // ipc:///path/to.sock
-  std::size_t max_in_flight = 4096;            // beyond it callers get kServerBusy
+  std::size_t max_in_flight = 4096;            // further callers get kServerBusy
   std::size_t max_message_bytes = 16UL << 20;  // a larger payload is kRequestBodyTooLarge
-  /// How long stop() waits for calls being served; those left are answered kUnavailable.
+  /// How long stop() waits for calls being served. The rest are answered with kUnavailable.
   std::chrono::milliseconds drain{5000};
   /// Runs on the server's executor.
   UndeliveredHook undelivered = {};
@@ -28,25 +28,25 @@ struct ServerOptions {
 struct ServerCounters {
   std::uint64_t calls = 0;      // handed to dispatch
   std::uint64_t busy = 0;       // refused with kServerBusy
-  std::uint64_t malformed = 0;  // messages that were no request, and were ignored
+  std::uint64_t malformed = 0;  // messages that were not requests and were ignored
 };
 
 class Server {
  public:
   virtual ~Server() = default;
-  /// Stops taking calls; calls being served still answer. Returns once the thread ended. Not for a thread of the
-  /// executor, which has to serve the rest meanwhile. The destructor stops, too.
+  /// Stops accepting calls; those being served are still answered. Returns when the thread has ended. Must not be
+  /// called on a thread of the executor, which has to serve the rest meanwhile. The destructor stops the server too.
   virtual void stop() = 0;
   [[nodiscard]] virtual ServerCounters counters() const = 0;
 };
 
-/// Each call runs `dispatch` as a coroutine on `executor`. Fails with kConfigInvalid (endpoint cannot be bound).
+/// Runs `dispatch` as a coroutine on `executor` for each call. kConfigInvalid if the endpoint cannot be bound.
 Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor executor, Dispatch dispatch);
 
-/// Connects lazily and reconnects by itself. Deadlines run on the client's own thread; a call resumes on its caller's
-/// executor. A call that was not sent when its deadline came is kUnavailable and will not take effect; one that was
-/// sent is kDeadlineExceeded, or kUnavailable as soon as its connection breaks. Destroy the client before the
-/// executors that call through it: calls still pending end with kCancelled.
+/// Connects when it is first used, and reconnects by itself. Deadlines run on the client's own thread; a call resumes
+/// on its caller's executor. If a call was not sent by its deadline, it fails with kUnavailable and will not take
+/// effect. If it was sent, it fails with kDeadlineExceeded, or with kUnavailable as soon as its connection breaks.
+/// Destroy the client before the executors that call through it; pending calls end with kCancelled.
 std::unique_ptr<Transport> connect(const std::string& endpoint);
 
 }  // namespace tidemark::rpc

@@ -1,6 +1,6 @@
-// The front of a store, which the three share: who asks, for which resource and with which parameters; preflights and
-// CORS; the headers that every answer carries; service properties; failures as documents of the protocol, and in the
-// log. A store derives its routes and adds what its URLs mean. Thread safe; one coroutine a request.
+// The front that the three stores share: it finds out who asks, for which resource and with which parameters, answers
+// preflights, adds CORS and common headers, keeps service properties, and renders and logs errors. The routes of a
+// store derive from it and add what its URLs mean. Thread safe, with one coroutine for each request.
 //
 //   Call call(...);
 //   auto answered = admit(call);                       a preflight or a refusal
@@ -22,7 +22,7 @@ namespace tidemark::service {
 class Front;
 using Answer = Task<Result<http::Response>>;
 
-/// One request on its way through a store. Lives in the frame of the store's serve(); the views are into the request.
+/// One request on its way through a store. It lives in the frame of the store's serve(); views point into the request.
 struct Call {
   Call(Front& face, http::Request& request) : front(face), http(request) {}
 
@@ -31,28 +31,28 @@ struct Call {
   std::string_view host;
   auth::Resource resource;
   QueryParameters parameters;
-  bool https = false;  // the client came by HTTPS, to a terminator in front
+  bool https = false;  // the client used HTTPS, to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
 
   [[nodiscard]] const std::string& account() const { return resource.account; }
   /// GET or HEAD.
   [[nodiscard]] bool reads() const { return http.method == "GET" || http.method == "HEAD"; }
-  /// The first parameter of this name, whatever the case.
+  /// The first parameter with this name, in any case.
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
   [[nodiscard]] bool parameter_is(std::string_view name, std::string_view value) const;
   /// "http://host" and, in path style, "/account", as the client wrote it.
   [[nodiscard]] std::string endpoint() const;
 };
 
-/// Where a store keeps its service properties: a document for each account, empty if never set.
+/// How a store keeps its service properties: a document for each account, empty if never set.
 struct PropertiesStore {
   using Change = std::function<Result<std::string>(const std::string& stored)>;
   std::function<Result<std::string>(std::string_view account)> read;
   std::function<Task<Result<void>>(std::string account, Change change)> change;
 };
 
-/// That of one of the three services.
+/// The service properties of one of the three services.
 template <class Service>
 PropertiesStore properties_of(Service& service) {
   return {[&service](std::string_view account) { return service.get_service_properties(account); },
@@ -61,13 +61,13 @@ PropertiesStore properties_of(Service& service) {
           }};
 }
 
-/// What the protocols of the three stores do differently.
+/// The differences between the protocols of the three stores.
 struct Dialect {
   auth::Service service;
   protocol::StoreKind kind;
   Error broken_query;  // the query of the URL cannot be decoded
-  /// Told to whoever asks for no version, strangers included. Empty: only who is known is told the version he asked
-  /// for, and gets his own request id back.
+  /// The version in answers to requests without one, authenticated or not. If empty, only authenticated callers get a
+  /// version, the one that they asked for, and their own request id.
   std::string_view newest_version = {};
 };
 
@@ -79,7 +79,7 @@ class Front {
   virtual ~Front() = default;
 
   virtual Task<http::Response> serve(http::Request& request) = 0;
-  /// For failures outside of a request's handling.
+  /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
 
@@ -90,17 +90,17 @@ class Front {
   [[nodiscard]] Result<http::Response> get_stats(const Call& call) const;
 
  protected:
-  /// Takes the request apart and finds out who asks. The answer, if that is all: a preflight or a refusal.
+  /// Parses the request and finds out who asks. Returns the answer if it is a preflight or a refusal.
   std::optional<Result<http::Response>> admit(Call& call) const;
-  /// The answer as it leaves: a failure rendered and logged, headers added.
+  /// Completes the answer: renders and logs an error, and adds the headers.
   http::Response finish(const Call& call, Result<http::Response> answered) const;
 
-  /// Of the resource that a SAS is for. What does not exist has none.
+  /// The stored policies of the resource of a SAS; none if it does not exist.
   virtual Result<StoredPolicies> policies_of(const Call& call, std::string_view resource) const = 0;
   /// `call` is null outside of a request.
   [[nodiscard]] virtual http::Response render(const Error& error, const std::string& request_id,
                                               const Call* call) const;
-  /// Headers that every answer of this store carries. `call` may be null.
+  /// Adds the headers that every answer of this store has. `call` may be null.
   virtual void add_headers(const Call* call, bool failed, http::Response& response) const;
 
  private:

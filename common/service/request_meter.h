@@ -1,5 +1,5 @@
-// What an HTTP server tells of the requests that it answers: tidemark_http_requests_total and
-// tidemark_http_request_duration_seconds, and a line of the log each at level debug. From any thread.
+// Records the requests that an HTTP server answers: tidemark_http_requests_total and
+// tidemark_http_request_duration_seconds, and a line in the log at level debug. Thread safe.
 #pragma once
 #include <array>
 #include <chrono>

@@ -1,4 +1,4 @@
-// The frame that the three stores share: settings, engine, HTTP, RPC, health, metrics, shutdown. A store supplies its
+// The process of a store: settings, engine, HTTP, RPC, health, metrics, shutdown. Each of the three stores supplies its
 // two faces.
 #pragma once
 #include <functional>
@@ -24,11 +24,11 @@ struct StoreContext {
   process::Metrics& metrics;
   std::vector<auth::Account> accounts;
   auth::Policy auth_policy;
-  Executor background;  // for coroutines that are not a request
+  Executor background;  // for coroutines that serve no request
   std::size_t io_threads = 1;
 };
 
-/// What a store is, once built. Destroyed after the servers stopped and before the engine closes.
+/// A store. It is destroyed after the servers have stopped and before the engine is closed.
 class Store {
  public:
   virtual ~Store() = default;
@@ -37,7 +37,7 @@ class Store {
   virtual rpc::Dispatch internal_face() = 0;
   /// See rpc::UndeliveredHook.
   virtual rpc::UndeliveredHook undelivered() { return {}; }
-  /// Ends waits that may last (long polls), so that requests in progress finish soon.
+  /// Ends long waits, such as long polls, so that requests in progress finish soon.
   virtual void begin_shutdown() {}
 };
 
@@ -46,9 +46,9 @@ struct StoreDescription {
   std::string folder;          // "table": DATA/table, DATA/run/table.sock
   std::uint16_t default_port;  // 10002
   std::string summary;         // for --help
-  /// Ledgers of operations, which go once they did not change for the setting operation_retention_h.
+  /// Ledgers of operations, which are removed once they have not changed for operation_retention_h (a setting).
   std::optional<kv::FadingRows> ledgers = {};
-  /// Declares the settings of this store alone; what they are bound to outlives run_store.
+  /// Declares the settings that only this store has; the variables they are bound to must outlive run_store.
   std::function<void(process::Settings&)> declare_settings = {};
 };
 

@@ -1,11 +1,11 @@
-// Which hosts callbacks may go to: a stack must not become a way into the network it stands in. The api asks before it
-// accepts a job, the worker before it sends, and again for the very address it is about to connect to, so that a name
-// that resolves to something else the next time gains nothing. Three lists, written by the operator:
-//   hosts          all that may be called at all; empty: none
-//   private_hosts  of these, such as may be at loopback, private, link-local or other special addresses
-//   http_hosts     of these, such as may be called without TLS
-// An entry is NAME, *.SUFFIX, an address, or * for all; then :PORT, :* for any port, or nothing for the port of the
-// scheme. An IPv6 address stands in brackets. Entries are parted by commas. Pure, immutable.
+// Which hosts callbacks may go to, so that a stack does not become a way into the network around it. The api checks
+// before it accepts a job. The worker checks before it sends, and again for the address that it connects to, so a name
+// that resolves to something else the next time gains nothing. The operator writes three lists:
+//   hosts          all hosts that may be called; empty for none
+//   private_hosts  those of them that may be at loopback, private, link-local or other special addresses
+//   http_hosts     those of them that may be called without TLS
+// An entry is NAME, *.SUFFIX, an address, or * for all, followed by :PORT, by :* for any port, or by nothing for the
+// port of the scheme. IPv6 addresses are in brackets. Entries are separated by commas. Pure, immutable.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,8 +15,8 @@
 
 namespace tidemark::jobs {
 
-/// Whether it belongs to the public internet: none of the special blocks of RFC 6890 and its successors, nor an address
-/// that carries such a one inside, nor one where a cloud keeps its machines' credentials.
+/// True for an address of the public internet: not in one of the special blocks of RFC 6890 and its successors, not one
+/// that embeds such an address, and not one where a cloud keeps the credentials of its machines.
 bool is_public_address(const boost::asio::ip::address& address);
 
 class HostList {

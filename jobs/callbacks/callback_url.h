@@ -1,7 +1,8 @@
-// Where a callback goes, read strictly: what two readers of a URL could understand differently is refused, so that the
-// host that was checked is the host that is called. Absolute http or https, no user info, no fragment, no escapes in
-// the host, no host that some resolver takes for an odd IPv4 address (0x7f.1, 2130706433), no trailing dot. An
-// international name comes as punycode. The grammar is RFC 3986, by Boost.URL. Pure.
+// The URL of a callback, parsed strictly. Whatever two parsers could understand differently is refused, so that the
+// host that was checked is the host that is called. It must be an absolute http or https URL without user info,
+// fragment, escapes in the host, or a trailing dot, and the host must not be one that resolvers take for an IPv4
+// address in an odd form (0x7f.1, 2130706433). International names are in punycode. The grammar is RFC 3986, by
+// Boost.URL. Pure.
 #pragma once
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
@@ -20,9 +21,9 @@ struct CallbackUrl {
   std::string host;  // lower case; an IPv6 address in its shortest form, without brackets
   std::optional<boost::asio::ip::address> address;  // if the host is one
   std::uint16_t port = 443;
-  std::string text;  // as it is requested: rebuilt from what was read
+  std::string text;  // as it will be requested, rebuilt from the parts
 
-  /// "https://example.com:8443": for messages, since the rest may hold secrets.
+  /// "https://example.com:8443", for messages; the rest may contain secrets.
   [[nodiscard]] std::string origin() const;
 };
 

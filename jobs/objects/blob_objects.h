@@ -1,6 +1,6 @@
 // Objects as blobs of one container. Large ones are staged piece by piece and published by one fenced change of the
-// metadata; pieces of epochs that died are collected by the blob store. A missing container holds nothing, and is
-// created by the first put.
+// metadata; the blob store collects the pieces of attempts that died. A missing container counts as empty, and the
+// first put creates it.
 #pragma once
 #include "jobs/objects/object_store.h"
 

@@ -1,7 +1,7 @@
-// Files below one directory that the operator allows. Every step of a path is opened relative to the one before it and
-// never through a symbolic link, and no segment is ".", ".." or begins with a dot: whatever stands in the directory, a
-// name leads nowhere else. A file appears whole and durable: temporary name, fsync, rename, fsync of the directories.
-// Blocking; thread safe. kStorageFailure for what the system refuses, kInvalidInput for a path that is none.
+// Files below a directory that the operator allows. Every segment of a path is opened relative to the one before and
+// never through a symbolic link, and no segment may begin with a dot, so a name never leads out of the directory. Files
+// appear whole and durable: they get a temporary name, fsync, rename, and fsync of the directories. Blocking; thread
+// safe. kStorageFailure if the system refuses, kInvalidInput if the path is not valid.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,7 +21,7 @@ class FileTree {
   FileTree(const FileTree&) = delete;
   FileTree& operator=(const FileTree&) = delete;
 
-  /// `temporary`: a name for the time until the file is whole; only one writer at a time may use it.
+  /// `temporary` is the file's name until it is complete; only one writer at a time may use it.
   Result<void> write(const std::string& path, const std::string& temporary, const std::string& bytes) const;
   /// Nothing if there is no such file.
   Result<std::optional<std::string>> read(const std::string& path, std::size_t limit) const;
@@ -32,7 +32,7 @@ class FileTree {
     std::string path;
     bool temporary = false;
   };
-  /// Up to `most` files in some order, temporary ones too.
+  /// Up to `most` files in any order, including temporary ones.
   Result<std::vector<Found>> walk(std::size_t most) const;
   Result<void> remove_temporary(const std::string& temporary) const;
 
@@ -43,13 +43,13 @@ class FileTree {
   std::unique_ptr<KnownDirectories> durable_;
 };
 
-/// One directory that jobs may name, and where its blocking calls run.
+/// A directory that jobs may name, and the executor of its blocking calls.
 struct FileDirectory {
   std::string name;
   std::shared_ptr<const FileTree> tree;
   Executor blocking;
 };
-/// Opens those of a setting: "name=path,name=path". kConfigInvalid.
+/// Opens the directories of a setting, "name=path,name=path". kConfigInvalid.
 Result<std::vector<FileDirectory>> open_directories(const std::string& setting, const Executor& blocking);
 
 /// Segments of letters, digits and "-_%~@." that do not begin with a dot, joined by '/'.

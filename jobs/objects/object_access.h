@@ -1,5 +1,5 @@
-// What a process reaches of archives outside of tables: containers of the blob store, and directories that its operator
-// allows. A value; used from one strand.
+// The archives outside of tables that a process can reach: containers of the blob store, and directories that its
+// operator allows. A value, used from one strand.
 #pragma once
 #include <memory>
 
@@ -11,11 +11,11 @@
 namespace tidemark::jobs {
 
 struct ObjectAccess {
-  blob_store::BlobClient* blobs = nullptr;  // absent: no containers. Outlives all use
+  blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers; outlives all use
   std::vector<FileDirectory> directories = {};
 };
 
-/// kJobInvalid: this process does not reach it.
+/// kJobInvalid if this process cannot reach it.
 Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
                                                   const ObjectArchive& archive);
 

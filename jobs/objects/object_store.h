@@ -1,7 +1,7 @@
-// Named objects that workers write under a fence: blobs of a container, or files of a directory. An object appears
-// whole or not at all, is durable when put() returns, and carries a version that decides which of two is newer. One
-// interface, so that formats know nothing of stores. Errors are those of the store behind it; kFenced from any write of
-// an earlier epoch or a closed operation. Used from one strand.
+// Named objects that workers write under a fence: blobs of a container, or files of a directory. An object appears as a
+// whole or not at all, is durable when put() returns, and has a version that decides which of two is newer. Through
+// this interface, formats need not know the stores. Errors are those of the store behind it; writes of an earlier epoch
+// or a closed operation fail with kFenced. Used from one strand.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,13 +19,13 @@ struct ObjectWrite {
   std::string bytes;
   std::string type;  // media type
   std::int64_t version = 0;
-  /// Only in place of exactly this version; otherwise kSuperseded. Absent: in place of any older one.
+  /// Replace only exactly this version, otherwise kSuperseded. If absent, replace any older version.
   std::optional<std::int64_t> replaces = {};
 };
 
 struct StoredObject {
   std::string bytes;
-  std::optional<std::int64_t> version;  // absent: somebody else put it there
+  std::optional<std::int64_t> version;  // absent if somebody else put it there
   std::string revision;                 // of the content: differs after any change
 };
 
@@ -39,7 +39,7 @@ class ObjectStore {
   virtual ~ObjectStore() = default;
   /// Creates what holds the objects, if it is missing.
   virtual Task<Result<void>> prepare() = 0;
-  /// From here on earlier epochs are refused. True: the operation is closed here already, its work is done.
+  /// From now on, earlier epochs are refused. True if the operation is already closed here, because its work is done.
   virtual Task<Result<bool>> open(Fence fence) = 0;
   virtual Task<Result<void>> close(Fence fence) = 0;
   virtual Task<Result<WriteOutcome>> put(ObjectWrite write, Fence fence) = 0;

@@ -1,5 +1,5 @@
-// A schedule: a job that is submitted again and again, at the times of a cron expression. Pure; schedule_plan.h decides
-// what to do when, schedule_store.h keeps them, the workers' scheduler.h acts. Its JSON (docs/jobs.md):
+// A schedule: a job that is submitted at the times of a cron expression. Pure. schedule_plan.h decides what to do when,
+// schedule_store.h stores schedules, and the workers' scheduler.h acts. The JSON (docs/jobs.md):
 //   {"cron":"0 3 * * *","timeZone":"Europe/Berlin","job":{...},"catchUp":"last","overlap":"skip",
 //    "maxLateSeconds":3600,"startAfter":"2026-01-31T22:00:00Z"}
 // The job is a submission (job_spec.h) without idempotencyKey and notBefore; moments in its filter, movedAfter and
@@ -15,9 +15,9 @@
 
 namespace tidemark::jobs {
 
-/// What becomes of times that passed while no worker ran.
+/// What happens to times that passed while no worker was running.
 enum class CatchUp : std::uint8_t { kNone = 1, kLast = 2, kAll = 3 };
-/// What becomes of a due time while the job before it has not ended.
+/// What happens at a due time if the previous job has not ended.
 enum class Overlap : std::uint8_t { kSkip = 1, kAllow = 2, kWait = 3, kCancel = 4 };
 
 struct ScheduleSpec {
@@ -26,12 +26,12 @@ struct ScheduleSpec {
   std::string job;  // JSON text, moments not filled in
   CatchUp catch_up = CatchUp::kLast;
   Overlap overlap = Overlap::kSkip;
-  std::optional<Duration> max_late;  // later than this a time is missed; nothing: see CatchUp
+  std::optional<Duration> max_late;  // a time that is later is missed; if absent, see CatchUp
   std::optional<Time> start_after;   // only times after it count
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-/// The cron expression and time zone of a schedule, ready to be asked.
+/// The parsed cron expression and time zone of a schedule.
 struct Timetable {
   static Result<Timetable> of(const ScheduleSpec& spec);
   [[nodiscard]] std::optional<Time> next(Time after) const { return cron.next(after, zone); }
@@ -39,7 +39,7 @@ struct Timetable {
   TimeZone zone;
 };
 
-/// What is known of a schedule's course.
+/// The state of a schedule.
 struct ScheduleState {
   /// A due time that a worker has claimed and whose job may not be submitted yet.
   struct Pending {
@@ -49,7 +49,7 @@ struct ScheduleState {
     std::string worker;
   };
   bool paused = false;
-  Time decided{};  // what was due up to here is settled
+  Time decided{};  // everything due up to here is settled
   std::optional<Pending> pending;
   std::string last_job;  // id
   std::optional<Time> last_due;
@@ -77,7 +77,7 @@ bool is_schedule_name(std::string_view name);
 Result<ScheduleSpec> parse_schedule(std::string_view json_text);
 nlohmann::ordered_json to_json(const ScheduleSpec& spec);
 std::string canonical_text(const ScheduleSpec& spec);
-/// Changes whenever what a person sets does: the definition, paused or not, and the schedule's beginning.
+/// Changes with everything that a person sets: the definition, whether it is paused, and when it begins.
 std::string etag_of(const Schedule& schedule);
 
 /// The job of a due time, moments filled in. Its idempotency key is the name and the due time.

@@ -1,19 +1,18 @@
-// What a schedule has to do at a moment. Pure: the caller makes each step durable with a compare-and-swap of the row
-// and asks again, so that of any number of workers one takes it.
+// Decides what a schedule has to do at a given time. Pure: the caller makes each step durable with a compare-and-swap
+// of the row and asks again, so that only one of several workers takes the step.
 //
 // Every due time after `decided` is settled exactly once, in order: it gets its job (kRun), is left out because of the
-// job before (kSkip), or is missed (counted by the step that passes it). A clock that is put back leaves what was
-// settled as it is, so nothing runs twice; only when it goes back by more than a day, which means that it had been
-// wrong before, the schedule starts over from the present (kRewind), and the idempotency key of the job (name and due
-// time) keeps apart what ran already.
+// previous job (kSkip), or is missed (counted by the step that passes it). If the clock is set back, settled times stay
+// settled, so nothing runs twice. If it is set back by more than a day, it must have been wrong before: the schedule
+// starts over from the present (kRewind), and the idempotency key of the job (name and due time) prevents repetitions.
 #pragma once
 #include "jobs/schedules/schedule.h"
 
 namespace tidemark::jobs {
 
-/// Of the times that are to be caught up, this many, the newest.
+/// At most this many times are caught up, the newest ones.
 inline constexpr std::size_t kMostCaughtUp = 100;
-/// Without maxLateSeconds, this late a time still is no missed one (catchUp none).
+/// With catchUp none and without maxLateSeconds, a time that is later than this is missed.
 inline constexpr Duration kOnTime = std::chrono::seconds(60);
 inline constexpr Duration kTrustedJump = std::chrono::hours(24);
 
@@ -32,9 +31,9 @@ struct ScheduleDecision {
   std::uint64_t missed = 0;
 };
 
-/// Whether decide() needs to know if the last job still runs.
+/// True if decide() needs to know whether the last job still runs.
 bool asks_for_last_job(const Timetable& timetable, const Schedule& schedule, Time now);
-/// `hold`: how long a claim is left to its worker. `again`: when to look again at a job that is waited for.
+/// `hold` is how long a claim is left to its worker, `again` when to check again on a job that is waited for.
 ScheduleDecision decide(const Timetable& timetable, const Schedule& schedule, Time now, Duration hold,
                         bool last_job_runs, Duration again = std::chrono::seconds(2));
 /// When the schedule is due next, for people; nothing while it is paused.

@@ -1,6 +1,6 @@
-// Schedules as rows of the jobs' table, for api, workers and tests. Every change of a row is a compare-and-swap on its
-// version, so any number of instances may work at once. A person's change also touches one row that tells the workers
-// to look.
+// Schedules as rows of the jobs' table, for the api, the workers and tests. Every change of a row is a compare-and-swap
+// of its version, so any number of instances may work at once. A change by a person also touches a row that tells the
+// workers to read the schedules.
 //   row: PartitionKey 'schedules', RowKey the name
 //     Definition   String   canonical text (schedule.h)
 //     CreatedAt Decided     DateTime          Paused  Boolean
@@ -20,9 +20,9 @@ struct SchedulePage {
   std::string continuation;         // empty at the end
 };
 
-/// What a PUT or DELETE asks for, from If-Match and If-None-Match.
+/// The conditions of a PUT or DELETE, from If-Match and If-None-Match.
 struct ScheduleCondition {
-  std::string etag;  // the schedule must have it; "*": any; empty: not asked for
+  std::string etag;  // the schedule must have it; "*" for any, empty for no condition
   bool must_be_new = false;
 };
 
@@ -39,18 +39,18 @@ class ScheduleStore {
   /// `limit` 1..1000.
   Task<Result<SchedulePage>> list(std::uint32_t limit, std::string continuation);
   Task<Result<std::vector<Schedule>>> all();
-  /// Creates or replaces. A new timetable (cron, timeZone, startAfter) begins now or at startAfter; otherwise the
-  /// schedule goes on where it is. kUpdateConditionNotSatisfied, kTooManySchedules.
+  /// Creates or replaces a schedule. A new timetable (cron, timeZone, startAfter) begins now or at startAfter;
+  /// otherwise the schedule continues where it is. kUpdateConditionNotSatisfied, kTooManySchedules.
   Task<Result<StoredSchedule>> put(std::string name, ScheduleSpec spec, ScheduleCondition condition);
   /// kScheduleNotFound, kUpdateConditionNotSatisfied.
   Task<Result<void>> remove(std::string name, ScheduleCondition condition);
   /// What was due during a pause is not caught up. kScheduleNotFound.
   Task<Result<Schedule>> set_paused(std::string name, bool paused);
-  /// Submits the job of `due` (a time of the timetable or any other) at once, whatever overlaps; the same time again
-  /// gives the same job. kScheduleNotFound, kIdempotencyKeyReused.
+  /// Submits the job of `due`, which need not be a time of the timetable, at once and regardless of `overlap`. The same
+  /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused.
   Task<Result<Submission>> run(JobStore& jobs, std::string name, Time due);
 
-  /// Compare-and-swap; false: somebody else changed the row. Gives `schedule` its new version.
+  /// Stores the schedule by compare-and-swap and gives it its new version; false if somebody else changed the row.
   Task<Result<bool>> swap(Schedule& schedule);
   /// Rises with each change by a person; 0 before the first.
   Task<Result<table_store::Version>> changes();

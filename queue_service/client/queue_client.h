@@ -1,6 +1,6 @@
-// The queue service as the workers and the api see it. Leases here are (message id, epoch): a renewal does not
-// invalidate its holder, whatever happened to the reply. Errors: kQueueNotFound, kMessageNotFound, kLeaseLost (taken
-// by another delivery, moved or deleted), kDeadlineExceeded, kUnavailable.
+// The queue service as the workers and the api see it. A lease here is (message id, epoch), so it survives a renewal
+// whose reply was lost. Errors: kQueueNotFound, kMessageNotFound, kLeaseLost (taken by another delivery, moved or
+// deleted), kDeadlineExceeded, kUnavailable.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ struct Lease {
 
 class QueueClient {
  public:
-  /// `name`, if given, is this client's alone: with it the client can end its waits.
+  /// `name`, if given, must be unique; it lets the client end its waits.
   QueueClient(rpc::Transport& transport, std::string account, std::string name = {})
       : transport_(transport), account_(std::move(account)), name_(std::move(name)) {}
 
@@ -32,46 +32,47 @@ class QueueClient {
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
   Task<Result<std::string>> put(std::string queue, PutRequest message);
-  /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
+  /// Takes the first visible message and waits for one up to `wait` (at most 30 s); nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
-  /// Takes those that are visible now, at most `count` (1..32), in one transaction.
+  /// Takes up to `count` (1..32) messages that are visible now, in one transaction.
   Task<Result<std::vector<Message>>> receive_some(std::string queue, Duration visibility, std::uint32_t count);
-  /// Ends the waits under way, which return nothing, and those to come: for a process that stops.
+  /// Ends all current and future waits, which return nothing; for a process that stops.
   Task<void> end_waits();
-  /// Keeps the message invisible for `visibility` from now; replaces the annotation if one is given. Of renewals with
-  /// sequence numbers (from 1) one that was overtaken by a later one is kFenced and changes nothing.
+  /// Keeps the message invisible for `visibility` from now, and replaces the annotation if one is given. A renewal with
+  /// a sequence number (from 1) that was overtaken by a later one fails with kFenced and changes nothing.
   Task<Result<void>> renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence = 0);
   /// Deletes the message.
   Task<Result<void>> complete(Lease lease);
-  /// 1..100 messages of one queue, in one transaction; for each whether it was held still, and so is gone now.
+  /// Deletes 1..100 messages of one queue in one transaction. Returns for each whether it was still held and is gone
+  /// now.
   Task<Result<std::vector<bool>>> complete_all(std::string queue, std::vector<Lease> leases);
-  /// One transaction: deletes the message and puts the follow-ups; returns their ids.
+  /// Deletes the message and puts the follow-ups, in one transaction; returns their ids.
   Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<FollowUp> follow_ups);
-  /// Gives the message back, visible after `delay`, with a new annotation. `count_attempt` false takes the delivery
-  /// out of dequeue_count again (throttling and shutdown are not the message's fault).
+  /// Gives the message back, visible after `delay`, with a new annotation. Unless `count_attempt`, the delivery is
+  /// removed from dequeue_count again, because throttling and shutdown are not the message's fault.
   Task<Result<void>> release(Lease lease, Duration delay, std::string annotation, bool count_attempt);
-  /// One transaction: the message (same id, same text) leaves its queue and is in `to_queue` (created if need be),
-  /// with this annotation, visible there at once.
+  /// Moves the message to `to_queue` in one transaction, with the same id and text and this annotation. It is visible
+  /// there at once. The queue is created if necessary.
   Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation);
 
-  /// For people: all messages of a queue, visible or not, in order; and single ones of a poison queue by id, without a
-  /// lease (kInvalidInput for another queue).
+  /// For people: list() gives all messages of a queue in order, visible or not. The others work on a message of a
+  /// poison queue by its id, without a lease (kInvalidInput for another queue).
   Task<Result<MessagePage>> list(std::string queue, std::uint32_t limit, std::string continuation);
   Task<Result<std::optional<Message>>> find(std::string queue, std::string message_id);
   Task<Result<void>> remove(std::string queue, std::string message_id);
-  /// One transaction: out of `queue`, into `to_queue` with the same id, dequeue_count 0, an empty annotation unless one
-  /// is given, and the text if one is given.
+  /// Moves a message from `queue` to `to_queue` in one transaction, with the same id and dequeue_count 0. The
+  /// annotation is empty unless one is given; the text is replaced if one is given.
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation);
   Task<Result<QueueFigures>> figures(std::string queue);
-  /// Of all queues of the account, at most `limit` (1..1000) a page.
+  /// The figures of all queues of the account, up to `limit` (1..1000) on a page.
   Task<Result<QueueFiguresPage>> all_figures(std::uint32_t limit, std::string continuation);
-  /// A paused queue gives out nothing; all else works.
+  /// A paused queue gives out nothing; everything else works.
   Task<Result<void>> set_paused(std::string queue, bool paused);
 
  private:
-  /// One call, waiting at the service.
+  /// One call, which waits at the service.
   Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
                                           std::uint32_t count);
   [[nodiscard]] LeaseKey key_of(Lease lease) const;

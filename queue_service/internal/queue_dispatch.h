@@ -1,4 +1,4 @@
-// The server's side of queue_client.h.
+// The server side of queue_client.h.
 #pragma once
 #include "common/rpc/transport.h"
 
@@ -6,6 +6,6 @@ namespace tidemark::queue_service {
 class QueueService;
 /// `service` must outlive the dispatch.
 rpc::Dispatch make_queue_dispatch(QueueService& service);
-/// A message that was given to a caller who is gone by then goes back at once, and that was no attempt.
+/// Gives a message back at once, without counting an attempt, if its caller is gone when the reply comes.
 rpc::UndeliveredHook make_undelivered_hook(QueueService& service);
 }  // namespace tidemark::queue_service

@@ -10,16 +10,16 @@ namespace tidemark::queue_service {
 struct Message {
   std::string id;  // GUID, lower case
   std::string text;
-  /// Kept beside the text and invisible to the public protocol: checkpoint, attempt history, poison reason. JSON by
-  /// convention of the workers; bytes to the queue.
+  /// Kept beside the text and invisible to the public protocol: checkpoint, attempts, poison reason. The workers use
+  /// JSON; to the queue it is bytes.
   std::string annotation;
-  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
+  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty for none.
   std::string group;
   Time inserted;
   Time expires;  // kNeverExpires if never
   Time next_visible;
-  std::uint32_t dequeue_count = 0;  // attempts: raised by each receive, reset only by a redrive
-  std::uint64_t epoch = 0;          // deliveries ever: raised by each receive, never reset; survives moves
+  std::uint32_t dequeue_count = 0;  // attempts; raised by each receive, reset only by a redrive
+  std::uint64_t epoch = 0;          // all deliveries; raised by each receive, never reset, kept by moves
 };
 
 inline constexpr Time kNeverExpires = std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} +

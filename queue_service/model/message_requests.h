@@ -1,4 +1,4 @@
-// What is asked of messages: to put one, to move one, and who may change one. Plain values.
+// Requests about messages: to put one, to move one, and who may change one. Plain values.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,16 +12,16 @@ namespace tidemark::queue_service {
 struct PutRequest {
   std::string text;
   Duration delay{};
-  std::optional<Duration> time_to_live = {};  // nothing: never expires
-  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
+  std::optional<Duration> time_to_live = {};  // nothing if it never expires
+  /// At most one message of a group is in flight, and they come in the order in which they were put. Empty for none.
   std::string group = {};
-  /// The same key again, within `retention` (at most 7 days), gives the same message; with another text
-  /// kIdempotencyKeyReused. Empty: none.
+  /// Putting the same key again within `retention` (at most 7 days) gives the same message; with another text,
+  /// kIdempotencyKeyReused. Empty for none.
   std::string idempotency_key = {};
   Duration retention = kDefaultIdempotencyRetention;
 };
 
-/// The holder of a message: of a delivery, by its epoch, or of a pop receipt if the epoch is 0.
+/// The holder of a message: of a delivery, by its epoch, or, if that is 0, of a pop receipt.
 struct LeaseKey {
   std::string account, queue, message_id;
   std::uint64_t epoch = 0;
@@ -34,15 +34,15 @@ struct FollowUp {
 };
 
 struct MoveRequest {
-  std::string to_queue = {};    // made if need be
+  std::string to_queue = {};    // created if necessary
   std::string annotation = {};  // replaces the one it has
-  /// Instead: a note with this reason and the message's history.
+  /// Instead of the annotation: a note with this reason and the message's history.
   std::optional<std::string> reason = {};
   bool reset_dequeue_count = false;
   std::optional<std::string> text = {};
 };
 
-/// Messages of a queue as it has them, visible or not.
+/// Messages of a queue, visible or not.
 struct MessagePage {
   std::vector<Message> messages;
   std::string continuation;  // empty at the end

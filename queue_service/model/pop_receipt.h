@@ -20,7 +20,7 @@ struct Place {
 std::string place_bytes(const Place& place);
 std::optional<Place> place_from_bytes(std::string_view bytes);
 std::string to_receipt(const Place& place);
-/// Blanks stand for '+' that a client forgot to escape.
+/// A space stands for a '+' that a client forgot to escape.
 std::optional<Place> from_receipt(std::string_view receipt);
 
 }  // namespace tidemark::queue_service

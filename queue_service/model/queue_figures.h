@@ -1,4 +1,4 @@
-// What operators and autoscalers ask of a queue. No I/O.
+// The figures of a queue, for operators and autoscalers. No I/O.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,13 +13,13 @@ struct QueueFigures {
   std::uint64_t messages = 0;   // the four below together
   std::uint64_t ready = 0;      // could be taken now
   std::uint64_t delayed = 0;    // not visible yet
-  std::uint64_t in_flight = 0;  // taken, and the time they were taken for has not passed
+  std::uint64_t in_flight = 0;  // taken, and their visibility timeout has not passed
   std::uint64_t waiting = 0;    // behind another message of their group
   std::uint64_t poison = 0;     // in the queue's poison queue
-  Duration oldest{};            // time since the message that is to be taken next was put; 0: there is none
-  // Ever, since the queue was made or cleared.
+  Duration oldest{};            // how long ago the next message was put; 0 if there is none
+  // Totals since the queue was created or cleared.
   std::uint64_t put = 0, taken = 0, finished = 0, moved = 0, expired = 0;
-  // Messages a second, over the last minute or less.
+  // Messages per second, over the last minute or less.
   double in_rate = 0, out_rate = 0;
   bool paused = false;
   std::uint32_t max_dequeue_count = 0;

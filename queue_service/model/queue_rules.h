@@ -1,5 +1,5 @@
-// What a queue, its metadata and its messages may look like: names, sizes and ranges of the protocol. Pure checks; no
-// I/O. Errors are those a client sees.
+// The rules of the protocol for queues, metadata and messages: names, sizes and ranges. Pure. Errors are those that a
+// client sees.
 #pragma once
 #include <chrono>
 #include <string>
@@ -29,28 +29,28 @@ inline constexpr Duration kDefaultIdempotencyRetention = std::chrono::hours(24);
 inline constexpr Duration kMaxIdempotencyRetention = std::chrono::hours(24 * 7);
 inline constexpr Duration kMaxReceiveWait = std::chrono::seconds(30);
 
-/// Names keep the case they were given in; sorted by sort_metadata.
+/// Names keep their case; sort_metadata sorts them.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// kOutOfRangeInput for the length, kInvalidResourceName for the characters.
 Result<void> check_queue_name(std::string_view name);
-/// kEmptyMetadataKey, kInvalidMetadata, kMetadataTooLarge. On success sorted by name whatever the case.
+/// The metadata, sorted by name in any case. kEmptyMetadataKey, kInvalidMetadata, kMetadataTooLarge.
 Result<Metadata> checked_metadata(Metadata metadata);
-/// The full sets are equal; names whatever the case.
+/// True if both have the same entries; names are compared in any case.
 bool same_metadata(const Metadata& a, const Metadata& b);
-/// What the service itself reads in a queue's metadata.
+/// The entries of a queue's metadata that the service itself uses.
 struct QueueOptions {
-  /// A message that was taken this often goes to the poison queue instead of being taken again. 0: never.
+  /// A message that was taken this often moves to the poison queue instead of being taken again. 0 for never.
   std::uint32_t max_dequeue_count = 0;
-  /// Gives out no messages; everything else works.
+  /// The queue gives out no messages; everything else works.
   bool paused = false;
 };
 inline constexpr std::string_view kMaxDequeueCountName = "tidemark_max_dequeue_count";
 inline constexpr std::string_view kPausedName = "tidemark_paused";
 inline constexpr std::string_view kPoisonSuffix = "-poison";
-/// kInvalidMetadata for values that make no sense, or a queue whose poison queue would have no valid name.
+/// kInvalidMetadata if a value makes no sense, or if the name of the poison queue would not be valid.
 Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue);
-/// A poison queue keeps what failed: it has no groups.
+/// A poison queue keeps what failed; it has no groups.
 inline bool is_poison_queue(std::string_view queue) { return queue.ends_with(kPoisonSuffix); }
 std::string poison_queue_of(std::string_view queue);
 

@@ -1,4 +1,4 @@
-// One request of the queue protocol, taken apart: the resource that it names, its parameters, who asks.
+// One request of the queue protocol, parsed: the resource that it names, its parameters, who asks.
 #pragma once
 #include <string>
 
@@ -17,7 +17,7 @@ struct Call : service::Call {
       : service::Call(face, request), service(queues) {}
 
   QueueService& service;
-  std::string queue;      // empty: the account
+  std::string queue;      // empty for the account
   bool messages = false;  // .../messages[/id]
   std::string message_id;
 
@@ -29,7 +29,7 @@ struct Call : service::Call {
 /// Splits what follows the account: "", "queue", "queue/messages", "queue/messages/id". kInvalidUri.
 Result<void> split_resource(std::string_view rest, Call& call);
 
-/// With Cache-Control, as all documents of this service.
+/// Adds Cache-Control, which all documents of this service have.
 http::Response uncached(http::Response response);
 
 }  // namespace tidemark::queue_service::rest

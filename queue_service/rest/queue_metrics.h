@@ -1,5 +1,5 @@
-// The figures of the queues as Prometheus metrics, read when they are asked for. The first `most` queues have series of
-// their own; the others are summed up as queue="(other)", so that the number of series is bounded.
+// The figures of the queues as Prometheus metrics, read on demand. The first `most` queues have their own series; the
+// others are added up as queue="(other)", so that the number of series is bounded.
 #pragma once
 #include <prometheus/collectable.h>
 

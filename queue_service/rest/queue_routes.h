@@ -1,5 +1,5 @@
-// The public face of the queue service: finds the operation that a request names, checks that the caller may, calls the
-// service once and renders the answer. No rule of the domain lives here. Thread safe.
+// The public face of the queue service: finds the operation that a request names, checks the caller's permissions,
+// calls the service once and renders the answer. It has no rules of the domain. Thread safe.
 #pragma once
 #include "queue_service/rest/queue_call.h"
 

@@ -1,4 +1,4 @@
-// The queue service as the store process runs it, and the settings that it alone has.
+// The queue service for its process, and the settings that only it has.
 #pragma once
 #include "common/service/store_process.h"
 

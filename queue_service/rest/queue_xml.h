@@ -1,5 +1,5 @@
-// The XML of the queue protocol: bodies in, documents out. White space is kept exactly; what XML 1.0 forbids is
-// kInvalidXmlDocument. No I/O.
+// The XML of the queue protocol: parses bodies and renders documents. White space is kept exactly. kInvalidXmlDocument
+// if a body is not XML 1.0. No I/O.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 namespace tidemark::queue_service::rest {
 
 Result<std::string> read_message_text(std::string_view body);
-/// Either one QueueMessage, a follow-up in `queue` after `delay`, or a QueueMessagesList of at most 32, each with
-/// MessageText and, if wanted, QueueName, VisibilityTimeout, MessageTimeToLive, GroupKey and IdempotencyKey. An empty
-/// body is none.
+/// Either one QueueMessage, which is a follow-up in `queue` after `delay`, or a QueueMessagesList of up to 32, each
+/// with MessageText and optionally QueueName, VisibilityTimeout, MessageTimeToLive, GroupKey and IdempotencyKey. An
+/// empty body has no follow-ups.
 Result<std::vector<FollowUp>> read_follow_ups(std::string_view body, const std::string& queue, Duration delay);
 
 std::string render_put(const Placed& placed);

@@ -1,6 +1,6 @@
-// Wakes receivers that wait for a message: when one has come, and when the earliest delayed one is due. A waiter takes
-// a ticket before it looks into the queue; a wake-up between the look and the wait is then not lost. One timer per
-// queue, none while nobody waits for a due message. Thread safe.
+// Wakes receivers that wait for a message, when one arrives or the earliest delayed one is due. A receiver takes a
+// ticket before it reads the queue, so no wake-up between the read and the wait is lost. A queue has one timer, and
+// none while nobody waits for a due message. Thread safe.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,16 +17,16 @@ class Arrivals {
   class Gate;
   explicit Arrivals(Clock& clock) : clock_(clock) {}
 
-  /// The queue's gate, made if need be: it lives while somebody waits at it.
+  /// The queue's gate, created if necessary. It lives while somebody waits at it.
   std::shared_ptr<Gate> open(const std::string& account, const std::string& queue);
   /// A message is visible now.
   void came(const std::string& account, const std::string& queue);
   /// A message will be visible at `due`.
   void will_come(const std::string& account, const std::string& queue, Time due);
-  /// Everybody has to look again.
+  /// Everybody has to read the queue again.
   void changed(const std::string& account, const std::string& queue);
   void changed_everywhere();
-  /// Gates, those that nobody waits at any more included: at most about twice as many as somebody waits at.
+  /// The number of gates, including unused ones; at most about twice the number of those in use.
   [[nodiscard]] std::size_t remembered() const;
 
  private:
@@ -43,10 +43,10 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
   explicit Gate(Clock& clock) : clock_(clock) {}
   ~Gate();
   [[nodiscard]] std::uint64_t ticket() const;
-  /// True if woken, at once if something happened since the ticket was taken; false if `timeout` passed first.
+  /// True if woken, which happens at once if something happened since the ticket was taken; false after `timeout`.
   Task<bool> wait(std::uint64_t ticket, Duration timeout);
-  /// True if the caller has to find out when the earliest delayed message is due, and tell it with will_come(). What
-  /// is told meanwhile counts.
+  /// True if the caller must find out when the earliest delayed message is due and report it with will_come(). What is
+  /// reported meanwhile counts.
   bool needs_due();
   void came();
   void will_come(Time due);

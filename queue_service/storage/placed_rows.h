@@ -1,5 +1,5 @@
-// The ready and the timed messages of a queue as one walk in the order of their places, beginning at the fronts that
-// the figures tell. Reads only. The reader must outlive it, and nothing may be written meanwhile.
+// Walks over the ready and the timed messages of a queue in the order of their places, beginning at the fronts in the
+// figures. It only reads. The reader must outlive it, and nothing may be written meanwhile.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,17 +11,17 @@ namespace tidemark::queue_service {
 
 class PlacedRows {
  public:
-  /// Timed rows up to `until`; all ready rows, which are visible whatever the clock says. Nothing below `from`.
+  /// Timed rows up to `until`, and all ready rows, which are visible whatever the clock says; nothing before `from`.
   PlacedRows(const kv::Reader& reader, std::uint64_t generation, const FiguresRecord& figures, Time until,
              const Place& from = {});
   [[nodiscard]] bool valid() const { return current_ != nullptr; }
   void next();
-  /// Leaves one set out of the rest of the walk; its head stays where it is.
+  /// Leaves a set out of the rest of the walk; its head stays where it is.
   void leave(Set set);
   [[nodiscard]] Set set() const { return current_->set; }
   [[nodiscard]] const Place& place() const { return *current_->place; }
   [[nodiscard]] std::string_view value() const { return current_->cursor->value(); }
-  /// Where the walk stands in one set: its next row, if there is one.
+  /// The place of the next row of a set, if there is one.
   [[nodiscard]] std::optional<Place> head(Set set) const;
   [[nodiscard]] Result<void> status() const;
 

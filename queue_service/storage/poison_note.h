@@ -1,5 +1,5 @@
-// What is kept with a message that left its queue for another: why, from where, and what became of it before. JSON, in
-// the message's annotation. No I/O.
+// The note on a message that was moved to another queue: why, from where, and its history. It is JSON in the message's
+// annotation. No I/O.
 #pragma once
 #include <string>
 
@@ -14,9 +14,9 @@ struct PoisonNote {
 };
 /// {"reason", "queue", "movedAt", "dequeueCount", "deliveries": [times], "before": the annotation it had, if any}
 std::string annotation_of(const MessageRecord& record, const PoisonNote& note);
-/// The record as it arrives elsewhere: nobody holds it.
+/// The record as it arrives in another queue, where nobody holds it.
 MessageRecord released(MessageRecord record);
-/// The same, with the note, for a poison queue: what is there does not expire.
+/// The same with the note, for a poison queue, where nothing expires.
 MessageRecord leaving(MessageRecord record, const PoisonNote& note);
 
 }  // namespace tidemark::queue_service

@@ -1,5 +1,5 @@
-// What the operations of the queue service share: the engine, the hints and the waiters, and the one way of running a
-// transaction that keeps the latter two true. Private to storage/. Thread safe.
+// What the operations of the queue service share: the engine, the hints, the waiters, and the way to run transactions
+// that keeps hints and waiters correct. Private to storage/. Thread safe.
 #pragma once
 #include "queue_service/storage/arrivals.h"
 #include "queue_service/storage/last_gets.h"
@@ -13,7 +13,7 @@ namespace tidemark::queue_service {
 Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::string& id, const std::string& text_hash);
 /// kInvalidInput if an id alone does not name a message of this queue.
 Result<void> check_listed(std::string_view queue);
-/// Sizes and keys.
+/// Checks sizes and keys.
 Result<void> check_put(const PutRequest& request);
 /// What an idempotency key stands for.
 std::string hash_of(const PutRequest& request);
@@ -34,11 +34,11 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   std::atomic<bool> stopping{false};
 
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
-  /// Runs the body; once it is committed, wakes those whom its effects concern and starts collection if need be.
+  /// Runs the body. Once it is committed, wakes those whom it concerns and starts the collection if necessary.
   Task<Result<void>> transact(const FailStep& step, Body body);
   static Task<Result<void>> collect(std::shared_ptr<Core> core);
 
-  /// What a look without a transaction shows of the front of a queue.
+  /// What can be seen at the front of a queue without a transaction.
   struct Look {
     std::uint64_t generation = 0;
     bool something = false;  // visible, or expired and in the way
@@ -48,9 +48,9 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   };
   Result<Look> look(std::string_view account, std::string_view queue);
   Result<std::vector<Message>> visible(std::string_view account, std::string_view queue, std::uint32_t count);
-  /// When the first message that is not visible yet will be.
+  /// When the next message becomes visible.
   Result<std::optional<Time>> first_due(std::uint64_t generation);
-  /// Reads alone. `settled` false: there were more due messages than it counts; QueueRows::settle helps.
+  /// Only reads. If not `settled`, there were more due messages than it counts; QueueRows::settle helps.
   Result<QueueFigures> figures(const kv::Reader& reader, const std::string& account, const std::string& queue,
                                bool& settled);
 };

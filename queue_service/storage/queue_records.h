@@ -17,12 +17,13 @@ namespace tidemark::queue_service {
 struct QueueRecord {
   std::uint64_t generation = 0;
   Time created;
-  QueueOptions options;  // what the metadata says, read once
+  QueueOptions options;  // parsed from the metadata
   Metadata metadata;
   StoredPolicies acl;
 };
 
-/// How large each set of a queue is and where it begins. Exact: it changes in the transaction that changes the sets.
+/// How large each set of a queue is and where it begins. Exact, because it changes in the transactions that change
+/// the sets.
 struct FiguresRecord {
   std::uint64_t ready = 0;
   std::uint64_t delayed = 0;  // of the timed set: not taken, or given back
@@ -30,11 +31,11 @@ struct FiguresRecord {
   std::uint64_t waiting = 0;
   std::uint64_t next_sequence = 0;
   Time last_immediate;  // the latest visible-at given to a message that was to be visible at once
-  /// No row of the set is below its front: walks begin there, not at the tombstones of everything that once was.
+  /// No row of a set is below its front. Walks begin there, not at the tombstones of earlier messages.
   Place ready_front, timed_front;
-  /// No message that was there when the last sweep ended, or that came since the last one began, expires before.
+  /// No message expires before these: of those there when the last sweep ended, and of those since it began.
   Time swept_expiry = kNeverExpires, new_expiry = kNeverExpires;
-  // Since the queue was made or cleared.
+  // Since the queue was created or cleared.
   std::uint64_t put = 0;       // came in, moves included
   std::uint64_t taken = 0;     // deliveries
   std::uint64_t finished = 0;  // deleted
@@ -48,16 +49,16 @@ struct FiguresRecord {
 
 struct MessageRecord {
   Message message;  // next_visible is not stored here: the key has it
-  /// The last delivery still holds it: its epoch is a lease. Ended by giving the message back or moving it.
+  /// The last delivery still holds it, and its epoch is a lease. Giving the message back or moving it ends that.
   bool leased = false;
-  /// The last delivery was to somebody who may have died while waiting, and who has not confirmed it.
+  /// The last delivery was to a waiting caller, who may have died and has not confirmed it.
   bool offered = false;
-  /// The message is one of its group here; in a poison queue it keeps the name of the group only.
+  /// The message takes part in its group here; in a poison queue it only keeps the name of the group.
   bool grouped = false;
   /// It has a row by id (queue_keys.h).
   bool listed = false;
   std::uint64_t renewal = 0;  // the sequence number of the latest renewal of this lease
-  /// The place of which the message's receipt speaks, if it is not its own: it waited for its group meanwhile.
+  /// The place in the message's receipt, if it is not its own because it has waited for its group meanwhile.
   std::optional<Place> receipt;
   std::vector<Time> deliveries;  // the latest few
 };

@@ -1,6 +1,7 @@
-// The queue service's operations, for both faces (rest/ and internal/). Every rule of the domain is here, in model/ or
-// in queue_rows. Thread safe; coroutines resume on the caller's executor. Reads are synchronous: one snapshot, bounded.
-// Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits) and kLeaseLost.
+// The operations of the queue service, for both faces (rest/ and internal/). All rules of the domain are here, in
+// model/ or in queue_rows. Thread safe; coroutines resume on the caller's executor. Reads are synchronous, bounded, and
+// use one snapshot. Errors are those of the protocol (kQueueNotFound, kMessageNotFound, kPopReceiptMismatch, limits)
+// and kLeaseLost.
 #pragma once
 #include <memory>
 #include <optional>
@@ -38,7 +39,7 @@ struct QueueProperties {
 struct WaitRequest {
   Duration span{};
   std::string token = {};  // for cancel_wait; empty: none
-  /// Asked when something came: true ends the wait, for nobody is there to take it.
+  /// Called when a message has come; true ends the wait, because nobody is there to take it.
   std::function<bool()> gone = {};
 };
 
@@ -52,7 +53,7 @@ struct FiguresPage {
 };
 
 struct ServiceLimits {
-  std::size_t max_waiters = 10000;  // beyond it a wait is kServerBusy
+  std::size_t max_waiters = 10000;  // more waits fail with kServerBusy
 };
 
 class QueueService {
@@ -63,52 +64,52 @@ class QueueService {
   // Queues.
   /// kQueueAlreadyExists if it exists with other metadata.
   Task<Result<CreateOutcome>> create_queue(std::string account, std::string queue, Metadata metadata);
-  /// Whatever metadata it has.
+  /// Succeeds if the queue exists, whatever its metadata.
   Task<Result<void>> ensure_queue(std::string account, std::string queue);
-  /// O(1): the name is free at once; the messages go in the background.
+  /// O(1): the name is free at once; the messages are removed in the background.
   Task<Result<void>> delete_queue(std::string account, std::string queue);
   /// In order, from `from` on, at most `limit` (1..5000).
   Result<QueuePage> list_queues(std::string_view account, std::string_view prefix, std::string_view from,
                                 std::uint32_t limit);
   Task<Result<QueueProperties>> get_properties(std::string account, std::string queue);
   Task<Result<void>> set_metadata(std::string account, std::string queue, Metadata metadata);
-  /// Sets these entries and leaves the others; an empty value takes an entry away.
+  /// Sets these entries and leaves the others; an empty value removes an entry.
   Task<Result<void>> patch_metadata(std::string account, std::string queue, Metadata changes);
   Result<StoredPolicies> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
   Result<std::string> get_service_properties(std::string_view account);  // empty if never set
-  /// Replaces the document by what `change` makes of the stored one.
+  /// Replaces the document by what `change` makes from the stored one.
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);
 
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
-  /// Takes what is visible; if there is nothing, waits for it (at most 30 s). kServerBusy if too many wait.
+  /// Takes visible messages; if there are none, waits for at most 30 s. kServerBusy if too many callers wait.
   Task<Result<std::vector<TakenMessage>>> get(std::string account, std::string queue, TakeRequest request,
                                               WaitRequest wait);
   /// Ends the wait that was begun with this token, if there is one.
   void cancel_wait(const std::string& token);
   Task<Result<std::vector<Message>>> peek(std::string account, std::string queue, std::uint32_t count);
-  /// Visible again after `visibility`; by whom it is held stays as it is. By a lease it is a renewal, or, with no
-  /// time, a release.
+  /// Makes the message visible again after `visibility`; its holder stays the same. With a lease this is a renewal, or,
+  /// if `visibility` is zero, a release.
   Task<Result<Placed>> update(LeaseKey holder, Duration visibility, std::optional<std::string> text);
   Task<Result<void>> erase(LeaseKey holder);
-  /// Of one queue and by lease, in one transaction; for each whether it was still held and is gone now.
+  /// Deletes messages of one queue by lease, in one transaction. Returns for each whether it was held and is gone now.
   Task<Result<std::vector<bool>>> erase_all(std::string account, std::string queue, std::vector<LeaseKey> holders);
-  /// One transaction: the message is gone and the follow-ups are put.
+  /// Deletes the message and puts the follow-ups, in one transaction.
   Task<Result<std::vector<Placed>>> finish(LeaseKey holder, std::vector<FollowUp> follow_ups);
-  /// One transaction: the same message is in another queue, visible there.
+  /// Moves the message to another queue in one transaction; it is visible there.
   Task<Result<Placed>> move(LeaseKey holder, MoveRequest request);
   /// O(1), like delete_queue.
   Task<Result<void>> clear(std::string account, std::string queue);
 
   // Messages, by lease; see client/queue_client.h.
-  /// A sequence number that is not 0 must rise: a renewal that was overtaken by a later one is kFenced.
+  /// Sequence numbers other than 0 must rise; a renewal that was overtaken by a later one fails with kFenced.
   Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence);
   Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
 
-  // Messages, for people; single ones, by id, of poison queues alone.
+  // Messages, for people; single ones, by id, only in poison queues.
   Result<MessagePage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
                            std::string_view continuation);
   Result<std::optional<Message>> find(std::string_view account, std::string_view queue, std::string_view id);
@@ -117,15 +118,15 @@ class QueueService {
 
   // Figures.
   Task<Result<QueueFigures>> figures(std::string account, std::string queue);
-  /// Of one account, or of all if it is empty; at most `limit` queues after `from` (a `next` of before). Reads alone.
+  /// Up to `limit` queues of the account (of all, if it is empty) from `from`, which is an earlier `next`. Only reads.
   Result<FiguresPage> all_figures(std::string_view account, std::string_view from, std::uint32_t limit);
   [[nodiscard]] std::size_t waiters() const;
 
-  /// Receivers that wait return with nothing, now and later. Upkeep ends.
+  /// Ends upkeep, and all current and future waits, which return nothing.
   void begin_shutdown();
-  /// Removes the messages of cleared and deleted queues; run once at start, and by itself after each such operation.
+  /// Removes the messages of cleared and deleted queues. Call it once at startup; later it runs by itself.
   Task<Result<void>> collect_garbage();
-  /// One round over all queues: drops expired messages wherever they are and idempotency keys dead by age.
+  /// One round over all queues: removes expired messages, wherever they are, and old idempotency keys.
   Task<Result<void>> upkeep();
   /// Rounds of it until begin_shutdown().
   Task<void> keep_up(Duration interval);

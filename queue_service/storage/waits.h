@@ -1,5 +1,5 @@
-// The waits under way: how many, and those that can be cancelled by a token. A cancellation that comes before its wait
-// is remembered for it, the latest thousand of them. Thread safe.
+// The current waits: their number, and those that can be cancelled by a token. The latest thousand cancellations that
+// came before their wait are remembered. Thread safe.
 #pragma once
 #include <atomic>
 #include <deque>

@@ -1,4 +1,4 @@
-// The server's side of table_client.h.
+// The server side of table_client.h.
 #pragma once
 #include "common/rpc/transport.h"
 

@@ -31,8 +31,8 @@ struct Property {
   Value value;
 };
 
-/// A point in the store's history: 100 ns ticks since 1970, store-wide strictly increasing and never reused. It is the
-/// entity's Timestamp, and its ETag is made from it.
+/// The version of an entity, in 100 ns ticks since 1970. Versions rise strictly across the whole store and are never
+/// reused. The version is the entity's Timestamp, and its ETag is derived from it.
 using Version = std::int64_t;
 
 struct Entity {

@@ -1,5 +1,5 @@
-// A stored entity read in place: nothing is copied or decoded before someone asks. Everything points into bytes that
-// somebody else owns: a cursor's row, or what a point read returned. Pure; any thread.
+// A stored entity that is read in place: nothing is copied or decoded before it is needed. All views point into bytes
+// that somebody else owns, such as a cursor's row or the result of a point read. Pure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -17,7 +17,7 @@ struct EntityView {
   bool restored = false;            // likewise
 
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
-  /// A copy that stands by itself. The block must be one (is_property_block).
+  /// An independent copy. The block must be valid (is_property_block).
   [[nodiscard]] Entity to_entity() const;
 };
 

@@ -16,12 +16,12 @@ struct FilterNode;
 
 class Filter {
  public:
-  /// Empty or blank text matches everything. kInvalidInput (with the position), kNotImplemented (functions,
+  /// An empty or blank text matches everything. kInvalidInput (with the position), kNotImplemented (functions,
   /// arithmetic). Depth and length are bounded.
   static Result<Filter> parse(std::string_view text);
   [[nodiscard]] bool matches(const Entity& entity) const;
-  /// Decodes only the properties that the filter names, and only if the keys have not decided. A block that does not
-  /// read ends where it breaks.
+  /// Decodes only the properties that the filter names, and only if the keys do not decide. A damaged block ends where
+  /// the damage is.
   [[nodiscard]] bool matches(const EntityView& entity) const;
   [[nodiscard]] bool matches_all() const { return root_ == nullptr; }
   [[nodiscard]] const FilterNode* root() const { return root_.get(); }

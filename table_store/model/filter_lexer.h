@@ -1,4 +1,4 @@
-// Cuts $filter text into tokens. Literals are converted here, so that the parser sees values only. Pure; any thread.
+// Splits the text of a $filter into tokens. Literals are converted here, so the parser sees only values. Pure.
 #pragma once
 #include <optional>
 #include <string_view>

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxStringUnits = 32 * 1024;
 inline constexpr std::size_t kMaxBinaryBytes = 64 * 1024;
 inline constexpr std::size_t kMaxEntityBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxMutations = 100;
-inline constexpr std::size_t kMaxMoves = 100;  // our own: in one internal call
+inline constexpr std::size_t kMaxMoves = 100;  // our own limit for an internal call
 inline constexpr std::size_t kMaxGets = 100;   // likewise
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
 
@@ -24,10 +24,10 @@ Result<void> check_table_name(std::string_view name);
 Result<void> check_key(std::string_view key);
 Result<void> check_property_name(std::string_view name);
 Result<void> check_value(const Value& value);
-/// Everything about the properties of one request or one entity, including the size of the whole.
+/// Checks all properties of one request or one entity, including the total size.
 Result<void> check_properties(std::string_view partition_key, std::string_view row_key,
                               const std::vector<Property>& properties);
-/// Count and size alone, for the outcome of a merge of checked parts.
+/// Checks only number and size, for the result of merging parts that were checked.
 Result<void> check_entity_size(std::string_view partition_key, std::string_view row_key,
                                const std::vector<Property>& properties);
 

@@ -1,7 +1,7 @@
-// A move of one entity to the same keys of another table, or out of the store, with all that belongs to it, as one
-// transaction: what an operation of one entity consists of. Either everything happens or nothing:
-//   put-if-newer into the destination, erasure from the source, 1 added to the fence's counter, the operation closed,
-//   and the companion's change, whose condition holds.
+// All the work of a job for one entity, as one transaction: moves the entity to the same keys of another table, or
+// removes it from the store. Either all of this happens or nothing:
+//   "put if newer" into the destination, removal from the source, 1 added to the fence's counter, the operation closed,
+//   and the companion's change, if its condition holds.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tidemark::table_store {
 
-/// A change elsewhere in the same transaction: of the record that tells of the move.
+/// A change elsewhere in the same transaction, such as that of the job's record.
 struct Companion {
   std::string table;
   std::string partition_key;
@@ -19,10 +19,10 @@ struct Companion {
 
 struct Move {
   std::string source;
-  std::string destination;  // empty: the entity is removed
+  std::string destination;  // empty to remove the entity
   std::string partition_key;
   std::string row_key;
-  /// The copy carries the version of what the entity itself is a copy of: it comes back.
+  /// A restore: the copy carries the version of the original that the entity is a copy of.
   bool back = false;
   Fence fence;
   std::optional<Companion> companion;

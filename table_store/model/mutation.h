@@ -15,7 +15,7 @@ using tidemark::OperationLedger;
 
 enum class MutationKind : std::uint8_t {
   kInsert = 1,           // kEntityAlreadyExists
-  kReplace = 2,          // needs the entity: kResourceNotFound, kUpdateConditionNotSatisfied
+  kReplace = 2,          // the entity must exist: kResourceNotFound, kUpdateConditionNotSatisfied
   kMerge = 3,            // likewise
   kInsertOrReplace = 4,  // with source_version: "put if newer"
   kInsertOrMerge = 5,
@@ -26,11 +26,11 @@ enum class MutationKind : std::uint8_t {
 struct Mutation {
   MutationKind kind = MutationKind::kInsert;
   std::string row_key;
-  /// Replace, merge, erase: the version the entity must have; nothing means any existing one ('*').
+  /// For replace, merge and erase: the version that the entity must have; nothing means any ('*').
   std::optional<Version> if_version;
   std::vector<Property> properties;
-  /// kInsertOrReplace and kErase: the change loses (outcome kSuperseded, nothing written) to an entity whose effective
-  /// version (its source_version, else its version) is newer than this. An equal source_version is kUnchanged.
+  /// For kInsertOrReplace and kErase: nothing is written (kSuperseded) if the effective version of the entity, which is
+  /// its source_version or else its version, is newer than this. If its source_version is equal: kUnchanged.
   std::optional<Version> source_version;
   /// kInsertOrReplace with source_version: what is written is no copy but the original, which comes back.
   bool restores = false;

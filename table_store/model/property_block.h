@@ -20,7 +20,7 @@ struct BinaryView {
   std::string_view bytes;
 };
 
-/// Value without a copy: the same alternatives in the same order.
+/// A Value that is not copied, with the same alternatives in the same order.
 using ValueView = std::variant<std::string_view, std::int32_t, std::int64_t, double, bool, Time, Guid, BinaryView>;
 ValueView view_of(const Value& value);
 Value value_of(const ValueView& view);
@@ -32,11 +32,11 @@ class PropertyReader {
   /// False at the end, and for bytes that are not properties.
   bool next();
   [[nodiscard]] std::string_view name() const { return name_; }
-  /// Decoded on each call: stepping over a property costs less.
+  /// Decoded at each call; skipping a property costs less.
   [[nodiscard]] ValueView value() const;
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] std::uint64_t left() const { return left_; }
-  /// What lies behind the properties read so far.
+  /// The bytes after the properties read so far.
   [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:
@@ -51,7 +51,7 @@ class PropertyReader {
   bool ok_ = true;
 };
 
-/// True if the bytes are a whole block and nothing else.
+/// True if the bytes are exactly one valid block.
 bool is_property_block(std::string_view bytes);
 
 void write_properties(ByteWriter& out, const std::vector<Property>& properties);

@@ -8,7 +8,7 @@
 
 namespace tidemark::table_store {
 
-/// Where a scan goes on: the first entity not yet returned.
+/// Where a scan continues: the first entity that was not returned yet.
 struct Continuation {
   std::string partition_key, row_key;
 };
@@ -28,7 +28,7 @@ struct QueryPage {
   std::string continuation;      // empty at the end; a page may be empty and still have one
 };
 
-/// Names of tables, in order whatever their case.
+/// Names of tables, in case-insensitive order.
 struct TablePage {
   std::vector<std::string> names;
   std::optional<std::string> next;  // the first name of the next page

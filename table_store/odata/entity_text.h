@@ -1,6 +1,6 @@
-// An entity as one line of JSON that stands by itself, as archives keep it: what the table endpoint answers with
-// minimal metadata, so the same parser reads it, with the version in Timestamp (100 ns) and the ETag. Every property
-// keeps its EDM type: those that JSON does not imply are annotated (@odata.type). Reads back exactly. Pure; any thread.
+// An entity as one line of JSON, as archives store it. It is what the table endpoint answers with minimal metadata, so
+// the same parser reads it. Timestamp (to 100 ns) and ETag have the version. EDM types that JSON does not imply are
+// annotated (@odata.type), so the entity is read back exactly. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,12 +10,13 @@
 
 namespace tidemark::table_store {
 
-/// Member that names the operation which wrote the text; no property can have this name.
+/// The member that names the operation which wrote the text; no property can have this name.
 inline constexpr std::string_view kOperationMember = "tidemark.job";
 
 /// One JSON object without a line break. The source version is not kept.
 void append_entity_text(std::string& out, const Entity& entity);
-/// kInvalidInput: this is not what append_entity_text writes. `version` is Timestamp, `operation` the member's text.
+/// `version` is the Timestamp, `operation` the text of the member. kInvalidInput if append_entity_text did not write
+/// it.
 Result<Entity> parse_entity_text(std::string_view json);
 
 }  // namespace tidemark::table_store

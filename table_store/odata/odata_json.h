@@ -15,18 +15,18 @@ namespace tidemark::table_store {
 /// odata=nometadata | minimalmetadata | fullmetadata
 enum class MetadataLevel { kNone, kMinimal, kFull };
 
-/// An entity as a client sent it. A null property is left out: it is neither stored nor does it overwrite.
+/// An entity as a client sent it. Null properties are left out; they are not stored and replace nothing.
 struct EntityBody {
   std::optional<std::string> partition_key, row_key;
   std::vector<Property> properties;
 };
-/// `keep`: a member that is otherwise left out (Timestamp) and is wanted among the properties, as text.
+/// `keep` names a member that is otherwise left out (Timestamp) and will be among the properties, as text.
 Result<EntityBody> parse_entity_json(std::string_view json, std::string_view keep = {});
 
 /// The TableName of a create request. kInvalidInput, kPropertiesNeedValue.
 Result<std::string> parse_table_json(std::string_view json);
 
-/// What surrounds the entities of one answer.
+/// What the entities of one answer have in common.
 struct JsonScope {
   std::string_view base;  // "http://host:port/account", without a trailing '/'
   std::string_view account;
@@ -35,7 +35,7 @@ struct JsonScope {
   const std::vector<std::string>* select = nullptr;  // null or empty: everything
 };
 
-/// One entity as an answer of its own: with odata.metadata.
+/// One entity that is the whole answer, with odata.metadata.
 void append_entity_answer(std::string& out, const JsonScope& scope, const EntityView& entity);
 /// One entity of a list.
 void append_list_element(std::string& out, const JsonScope& scope, const EntityView& entity);
@@ -47,7 +47,7 @@ void append_table_list(std::string& out, const JsonScope& scope, const std::vect
 
 /// A quoted, escaped JSON string.
 void append_json_string(std::string& out, std::string_view text);
-/// Shortest text that reads back as the same double, always with a fraction or an exponent. Finite values only.
+/// The shortest text that gives the same double again, always with a fraction or an exponent. Finite values only.
 void append_json_double(std::string& out, double value);
 
 /// "0d391d16-97f1-4b9a-be68-4cc871f90001"

@@ -1,4 +1,4 @@
-// What a table URL names. Pure text: no limits of the domain are checked here (the service does), only the syntax.
+// What a table URL names. Only the syntax is checked here; the service checks the limits.
 // Thread safe, no state. Errors: kInvalidInput for a predicate that cannot be read, kInvalidResourceName for a table
 // name with foreign characters, kInvalidUri for anything else.
 #pragma once
@@ -28,7 +28,7 @@ struct TableUrl {
 /// `raw` is the percent-encoded path after the account, without the leading '/'.
 Result<TableUrl> parse_table_url(std::string_view raw);
 
-/// The path of an absolute or relative URI as it stands in a batch part, without scheme, host and query; and its query.
+/// The path of an absolute or relative URI in a part of a batch, without scheme and host, and its query.
 struct SplitUri {
   std::string_view path;   // without the leading '/'
   std::string_view query;  // without '?'

@@ -1,6 +1,6 @@
-// The multipart bodies of $batch. Parts are found by their boundary lines alone: line ends may be CRLF or LF, empty
-// lines may stand before boundaries and before bodies, Content-Length is not looked at. Views point into the body.
-// No state. Errors: kInvalidInput.
+// The multipart bodies of $batch. Parts are found only by their boundary lines. Lines may end with CRLF or LF, there
+// may be empty lines before boundaries and bodies, and Content-Length is ignored. Views point into the body. No state.
+// Errors: kInvalidInput.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,14 +26,14 @@ struct BatchPart {
 struct Batch {
   std::vector<BatchPart> changes;     // of the first change set
   std::size_t later_change_sets = 0;  // not read: the service executes one
-  std::optional<BatchPart> query;     // outside of any change set
-  bool more_than_allowed = false;     // over 100 changes: the rest was not read
+  std::optional<BatchPart> query;     // outside of a change set
+  bool more_than_allowed = false;     // more than 100 changes; the rest was not read
 };
 
-/// The boundary named by a Content-Type; nothing if it is not multipart/mixed or the boundary is not usable.
+/// The boundary in a Content-Type; nothing if that is not multipart/mixed or the boundary is not usable.
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 
-/// kInvalidInput if it is not a batch: no parts, a query beside changes, two queries.
+/// kInvalidInput if it is not a batch: it has no parts, a query and changes, or two queries.
 Result<Batch> parse_batch(std::string_view body, std::string_view boundary);
 
 }  // namespace tidemark::table_store

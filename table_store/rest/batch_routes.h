@@ -4,7 +4,7 @@
 
 namespace tidemark::table_store {
 
-/// 202 whenever the batch is well-formed and authorized, also if an operation failed.
+/// Answers 202 if the batch is well-formed and authorized, even if an operation failed.
 Answer serve_batch(Call& call);
 
 }  // namespace tidemark::table_store

@@ -1,5 +1,5 @@
 // Continuation tokens as the service writes them: 1!<length>!<base64 with '=' as '-', '/' as '_', '+' as '*'>.
-// They hold no space, which .NET clients need. No state; errors: kInvalidInput.
+// They contain no spaces, because of .NET clients. Errors: kInvalidInput.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace tidemark::table_store {
 
-/// Never empty, not even for an empty key: clients stop at an empty token.
+/// Never empty, not even for an empty key, because clients stop at an empty token.
 std::string encode_token(std::string_view key);
-/// An empty token is the empty key: "start of that partition".
+/// An empty token is the empty key, the start of the partition.
 Result<std::string> decode_token(std::string_view token);
 
 }  // namespace tidemark::table_store

@@ -1,6 +1,6 @@
-// The optional x-ms-tidemark-* headers with which a user's own worker makes its writes safe: put-if-newer by source
-// version, and the fence of an operation by its id and epoch. What they promise: docs/fences.md. Pure; any thread.
-// Errors: kInvalidHeaderValue, kMissingRequiredHeader.
+// The optional x-ms-tidemark-* headers that make the writes of users' own workers safe: "put if newer" by source
+// version, and the fence of an operation by its id and epoch. docs/fences.md documents them. Pure. Errors:
+// kInvalidHeaderValue, kMissingRequiredHeader.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,19 +16,19 @@ inline constexpr std::string_view kEpochHeader = "x-ms-tidemark-epoch";
 inline constexpr std::string_view kSourceVersionHeader = "x-ms-tidemark-source-version";
 inline constexpr std::string_view kVersionHeader = "x-ms-tidemark-version";
 inline constexpr std::string_view kOutcomeHeader = "x-ms-tidemark-outcome";
-/// What each applied write of a fenced operation is counted as in its ledger.
+/// The counter in an operation's ledger for each applied write.
 inline constexpr std::string_view kAppliedCounter = "applied";
 
 /// What the headers of one request, or of one part of a batch, ask for.
 struct Fencing {
   std::optional<Fence> fence;
   std::optional<Version> source_version;
-  /// Then the answer tells the outcome.
+  /// If true, the answer has the outcome.
   [[nodiscard]] bool asked() const { return fence.has_value() || source_version.has_value(); }
 };
 Result<Fencing> read_fencing(const HeaderList& headers);
 
-/// Puts the source version into a mutation. kInvalidHeaderValue for a kind that cannot have one.
+/// Puts the source version into a mutation. kInvalidHeaderValue if its kind cannot have one.
 Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation);
 
 std::string_view outcome_name(OutcomeKind kind);

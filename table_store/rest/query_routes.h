@@ -7,7 +7,7 @@ namespace tidemark::table_store {
 /// GET t or t().
 Answer query_entities(Call& call);
 
-/// Empty for everything: no $select, a blank one, or one with '*'. kInvalidInput for too many names.
+/// Empty for everything: without $select, or if it is blank or has '*'. kInvalidInput if there are too many names.
 Result<std::vector<std::string>> parse_select(std::optional<std::string_view> text);
 /// 1..1000; kInvalidInput.
 Result<std::uint32_t> parse_top(std::optional<std::string_view> text);

@@ -1,5 +1,5 @@
-// One request on its way through the routes: what it asks for, who asks, and how the answer is to be written.
-// Lives in the frame of TableRoutes::serve; used by one coroutine at a time.
+// One request on its way through the routes: what it asks for, who asks, and the form of the answer. It lives in the
+// frame of TableRoutes::serve and is used by one coroutine at a time.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ namespace tidemark::table_store {
 
 /// Body and answer sizes of the protocol.
 inline constexpr std::size_t kMaxBody = 4UL << 20;
-/// The longest list; the entity that would make it longer begins the next page.
+/// The size of the longest page; the entity that would exceed it begins the next one.
 inline constexpr std::size_t kMaxPage = 4UL << 20;
 
 using service::Answer;
@@ -43,15 +43,15 @@ struct Call : service::Call {
 
 using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
 
-/// The verb that a request or a part of a batch stands for: X-HTTP-Method tunnels others through POST.
+/// The verb of a request or of a part of a batch; X-HTTP-Method tunnels other verbs through POST.
 /// kXMethodIncorrectCount, kXMethodNotUsingPost, kXMethodIncorrectValue.
 Result<std::string_view> effective_method(std::string_view method, const HeaderList& headers);
 
-/// Entities and tables come as JSON; nothing said is taken for it. kAtomFormatNotSupported, kMediaTypeNotSupported.
+/// Bodies must be JSON, which is also the default. kAtomFormatNotSupported, kMediaTypeNotSupported.
 Result<void> check_body_type(std::optional<std::string_view> content_type);
 
-/// $format wins over Accept; nothing and "*/*" mean minimal metadata. kAtomFormatNotSupported, kJsonFormatNotSupported
-/// (verbose), kMediaTypeNotSupported.
+/// $format overrides Accept; neither of them, or "*/*", means minimal metadata. kAtomFormatNotSupported,
+/// kJsonFormatNotSupported (verbose), kMediaTypeNotSupported.
 Result<MetadataLevel> metadata_level(std::optional<std::string_view> format, std::optional<std::string_view> accept);
 
 /// The content type of a JSON answer.

@@ -1,5 +1,5 @@
-// How a failure looks to a table client: JSON for data operations, XML with an m:error root for the operations that
-// speak XML. No state.
+// The form of errors for table clients: JSON for data operations, XML with an m:error root for the operations that use
+// XML.
 #pragma once
 #include <string>
 
@@ -13,10 +13,10 @@ namespace tidemark::table_store {
 std::string error_json(const Error& error, const std::string& request_id, Time now, const std::string& prefix = {});
 
 enum class ErrorForm { kJson, kXml };
-/// Without the headers that every answer carries.
+/// Without the headers that every answer has.
 http::Response error_response(const Error& error, ErrorForm form, const std::string& request_id, Time now);
 
-/// True for the refusals that come before the request is looked at: they echo nothing from it.
+/// True for refusals that come before the request is examined; their answers echo nothing from it.
 bool is_authentication_failure(ErrorCode code);
 
 }  // namespace tidemark::table_store

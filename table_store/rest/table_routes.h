@@ -1,4 +1,5 @@
-// The REST face: finds the route of a request and how its answer is to be written. Any thread; one coroutine a request.
+// The REST face: finds the route of a request and the form of its answer. Thread safe, with one coroutine for each
+// request.
 #pragma once
 #include "table_store/rest/table_call.h"
 

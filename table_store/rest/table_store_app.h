@@ -1,4 +1,4 @@
-// The table store as a process holds it: the service and its two faces, put together from what the frame provides.
+// The table store for its process: the service and its two faces.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace tidemark::table_store {
 
-/// Also starts the collection of what deleted tables left behind.
+/// Also starts collecting the rows of deleted tables.
 std::unique_ptr<service::Store> make_table_store(service::StoreContext& context);
 
 }  // namespace tidemark::table_store

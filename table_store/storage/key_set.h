@@ -1,7 +1,7 @@
-// Sets of entity keys as a filter describes them: disjoint intervals of PartitionKeys, each with disjoint intervals of
-// RowKeys, both in order. Closed under union and intersection, in time linear in the operands; bounded: past
-// kMaxIntervals intervals of RowKeys a PartitionKey gets one at most, past kMaxIntervals of PartitionKeys they are
-// joined, and the set, now too large, says that it is not exact. Pure.
+// Sets of entity keys, as filters describe them: disjoint intervals of PartitionKeys, each with disjoint intervals of
+// RowKeys, all in order. Unions and intersections take time linear in the operands. The size is bounded: beyond
+// kMaxIntervals intervals of RowKeys, a PartitionKey gets at most one; beyond kMaxIntervals of PartitionKeys, these are
+// joined. The set then contains too much and is not exact. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ struct Interval {
   std::string lower, upper;
   bool operator==(const Interval&) const = default;
   [[nodiscard]] bool is_everything() const { return lower.empty() && upper.empty(); }
-  /// Holds exactly one text.
+  /// True if it contains exactly one text.
   [[nodiscard]] bool is_point() const;
 };
 
@@ -31,7 +31,7 @@ struct KeySet {
   static constexpr std::size_t kMaxIntervals = 4096;
 
   std::vector<Stripe> stripes;  // in order, disjoint; none has empty rows
-  /// False: some keys in the set may belong to entities that do not match.
+  /// If false, some keys in the set may belong to entities that do not match.
   bool exact = true;
 
   static KeySet everything(bool exact);
@@ -40,7 +40,7 @@ struct KeySet {
 };
 
 KeySet combine(const KeySet& a, const KeySet& b, SetOp op);
-/// The union or intersection of all, pairwise in a balanced tree. Empty input: nothing, or everything.
+/// The union or intersection of all, computed in a balanced tree. Without any, it is empty or everything.
 KeySet combine_all(std::vector<KeySet> sets, SetOp op);
 
 }  // namespace tidemark::table_store

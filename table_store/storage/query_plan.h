@@ -1,8 +1,8 @@
 // From a filter to the keys worth reading. Pure; any thread.
 //
-// Ranges are over the encoded pair utf16(PartitionKey) utf16(RowKey) (common/kv/key_codec.h), so that they can be put
-// behind any prefix. Together they hold every entity that can match. Their number is bounded whatever the filter: past
-// the bound neighbours are joined, and the filter sorts out what that lets in.
+// A plan consists of ranges of the encoded pair utf16(PartitionKey) utf16(RowKey) (common/kv/key_codec.h), which can be
+// used with any prefix. Together they contain every entity that can match. Their number is bounded: beyond the bound,
+// neighbours are joined, and the filter is evaluated for what that adds.
 #pragma once
 #include <string>
 #include <string_view>
@@ -31,9 +31,9 @@ struct PlannedRange {
 
 struct QueryPlan {
   std::vector<PlannedRange> ranges;  // in key order, disjoint; empty if nothing can match
-  /// False: every entity in the ranges matches, so the filter need not be evaluated.
+  /// If false, every entity in the ranges matches, and the filter need not be evaluated.
   bool filter_rows = false;
-  /// For people: "point 'p' 'a'; rows 'p' ['b', 'c'); filter".
+  /// A text for people: "point 'p' 'a'; rows 'p' ['b', 'c'); filter".
   [[nodiscard]] std::string describe() const;
 };
 

@@ -1,7 +1,6 @@
-// Whose turn it is to scan. Only so many scans work at a time, each for a slice; then it passes its turn to the one
-// that has had least of those that wait, and waits itself. So a crowd of table scans takes a bounded share of the
-// machine, a short query passes long ones, and long ones share evenly. Thread safe; coroutines resume on their own
-// executor.
+// Decides which scan works next. A bounded number of scans work at a time, each for a slice; then the turn goes to the
+// waiting scan that has had the fewest slices. So many table scans take a bounded share of the machine, short queries
+// overtake long ones, and long ones share evenly. Thread safe; coroutines resume on their own executor.
 #pragma once
 #include <memory>
 
@@ -11,12 +10,12 @@ namespace tidemark::table_store {
 
 struct ScanLimits {
   std::size_t running = 1;
-  std::size_t waiting = 512;  // beyond: kServerBusy
+  std::size_t waiting = 512;  // more get kServerBusy
 };
 
 class ScanTurns {
  public:
-  /// The right to work. Gives itself back when destroyed, also if whoever waited for it is gone.
+  /// The right to work. The destructor gives it back, even if whoever waited for it is gone.
   class Turn {
    public:
     Turn() = default;
@@ -34,10 +33,10 @@ class ScanTurns {
   };
 
   explicit ScanTurns(ScanLimits limits);
-  /// Waits; `slices_had` is the caller's place in the queue. Always lets other work of the thread pass first.
+  /// Waits for a turn; the caller with the lowest `slices_had` is next. Other work of the thread always goes first.
   /// kServerBusy: too many wait. kUnavailable: closed.
   Task<Result<Turn>> take(std::uint64_t slices_had);
-  /// No more turns: whoever waits is told, so that nothing of it is left when its executor goes.
+  /// Ends all waits and gives no more turns, so that nothing is left when the executors go.
   void close();
   [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::size_t waiting() const;

@@ -1,10 +1,10 @@
-// Which generation a table has, remembered: so a point read costs one read of the database instead of two and a
-// snapshot. Thread safe; no errors.
+// Remembers the generation of each table, so a point read is one read of the database instead of two and a snapshot.
+// Thread safe.
 //
-// What it says is true when it says it. A table's generation changes only when the table is dropped, and whoever drops
-// one holds a Drop from before the transaction is handed in until after it is visible. While there is one, nothing is
-// found; and what a reader saw before a Drop ended is refused afterwards, since the ticket it took is old by then. This
-// needs every drop to pass here, so it is for an engine that one process owns.
+// What it says is true at that moment. The generation of a table changes only when the table is dropped, and whoever
+// drops one holds a Drop from before the transaction is submitted until it is visible. While there is a Drop, nothing
+// is found. What a reader saw before a Drop ended is refused afterwards, because its ticket is too old. All drops must
+// come through here, so this works only if one process owns the engine.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ class TableDirectory {
   /// Names are table_key()s.
   [[nodiscard]] std::optional<std::uint64_t> find(const std::string& table_key) const;
 
-  /// To be taken before the database is read.
+  /// Take it before you read the database.
   using Ticket = std::uint64_t;
   [[nodiscard]] Ticket ticket() const;
   void remember(const std::string& table_key, std::uint64_t generation, Ticket ticket);
@@ -38,7 +38,7 @@ class TableDirectory {
   };
 
  private:
-  static constexpr std::size_t kMaxTables = 16384;  // beyond it everything is forgotten and learned again
+  static constexpr std::size_t kMaxTables = 16384;  // with more, everything is forgotten and learned again
 
   mutable SharedMutex mutex_;
   std::unordered_map<std::string, std::uint64_t> generations_ GUARDED_BY(mutex_);

@@ -27,13 +27,13 @@ struct TableRecord {
 std::string encode_entity(Version version, std::optional<Version> source_version,
                           const std::vector<Property>& properties, std::string_view operation = {},
                           bool restored = false);
-/// The same around a block that is encoded already.
+/// The same with a block that is already encoded.
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
                           std::string_view operation = {}, bool restored = false);
-/// Fills all but the keys.
+/// Decodes everything except the keys.
 Result<void> decode_entity(std::string_view bytes, Entity& into);
 
-/// Reads the head alone; the keys stay empty and the block is not looked at.
+/// Reads only the head; the keys stay empty and the block is not examined.
 Result<EntityView> view_entity(std::string_view bytes);
 
 struct EntityVersions {

@@ -1,5 +1,5 @@
-// What a worker needs to carry out callbacks: whom it may call, what it signs with, and how it speaks. Constant while
-// the worker runs.
+// What a worker needs for callbacks: which hosts it may call, the secrets that it signs with, and the HTTP client.
+// Constant while the worker runs.
 #pragma once
 #include "jobs/callbacks/callback_policy.h"
 #include "workers/outbound/outbound_http.h"

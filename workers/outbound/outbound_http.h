@@ -1,7 +1,7 @@
-// Requests to endpoints of users, as jobs see them. One implementation speaks HTTP (curl_http.h); tests and the
-// simulation have their own. Thread safe; must outlive the calls.
-//   kCallbackFailed   no answer: the name, the connection, TLS or the time
-//   kCallbackRefused  the address must not be connected to
+// Requests to endpoints of users, as jobs see them. curl_http.h implements them; tests and the simulation have their
+// own implementations. Thread safe; must outlive the calls.
+//   kCallbackFailed   there was no answer, because of the name, the connection, TLS or the time-out
+//   kCallbackRefused  connecting to the address is not allowed
 #pragma once
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tidemark::workers {
 
-/// What is read of an answer; the rest is left.
+/// How much of an answer is read.
 inline constexpr std::size_t kMaxAnswerBytes = 64UL << 10;
 
 struct OutboundRequest {
@@ -21,7 +21,7 @@ struct OutboundRequest {
   jobs::CallbackUrl url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  Duration timeout{};  // for everything, name and connection included
+  Duration timeout{};  // for everything, including name resolution and connection
 };
 
 struct OutboundReply {

@@ -1,6 +1,6 @@
-// Signatures of callbacks as Standard Webhooks (standardwebhooks.com, specification 1.0) has them: HMAC-SHA256 over
-// "id.timestamp.body", written "v1,BASE64"; several, parted by blanks, while a secret is being replaced. A secret is
-// "whsec_" and 24 to 64 bytes in Base64. Pure.
+// Signatures of callbacks according to Standard Webhooks (standardwebhooks.com, specification 1.0): HMAC-SHA256 over
+// "id.timestamp.body", written "v1,BASE64". While a secret is being replaced there are several, separated by spaces. A
+// secret is "whsec_" and 24 to 64 bytes in Base64. Pure.
 #pragma once
 #include <map>
 #include <string>
@@ -12,11 +12,12 @@
 
 namespace tidemark::workers {
 
-/// Keys by name. A name that stands there twice signs with both: the new one first, then receivers change, then the old
-/// one goes.
+/// Keys by name. If a name has two keys, both sign: first the new key is added, then the receivers change, then the old
+/// key is removed.
 class SigningSecrets {
  public:
-  /// "whsec_A" or "NAME=whsec_A,NAME=whsec_B": without a name it is "default". kConfigInvalid, which shows no secret.
+  /// "whsec_A" or "NAME=whsec_A,NAME=whsec_B"; the name is "default" if absent. kConfigInvalid, without showing
+  /// secrets.
   static Result<SigningSecrets> parse(std::string_view text);
   [[nodiscard]] bool empty() const { return keys_.empty(); }
   /// Null if there is no such name.
@@ -28,7 +29,7 @@ class SigningSecrets {
 
 /// Seconds since 1970.
 std::string webhook_timestamp(Time now);
-/// The value of header webhook-signature.
+/// The value of the header webhook-signature.
 std::string webhook_signature(const std::vector<std::string>& keys, std::string_view id, std::string_view timestamp,
                               std::string_view body);
 

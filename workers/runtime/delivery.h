@@ -1,4 +1,4 @@
-// What a message says of its job, for every way of working on it. Pure.
+// What a message says about its job. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tidemark::workers {
 
-/// The id in the text, else the one that an earlier delivery noted, else one made of the message's own.
+/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id.
 std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
                       const MessageStory& story);
-/// `spec`: nothing for a message that is no job. `text`: of the spec, if it is known.
+/// `spec` is absent if the message is not a job; `text` is the text of the spec, if it is known.
 jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
                            const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text = {});
 

@@ -1,11 +1,12 @@
-// Jobs of one entity each that came together, carried out together: their records are read in one call, each job's
-// work, the closing of its operation and the end of its record are one transaction of the table store, all of them one
-// call, and their messages go in one more. A job that is not plain sailing (its record or entity is not there,
-// something is in the way, a call failed) is left as it was: JobRunner takes it from the beginning. So does it with
-// every delivery after the first, since this one never looks at what others may have done.
+// Carries out jobs of one entity each that arrived together. One call reads their records. Another one does the work: a
+// job's move, the closing of its operation and the end of its record are one transaction of the table store. A third
+// call deletes their messages. A job that is not that simple (its record or entity is not there, something is in the
+// way, a call failed) is left as it was, and JobRunner takes it from the beginning. JobRunner also takes all deliveries
+// after the first, because nothing here looks at what others may have done.
 //   crash before the transaction   nobody has worked on the job; its message comes back
 //   after it                       the record says succeeded; the message comes back and is dropped
-// No heartbeat: what would not be done within the lease is left. Runs on one strand; references must outlive the run.
+// There is no heartbeat: jobs that cannot be done within the lease are left. Runs on one strand; references must
+// outlive the run.
 #pragma once
 #include <vector>
 
@@ -19,7 +20,7 @@ struct SmallJob {
   jobs::JobSpec spec;
   table_store::Move move;
 };
-/// Nothing if the message is no such job, or has been delivered before.
+/// Nothing if the message is not such a job, or was delivered before.
 std::optional<SmallJob> small_job(const queue_service::Message& message);
 
 struct BatchOutcome {
@@ -32,7 +33,7 @@ class JobBatch {
   JobBatch(RunnerOptions options, JobServices services, LimitGate& gate)
       : options_(std::move(options)), services_(services), gate_(gate) {}
 
-  /// `jobs`: 1..100 messages of `queue`, which came at `taken`.
+  /// `jobs`: 1..100 messages of `queue`, which arrived at `taken`.
   Task<BatchOutcome> run(std::string queue, std::vector<SmallJob> jobs, Time taken);
 
  private:

@@ -1,5 +1,5 @@
-// What a job's code sees of the delivery it runs under. It checks before each step whether it may go on, saves where
-// it is, and reports progress. Used from one strand; lives as long as the run.
+// What a job's code sees of the delivery that runs it. Through it, the job checks before each step whether it may go
+// on, saves its position, and reports progress. Used from one strand; lives as long as the run.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@ namespace tidemark::workers {
 using jobs::kDone;
 using jobs::kWritten;
 
-/// How often a running job writes its progress to the record, at most.
+/// The shortest time between two reports of progress to the record.
 inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 
 struct JobProgress {
@@ -30,7 +30,7 @@ struct JobProgress {
   std::string skips;  // SkipLog::text()
 };
 
-/// Absent figures stay as the record has them.
+/// Figures that are absent stay as they are in the record.
 struct JobOutcome {
   std::optional<std::uint64_t> done;
   std::optional<std::uint64_t> skipped;
@@ -39,7 +39,7 @@ struct JobOutcome {
   std::optional<std::string> result;  // JSON, small
 };
 
-/// What a job may change at most, and how fast.
+/// How much a job may change, and how fast.
 struct JobLimits {
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;
@@ -47,7 +47,7 @@ struct JobLimits {
 
 struct CallbackServices;  // workers/outbound/callback_services.h
 
-/// The stores and the world as jobs reach them; outlives every run.
+/// The stores and all else that jobs use; outlives every run.
 struct JobServices {
   table_store::TableClient& tables;
   queue_service::QueueClient& queues;
@@ -55,10 +55,10 @@ struct JobServices {
   Clock& clock;
   Random& random;
   const CallbackServices* callbacks = nullptr;  // null: this worker sends none
-  jobs::ObjectAccess objects = {};              // jobs that need what is not in it fail
+  jobs::ObjectAccess objects = {};              // jobs fail if they need what is not in it
 };
 
-/// Of one delivery.
+/// Identifies one delivery.
 struct RunIdentity {
   std::string job_id;
   std::string kind;
@@ -66,7 +66,7 @@ struct RunIdentity {
   std::uint32_t attempt = 0;  // the message's dequeue count
   Time submitted_at{};
   JobLimits limits;
-  std::optional<std::uint64_t> total;  // that an earlier delivery found
+  std::optional<std::uint64_t> total;  // found by an earlier delivery
 };
 
 class JobContext {
@@ -91,30 +91,30 @@ class JobContext {
   [[nodiscard]] std::uint32_t attempt() const { return run_.attempt; }
   [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
   [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
-  /// As the job's record had it when this delivery began.
+  /// The total in the job's record when this delivery began.
   [[nodiscard]] std::optional<std::uint64_t> known_total() const { return run_.total; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
     return {run_.job_id, run_.epoch, std::move(count_applied_as)};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
 
-  /// kLeaseLost: stop at once. kCancelled: the worker shuts down, or the kind is paused; the message is given back.
+  /// kLeaseLost: stop at once. kCancelled: the worker shuts down or the kind is paused, and the message is given back.
   [[nodiscard]] Result<void> check() const;
-  /// Before `count` more changes after `done`, at these places: waits as the job's maxPerSecond and the limits of its
-  /// kind, tables and partitions ask. Keep the permit while the changes are made. kMaxAffectedExceeded, and what
-  /// check() says.
+  /// Call it before `count` more changes at these places, after `done`. It waits as long as the job's maxPerSecond and
+  /// the limits of its kind, tables and partitions require. Keep the permit while you make the changes.
+  /// kMaxAffectedExceeded, and the errors of check().
   Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
-  /// Kept with the next renewal, within a second.
+  /// Stored with the next renewal, within a second.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
   Task<Result<void>> save_now(nlohmann::json checkpoint);
-  /// Writes the progress to the record if the last time is long enough ago, or if `force`d; gives the record's version
-  /// then. kFenced: cancelled, or a later delivery has the job.
+  /// Writes the progress to the record if the last report is long enough ago, or if `force`; returns the record's
+  /// version if it did. kFenced if the job was cancelled or a later delivery has it.
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
-  /// Tells how many things the job will have dealt with in the end.
+  /// Reports how many entities the job will have dealt with in the end.
   Task<Result<void>> report_total(std::uint64_t total);
-  /// Opens the operation, does the work unless that was completed before, and closes it: the ledger as it is then.
-  /// `work` is given the ledger as earlier deliveries left it.
+  /// Opens the operation, does the work unless it was completed before, and closes the operation; returns the ledger.
+  /// `work` gets the ledger as earlier deliveries left it.
   using Work = std::function<Task<Result<void>>(table_store::OperationLedger)>;
   Task<Result<table_store::OperationLedger>> complete(Work work);
 
@@ -127,11 +127,11 @@ class JobContext {
   jobs::ObjectAccess objects;
 
  private:
-  /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
-  /// job's work was completed before.
+  /// Opens the operation under this delivery's epoch. The ledger says what earlier deliveries did, and is closed if the
+  /// work was completed.
   Task<Result<table_store::OperationLedger>> open();
   Task<Result<table_store::OperationLedger>> close();
-  /// Until then, or until check() says something.
+  /// Waits until `when`, or until check() fails.
   Task<Result<void>> wait_until(Time when);
   Time book_own(std::uint64_t count);
 
@@ -141,7 +141,7 @@ class JobContext {
   MessageStory& story_;
   RunIdentity run_;
   std::optional<Time> reported_;
-  std::uint64_t done_ = 0;  // as last told to report()
+  std::uint64_t done_ = 0;  // as in the last report()
   Time next_change_{};
   std::uint64_t last_step_ = 0;
 };

@@ -42,7 +42,7 @@ class JobRunner {
         gate_(gate),
         endings_(services.tables, services.queues, services.clock) {}
 
-  /// `taken`: when the message arrived from `queue`. Once `*give_back` is true the job stops at its next step and is
+  /// `taken` is when the message arrived from `queue`. Once `*give_back` is true, the job stops at its next step and is
   /// given back.
   Task<RunReport> run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
                       std::string queue = std::string(jobs::kJobQueue));
@@ -50,16 +50,16 @@ class JobRunner {
  private:
   struct Run;  // one delivery's state
   Task<RunEnd> steps(Run& run);
-  /// How long a job of a paused kind, or one that finds its limit reached, is put off.
+  /// How long a job is put off if its kind is paused or a limit is reached.
   Duration next_look();
   static Duration wait_for_slot(Run& run);
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> work(Run& run);
-  /// attempts_in_vain; but where workers die over a job, work that no note tells of counts too, if the operation's
-  /// ledger has it.
+  /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
+  /// has it.
   Task<std::uint32_t> deaths_in_vain(Run& run);
   Task<RunEnd> put_off(Run& run, Duration delay);
-  /// Gives the message back with the story; while the queue is too busy or away, again, as long as the lease lasts.
+  /// Gives the message back with the story. While the queue is busy or away, tries again as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
@@ -68,7 +68,7 @@ class JobRunner {
   Task<RunEnd> retry(Run& run, Decision decision, Error error);
   Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
-  /// The message goes; if it is that of a job that ended, what tells of the end comes in the same transaction.
+  /// Deletes the message; if the job has ended, puts the callbacks of its end in the same transaction.
   Task<Result<void>> end_message(Run& run, std::optional<jobs::JobRecord> ended);
   Task<RunEnd> drop(Run& run, std::optional<jobs::JobRecord> ended);
   Task<RunEnd> overtaken(Run& run);

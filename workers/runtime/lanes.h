@@ -1,6 +1,6 @@
-// Which of the job queues to take from next: smooth weighted round robin over those that may have messages. Of every
-// ten messages taken while all have some, six are high, three normal, one low: bulk work of low priority goes on under
-// any load, and urgent work waits for at most a few others. Pure.
+// Decides which of the job queues to take from next, by smooth weighted round robin over those that may have messages.
+// While all have some, six of ten messages are of high priority, three normal and one low. So bulk work of low priority
+// continues under any load, and urgent work waits for only a few others. Pure.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -26,13 +26,13 @@ class LaneChoice {
   [[nodiscard]] bool filled(std::size_t lane) const { return filled_[lane]; }
   /// Nothing if all are empty.
   std::optional<std::size_t> next();
-  /// How many of `slots` messages (at least 1) should come from `lane`, which next() just gave; at least 1.
+  /// How many of `slots` messages should come from `lane`, which next() has just returned; at least 1.
   [[nodiscard]] std::uint32_t share(std::size_t lane, std::size_t slots) const;
-  /// `more` messages of `lane` came beside the one that next() counted.
+  /// Tells that `more` messages of `lane` came besides the one that next() counted.
   void took_more(std::size_t lane, std::size_t more);
 
  private:
-  int raise();  // every filled lane by its weight; gives their sum
+  int raise();  // raises every filled lane by its weight; returns their sum
   std::array<bool, kLanes.size()> filled_{true, true, true};
   std::array<int, kLanes.size()> credit_{};
 };

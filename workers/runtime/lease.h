@@ -1,7 +1,7 @@
-// The lease on a job's message while it is worked on: renewed by a heartbeat at a third of its length, each renewal
-// storing the latest annotation. An annotation waits a second at most for that: what a worker has done is soon known to
-// whoever comes after it, however long the lease. Lost means: the queue said so, or its time passed without a
-// successful renewal. All calls, and the heartbeat, run on one strand.
+// The lease on a job's message while a worker works on it. A heartbeat renews it after a third of its length, and each
+// renewal stores the latest annotation. An annotation waits for at most a second, so the next worker knows what was
+// done, however long the lease. A lease is lost if the queue says so, or if its time has passed without a successful
+// renewal. All calls, and the heartbeat, run on one strand.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,12 +22,12 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
 
   /// Starts the heartbeat; `strand` is the caller's executor.
   void start(Executor strand);
-  /// Ends the heartbeat; afterwards no renewal of it is under way.
+  /// Ends the heartbeat; no renewal is in progress afterwards.
   Task<void> stop();
   [[nodiscard]] bool lost() const { return lost_after(Duration::zero()); }
-  /// Lost by now, or before `span` has passed unless it is renewed.
+  /// True if it is lost, or will be before `span` has passed unless it is renewed.
   [[nodiscard]] bool lost_after(Duration span) const;
-  /// Goes with the next renewal, within kNoteInterval.
+  /// Stored with the next renewal, within kNoteInterval.
   void set_annotation(std::string annotation);
   /// Stores the annotation now. kLeaseLost.
   Task<Result<void>> renew_now(std::string annotation);
@@ -36,7 +36,7 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
  private:
   static Task<void> beat(std::shared_ptr<HeldLease> self);
   Task<Result<void>> renew(std::optional<std::string> annotation);
-  /// Until the heartbeat's next renewal.
+  /// The time until the heartbeat's next renewal.
   [[nodiscard]] Duration pause() const;
 
   queue_service::QueueClient& queues_;
@@ -44,9 +44,9 @@ class HeldLease : public std::enable_shared_from_this<HeldLease> {
   queue_service::Lease lease_;
   Duration length_;
   Time valid_until_;
-  Time sent_;                   // when the last renewal was, at first: when the message came
+  Time sent_;                   // when the last renewal was sent; at first, when the message arrived
   bool failed_ = false;         // that renewal
-  std::uint64_t renewals_ = 0;  // their sequence numbers: one that comes late does not undo a later one
+  std::uint64_t renewals_ = 0;  // sequence numbers, so that a late renewal does not undo a later one
   std::optional<std::string> pending_;
   bool lost_ = false;
   bool stopping_ = false;

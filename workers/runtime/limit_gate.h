@@ -1,7 +1,7 @@
-// Whether a job may run now, and when it may make its next changes, by what operators set for kinds, tables and
-// partitions (jobs/limits/limits.h). The settings are read at most once a second and kept meanwhile; when the store
-// does not answer, the last known ones hold, and what cannot be asked is let through: the job itself finds that out.
-// Rates are booked in chunks of a quarter of a second, so that a change costs no call of its own. Used from one strand.
+// Decides whether a job may run now and when it may make its next changes, by the limits of kinds, tables and
+// partitions (jobs/limits/limits.h). The limits are read at most once a second. If the store does not answer, the last
+// known limits hold and what needs a call is allowed; the job itself will notice that the store is away. Rates are
+// booked in chunks of a quarter of a second, so that not every change costs a call. Used from one strand.
 #pragma once
 #include <map>
 #include <memory>
@@ -22,7 +22,7 @@ struct Place {
   std::optional<std::string> partition_key;
 };
 
-/// Kept while the changes are made that it was given for; empty if no limit asks for it.
+/// Keep it while you make the changes that it was given for. Empty if no limit requires it.
 using StepPermit = std::shared_ptr<void>;
 
 class LimitGate {
@@ -30,10 +30,10 @@ class LimitGate {
   LimitGate(table_store::TableClient& tables, Clock& clock, Duration lease)
       : limits_(tables, clock), clock_(clock), hold_(2 * lease) {}
 
-  /// Reads the settings if what is known is old.
+  /// Reads the limits if what is known is too old.
   Task<void> refresh();
   [[nodiscard]] bool paused(const std::string& kind) const;
-  /// Nothing was set that concerns a job of the kind at these places.
+  /// True if there are no limits for a job of the kind at these places.
   [[nodiscard]] bool unrestricted(const std::string& kind, const std::vector<Place>& places) const;
   /// A job that entered under limits, of its kind and of the tables it names, has slots until leave().
   Task<Admission> enter(std::string kind, std::vector<std::string> tables, std::string job_id);
@@ -41,7 +41,7 @@ class LimitGate {
 
   /// The time from which `count` changes at these places may be made, as far as rates go.
   Task<Time> book(std::string kind, std::vector<Place> places, std::uint64_t count);
-  /// For changes in partitions that only so many transactions may change at once. Nothing: too many do; ask again.
+  /// For changes in partitions with a limit on concurrent transactions. Nothing if there are too many; ask again.
   Task<std::optional<StepPermit>> permit(std::vector<Place> places, std::string holder);
 
  private:
@@ -52,7 +52,7 @@ class LimitGate {
     jobs::LimitSlot slot;
     Time kept_at{};
   };
-  /// What is left of a chunk that was booked.
+  /// The rest of a chunk that was booked.
   struct Allowance {
     std::uint64_t credit = 0;
     Time from{};
@@ -61,10 +61,10 @@ class LimitGate {
   struct Permit;
   Task<void> keep_slots();
   [[nodiscard]] const jobs::Limit* find(const jobs::LimitTarget& target) const;
-  /// Those that have a rate.
+  /// The limits that have a rate.
   [[nodiscard]] std::vector<std::pair<std::string, std::uint32_t>> rates_at(const std::string& kind,
                                                                             const std::vector<Place>& places) const;
-  /// Slots of all these limits, or of none. False: one of them is full.
+  /// Takes a slot of each of these limits, or none; false if one of them is full.
   Task<bool> take_slots(std::vector<std::pair<std::string, std::uint32_t>> limits, std::string holder);
   Task<Time> book_one(std::string key, std::uint32_t per_second, std::uint64_t count);
 

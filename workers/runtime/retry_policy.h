@@ -1,8 +1,8 @@
-// What becomes of a job after an error: pure decisions, no I/O. The four classes and their treatment:
+// Decides what happens to a job after an error. Pure. There are four classes of errors:
 //   transient  retry with exponential backoff and full jitter
 //   throttled  retry after the server's hint; the attempt is not counted
 //   conflict   others changed the same entities for too long: retry like transient
-//   permanent  can never pass: poison at once
+//   permanent  can never succeed: poison at once
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace tidemark::workers {
 
 enum class ErrorClass : std::uint8_t { kTransient = 1, kThrottled = 2, kConflict = 3, kPermanent = 4, kNotOurs = 5 };
 
-/// kNotOurs: the lease or the fence is gone, so another delivery decides; this one stops and touches nothing.
+/// kNotOurs: the lease or the fence is lost, so another delivery decides; this one stops and changes nothing.
 ErrorClass classify(ErrorCode code);
 std::string_view class_name(ErrorClass error_class);
 /// A store that cannot be reached is not the message's fault.

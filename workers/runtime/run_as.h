@@ -1,4 +1,4 @@
-// How a kind whose work is an object with run() becomes a coroutine that owns it.
+// Turns an object with run(), which does the work of a kind, into a coroutine that owns it.
 #pragma once
 #include "workers/runtime/job_context.h"
 

@@ -1,5 +1,5 @@
-// What a bulk job selected and did not change, by reason, with the first keys of each. Kept in the checkpoint and shown
-// in the job's record:  [{"reason":R,"count":N,"samples":[[pk,rk],...]}, ...]. Pure.
+// The entities that a bulk job selected but did not change, by reason, with the first few keys. Kept in the checkpoint
+// and shown in the job's record:  [{"reason":R,"count":N,"samples":[[pk,rk],...]}, ...]. Pure.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -24,7 +24,7 @@ class SkipLog {
   void clear() { entries_.clear(); }
   [[nodiscard]] std::uint64_t count() const;
   [[nodiscard]] nlohmann::json to_json() const;
-  /// Tolerant: what cannot be read is as if it were absent.
+  /// Tolerant: whatever cannot be read counts as absent.
   static SkipLog from_json(const nlohmann::json& json);
   /// For the record; empty if nothing was skipped.
   [[nodiscard]] std::string text() const;

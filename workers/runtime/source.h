@@ -1,5 +1,5 @@
-// Where a bulk job (bulk_job.h) finds the entities that it works on, page by page: a table, or an archive outside of
-// tables (jobs/kinds/archive/run/object_side.h).
+// Where a bulk job (bulk_job.h) reads its entities from, page by page: a table, or an archive outside of tables
+// (jobs/kinds/archive/run/object_side.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -13,14 +13,14 @@ using table_store::Entity;
 
 /// The keys of a page must fit into the note that goes into the message.
 inline constexpr std::size_t kPageKeyBytes = 40'000;
-/// What one transaction changes at most.
+/// The most that one transaction changes.
 inline constexpr std::size_t kGroupEntities = 100;
 inline constexpr std::size_t kGroupBytes = 3UL << 20;
 
 struct Page {
   std::vector<Entity> entities;
   std::string continuation;          // empty: this was the last
-  std::vector<std::string> foreign;  // names of objects among the archived ones that no job has made
+  std::vector<std::string> foreign;  // names of objects in the archive that no job has written
 };
 
 class Source {
@@ -28,12 +28,12 @@ class Source {
   virtual ~Source() = default;
   /// kTableNotFound.
   virtual Task<Result<void>> require() { co_return Result<void>{}; }
-  /// Before a job's first change: with maxAffected, counts what is selected; kMaxAffectedExceeded. `before` was done by
-  /// earlier deliveries, as far as `continuation`.
+  /// Called before a job's first change. With maxAffected, it counts what is selected; kMaxAffectedExceeded. Earlier
+  /// deliveries have done `before`, up to `continuation`.
   virtual Task<Result<void>> begin(std::string continuation, std::uint64_t before);
   /// The page at the continuation; its keys fit into a note.
   virtual Task<Result<Page>> read(std::string continuation) = 0;
-  /// The newest version that is here. Nothing if it is not selected any more because another operation has written it.
+  /// The newest version here. Nothing if it is no longer selected because another operation has written it.
   virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
   /// How much is selected, once that is known.
   [[nodiscard]] virtual std::optional<std::uint64_t> total() const { return std::nullopt; }
@@ -57,14 +57,14 @@ class TableSource final : public Source {
   TableSource& operator=(const TableSource&) = delete;
 
   Task<Result<void>> require() override;
-  /// Without maxAffected, begins to count what is selected from `continuation` on, beside the work and ahead of it.
+  /// Without maxAffected, begins to count what is selected from `continuation` on, while the job works.
   Task<Result<void>> begin(std::string continuation, std::uint64_t before) override;
   Task<Result<Page>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
   [[nodiscard]] std::optional<std::uint64_t> total() const override;
 
  private:
-  /// What is known of how much there is to do. Shared with the counting, which may outlive the job's run by a call.
+  /// How much there is to do, as far as it is known. Shared with the counting, which may outlive the run by a call.
   struct Count {
     std::uint64_t found = 0;
     bool through = false;
@@ -81,7 +81,7 @@ class TableSource final : public Source {
   std::uint32_t page_size_ = 1000;
 };
 
-/// Cuts them into consecutive entities of one partition that fit into one transaction each.
+/// Splits entities into groups of consecutive ones of one partition that fit into one transaction.
 std::vector<std::vector<Entity>> partition_groups(std::vector<Entity> entities);
 /// Creates the table if it is missing.
 Task<Result<void>> ensure_table(JobContext& context, std::string table);

@@ -1,10 +1,10 @@
-// Takes messages from the job queues, one for each priority, and runs up to `concurrency` of them at once. Of queues
-// that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty one is watched by a long
-// poll. Small jobs that come together count as one (job_batch.h), and while such come, more are taken than there is
-// room for; what comes beside them and finds no room is given back at once. When a store cannot be reached it backs off
-// with jitter. Everything runs on one strand of the executor it is given, all waiting goes through the Clock, and the
-// state is in the stores: any number of loops may work on one queue. References must outlive the coroutines, that is,
-// the executor's work.
+// Takes messages from the job queues, one for each priority, and runs up to `concurrency` of them at once. Of the
+// queues that have messages, the next is chosen by weight (lanes.h), so that none starves; an empty queue is watched by
+// a long poll. Small jobs that arrive together count as one (job_batch.h). While they do, the loop takes more messages
+// than it has room for, and gives other jobs back at once if there is no room for them. When a store cannot be reached,
+// the loop backs off with jitter. Everything runs on one strand of the executor, all waiting goes through the Clock,
+// and the state is in the stores, so any number of loops may work on a queue. References must outlive the coroutines,
+// that is, the executor's work.
 #pragma once
 #include <functional>
 #include <memory>
@@ -29,10 +29,10 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   static std::shared_ptr<WorkerLoop> create(WorkerOptions options, JobServices services, const Executor& executor,
                                             RunObserver observer = {});
 
-  /// Starts polling. Once.
+  /// Starts polling; call it once.
   void start();
-  /// Takes nothing more and lets what is running finish within `limit`; what is not finished by then stops at its next
-  /// step and is given back. Returns when nothing runs any more, or a lease's length after `limit`. Await it on
+  /// Takes nothing more and lets running jobs finish within `limit`. Those that are not finished by then stop at their
+  /// next step and are given back. Returns when nothing runs any more, or a lease's length after `limit`. Await it on
   /// strand().
   Task<void> drain(Duration limit);
   [[nodiscard]] const Executor& strand() const { return strand_; }
@@ -44,7 +44,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.
   static Task<void> watch(std::shared_ptr<WorkerLoop> self, std::size_t lane);
-  /// Starts what came: the small jobs among it together, the others one by one.
+  /// Starts the jobs that arrived: small ones together, the others one by one.
   Task<void> take_all(std::size_t lane, std::vector<queue_service::Message> messages);
   Task<void> take(std::size_t lane, queue_service::Message message);
   Task<void> give_back(std::string queue, queue_service::Message message);
@@ -65,9 +65,9 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   Executor strand_;
   RunObserver observer_;
   std::shared_ptr<bool> give_back_ = std::make_shared<bool>(false);
-  std::size_t busy_ = 0;        // jobs, and small ones that came together as one
-  bool small_jobs_ = false;     // what came last were such
-  std::uint32_t failures_ = 0;  // polls in a row
+  std::size_t busy_ = 0;        // jobs; small ones that arrived together count as one
+  bool small_jobs_ = false;     // the last messages were small jobs
+  std::uint32_t failures_ = 0;  // failed polls in a row
   bool stopping_ = false;
   Signal changed_;  // a slot is free, a queue has messages, or the loop is to stop
 };

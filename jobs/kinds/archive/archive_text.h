@@ -1,6 +1,6 @@
-// The bytes of archived entities: a document is one entity's text (table_store/odata/entity_text.h), a part is one
-// per line, perhaps compressed (gzip, RFC 1952). Reading recognizes the compression by itself and is bounded, whatever
-// the bytes claim. Pure; any thread.
+// The bytes of archived entities. A document is the text of one entity (table_store/odata/entity_text.h); a part has
+// one per line and may be compressed (gzip, RFC 1952). Reading detects the compression and is bounded, whatever the
+// bytes claim. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@
 
 namespace tidemark::jobs {
 
-/// Of a part before compression.
+/// The largest part before compression.
 inline constexpr std::size_t kMaxPartBytes = 128UL << 20;
 inline constexpr std::string_view kDocumentType = "application/json";
 inline constexpr std::string_view kLinesType = "application/x-ndjson";
 inline constexpr std::string_view kGzipType = "application/gzip";
 
 std::string part_text(const std::vector<table_store::Entity>& entities, bool gzip);
-/// kCorruption: these are not the bytes of a part.
+/// kCorruption if these are not the bytes of a part.
 Result<std::vector<table_store::Entity>> entities_of_part(std::string_view bytes);
 
 std::string gzip_compress(std::string_view bytes);

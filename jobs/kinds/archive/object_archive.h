@@ -1,8 +1,8 @@
-// An archive outside of tables: documents or parts in a container or in a directory that the operator allows, as a job
-// names it. Its JSON, in the place of a table's name:
+// An archive outside of tables, as a job names it: documents or parts in a container, or in a directory that the
+// operator allows. The JSON, in place of a table's name:
 //   {"container":C | "directory":D, "prefix":P?, "table":T?, "format":"entity"|"lines", "per":U?, "gzip":true?}
-// `prefix` goes before every name. `table` is the table whose entities these are: the job's own unless given. `per` and
-// `gzip` are of `lines`. Pure; any thread.
+// `prefix` is put before every name. `table` is the table that was archived, if it is not the job's own. `per` and
+// `gzip` are for `lines`. Pure.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,7 +15,7 @@
 namespace tidemark::jobs {
 
 enum class ArchiveFormat : std::uint8_t { kEntity = 1, kLines = 2 };
-/// What a part of format `lines` holds: one partition's entities, or those whose Timestamp is in one stretch of UTC.
+/// What a part of format `lines` has: the entities of one partition, or those with Timestamps in one period of UTC.
 enum class PartUnit : std::uint8_t { kPartition = 1, kHour = 2, kDay = 3, kMonth = 4 };
 
 struct ObjectArchive {
@@ -30,15 +30,15 @@ struct ObjectArchive {
 };
 
 class SpecReader;
-/// The archive at `member`, whose job has its entities in `table`. Notes every problem with the reader of the job.
+/// Reads the archive at `member` of a job whose entities are in `table`. Notes every problem with the reader.
 ObjectArchive read_object_archive(SpecReader& in, const nlohmann::json& object, const char* member,
                                   const std::string& table);
 nlohmann::ordered_json to_json(const ObjectArchive& archive);
 bool is_container_name(std::string_view name);
 bool is_object_prefix(std::string_view prefix);
-/// What an operator may call an allowed directory.
+/// True for a valid name of an allowed directory.
 bool is_directory_name(std::string_view name);
-/// For a person: "container People/old/"
+/// A text for people: "container People/old/"
 std::string text_of(const ObjectArchive& archive);
 
 }  // namespace tidemark::jobs

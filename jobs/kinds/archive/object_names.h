@@ -1,11 +1,11 @@
 // Names of archived entities and parts, the same in a container and in a directory:
 //   document  PREFIX table/ KEY / KEY .json                   partition key, row key
 //   part      PREFIX table/ GROUP / JOB-EPOCH-NUMBER .jsonl   or .jsonl.gz
-// The table is in lower case, since its name matches whatever its case. KEY is percent-encoded (unreserved characters
-// but '.' and '~' stay); one that would be longer than kMaxKeySegment ends in '~' and its SHA-256, and an empty one is
-// "~": no two keys share a name. GROUP is KEY of the partition, or a time of UTC cut off at the unit: 2026-11-21T19.
-// A job numbers its parts anew under each epoch, so no two writers ever mean the same name. Every segment is a
-// portable file name, and a name fits a blob's and a row key. Pure; any thread.
+// The table is in lower case, since its name matches in any case. KEY is percent-encoded (unreserved characters except
+// '.' and '~' stay). One that would be longer than kMaxKeySegment is cut and ends with '~' and its SHA-256, and an
+// empty one is "~", so no two keys share a name. GROUP is KEY of the partition, or a time of UTC cut off at the unit:
+// 2026-11-21T19. A job numbers its parts anew in each epoch, so no two writers ever use the same name. Every segment is
+// a portable file name, and names are valid for blobs and as row keys. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ std::string key_segment(std::string_view key);
 std::string archive_root(const ObjectArchive& archive);
 std::string document_name(const ObjectArchive& archive, std::string_view partition_key, std::string_view row_key);
 bool is_document_name(std::string_view name);
-/// Which part an entity goes to, as a segment; `version` is its Timestamp.
+/// The segment of the part that an entity belongs to; `version` is its Timestamp.
 std::string part_group(const ObjectArchive& archive, std::string_view partition_key, std::int64_t version);
 std::string part_name(const ObjectArchive& archive, std::string_view group, std::string_view job, std::uint64_t epoch,
                       std::uint64_t number);

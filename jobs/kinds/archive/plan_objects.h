@@ -1,6 +1,6 @@
-// What a restoring job would read from an archive outside of tables: counts what is selected up to a bound and hands
-// out the first entities, with the objects that hold them. Reads only. Older versions of a key that are in other parts
-// are counted as well.
+// What a restoring job would read from an archive outside of tables: counts what is selected up to a bound, and returns
+// the first entities with the objects that have them. Only reads. Older versions of a key in other parts are counted
+// too.
 #pragma once
 #include <functional>
 
@@ -14,9 +14,9 @@ struct ObjectsWanted {
   ObjectArchive archive;
   std::optional<EntityKey> entity;
   std::string filter;
-  std::string operation;  // if given: only what this job archived
+  std::string operation;  // if given, only what this job has archived
 };
-/// How much of an archive is looked into.
+/// How much of an archive is read.
 struct LookBounds {
   std::uint64_t keys = 0;
   std::size_t samples = 0;
@@ -32,7 +32,7 @@ struct ObjectsFound {
   std::uint64_t bytes = 0;
   bool complete = true;
   std::vector<FoundEntity> samples;
-  std::vector<std::string> unread;  // the first ones of those that a bound left out
+  std::vector<std::string> unread;  // the first of those that a bound left out
 };
 
 Task<Result<ObjectsFound>> look_into_archive(ObjectStore& objects, ObjectsWanted wanted, LookBounds bounds);
