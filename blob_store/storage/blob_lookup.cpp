@@ -6,29 +6,29 @@
 namespace tidemark::blob_store {
 
 Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref) {
-  auto stored = TRY(reader.get(keys::container(ref.account, ref.name)));
+  auto stored = TRY(reader.get(blob_keys::container(ref.account, ref.name)));
   if (!stored) return fail(ErrorCode::kContainerNotFound);
   return records::decode_container(*stored);
 }
 
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
-  auto stored = TRY(reader.get(keys::blob(generation, name)));
+  auto stored = TRY(reader.get(blob_keys::blob(generation, name)));
   if (!stored) return std::optional<Blob>();
   auto blob = TRY(records::decode_blob(*stored));
   return std::optional<Blob>(std::move(blob));
 }
 
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
-  auto stored = TRY(reader.get(keys::extents(generation, name)));
+  auto stored = TRY(reader.get(blob_keys::extents(generation, name)));
   if (!stored) return std::vector<Extent>();
   return records::decode_extents(*stored);
 }
 
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   StagedBlocks staged;
-  const auto cursor = reader.scan(keys::staged_blocks(generation, name));
+  const auto cursor = reader.scan(blob_keys::staged_blocks(generation, name));
   for (; cursor->valid(); cursor->next()) {
-    auto id = keys::block_id(cursor->key());
+    auto id = blob_keys::block_id(cursor->key());
     auto block = TRY(records::decode_staged_block(cursor->value()));
     if (id) staged.emplace(std::move(*id), block);
   }
@@ -38,15 +38,15 @@ Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generat
 
 Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const StagedBlocks& staged) {
-  for (const auto& entry : staged) txn.erase(keys::staged_block(generation, name, entry.first));
-  txn.erase(keys::staged_summary(generation, name));
+  for (const auto& entry : staged) txn.erase(blob_keys::staged_block(generation, name, entry.first));
+  txn.erase(blob_keys::staged_summary(generation, name));
   return {};
 }
 
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name) {
   auto staged = TRY(find_staged(txn, generation, name));
   for (const auto& entry : staged) {
-    if (entry.second.payload != 0) txn.put(keys::dead(entry.second.payload), "");
+    if (entry.second.payload != 0) txn.put(blob_keys::dead(entry.second.payload), "");
   }
   return erase_staged(txn, generation, name, staged);
 }

@@ -233,7 +233,7 @@ Task<Reply> all_figures(Call& call) {
   const auto name = call.text();
   if (!call.in.finished()) co_return fail(malformed());
   // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
-  const auto from = name.empty() ? std::string() : keys::queue(call.account, name);
+  const auto from = name.empty() ? std::string() : queue_keys::queue(call.account, name);
   auto page = CO_TRY(call.service.all_figures(call.account, from, static_cast<std::uint32_t>(limit)));
   std::string bytes;
   ByteWriter out(bytes);
@@ -242,7 +242,7 @@ Task<Reply> all_figures(Call& call) {
     out.string(item.queue);
     wire::write(out, item.figures);
   }
-  const auto next = page.next.empty() ? std::nullopt : keys::account_and_queue(page.next);
+  const auto next = page.next.empty() ? std::nullopt : queue_keys::account_and_queue(page.next);
   out.string(next ? next->second : std::string());
   co_return bytes;
 }

@@ -1,5 +1,7 @@
 #include "queue_service/storage/queue_core.h"
 
+#include "common/kv/generations.h"
+
 namespace tidemark::queue_service {
 namespace {
 // Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
@@ -26,32 +28,17 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
   }
   for (const auto& [account, queue] : effects.changed) arrivals.changed(account, queue);
   if (effects.dropped) {
-    auto executor = co_await asio::this_coro::executor;
-    auto collecting = collect(shared_from_this());
-    spawn(executor, std::move(collecting));
+    spawn(co_await asio::this_coro::executor, collect(shared_from_this()));
   }
   co_return Result<void>{};
 }
 
 Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
-  std::vector<std::uint64_t> generations;
-  {
-    const auto snapshot = core->engine.snapshot();
-    for (auto cursor = snapshot->scan(keys::all_dropped()); cursor->valid(); cursor->next()) {
-      if (const auto generation = keys::dropped_generation(cursor->key())) generations.push_back(*generation);
-    }
-  }
-  for (const auto generation : generations) {
-    // What fails here stays listed and is tried again after the next clear, or at the next start.
-    if (!core->engine.erase_range(keys::everything_of(generation))) co_return;
-    auto done = co_await core->engine.transact(
-        [generation](kv::Transaction& txn) -> Result<void> {
-          txn.erase(keys::dropped(generation));
-          return {};
-        },
-        &kCollectStep);
-    if (!done) co_return;
-  }
+  const auto erase = [&engine = core->engine](std::uint64_t generation) -> Task<Result<void>> {
+    co_return engine.erase_range(queue_keys::everything_of(generation));
+  };
+  static_cast<void>(
+      co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep));
 }
 
 Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {
@@ -66,7 +53,7 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   if (look.empty) return look;
   look.something = figures.ready > 0;
   if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
-  const auto cursor = snapshot->scan(keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
+  const auto cursor = snapshot->scan(queue_keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
   look.something = cursor->valid();
   TRY(cursor->status());
   look.worth_tidying = !look.something && figures.timed_front.visible_at + kWorthTidying < now;
@@ -79,9 +66,10 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
   std::optional<Time> due;
   if (figures->timed() == 0) return due;
-  const auto cursor = snapshot->scan(keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
+  const auto cursor =
+      snapshot->scan(queue_keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
   if (cursor->valid()) {
-    if (const auto place = keys::place_in(cursor->key())) due = place->visible_at;
+    if (const auto place = queue_keys::place_in(cursor->key())) due = place->visible_at;
   }
   TRY(cursor->status());
   return due;

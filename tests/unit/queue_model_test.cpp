@@ -44,8 +44,8 @@ TEST_F(QueueTest, AMessageOfTheEarlierFormatIsListed) {
     EXPECT_FALSE(found.record.listed);
     auto bytes = encode(found.record);
     bytes[0] = 2;
-    txn.put(keys::placed(generation, Set::kReady, place), bytes);
-    txn.put(keys::by_id(generation, put->id), encode(IdRecord{Set::kReady, place, {}}));
+    txn.put(queue_keys::placed(generation, Set::kReady, place), bytes);
+    txn.put(queue_keys::by_id(generation, put->id), encode(IdRecord{Set::kReady, place, {}}));
     return {};
   };
   ASSERT_TRUE(run(engine_->transact(std::move(age))));
@@ -56,7 +56,7 @@ TEST_F(QueueTest, AMessageOfTheEarlierFormatIsListed) {
   EXPECT_TRUE(run(service_.renew(lease, std::chrono::seconds(30), std::nullopt, 0)));
   EXPECT_TRUE(run(service_.erase(lease)));
   const auto snapshot = engine_->snapshot();
-  EXPECT_FALSE(*snapshot->get(keys::by_id(generation, put->id)));
+  EXPECT_FALSE(*snapshot->get(queue_keys::by_id(generation, put->id)));
 }
 
 TEST_F(QueueTest, ReceiptIsDeadAfterTheMessageWentAwayAndCameBack) {
