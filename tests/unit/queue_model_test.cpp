@@ -1,10 +1,36 @@
 // Rules of queues and receipts that one small case shows each; queue_property_test.cpp has the random walks.
+#include "common/base/encoding.h"
+#include "queue_service/storage/queue_records.h"
 #include "tests/unit/queue_test_support.h"
 
 namespace tidemark::queue_service {
 namespace {
 
 using std::chrono::seconds;
+
+TEST(QueueRecords, StoredBytesStayAsTheyAre) {
+  QueueRecord queue;
+  queue.generation = 8;
+  queue.created = Time(Ticks(99));
+  queue.options.max_dequeue_count = 300;
+  queue.options.paused = true;
+  queue.metadata = {{"a", "b"}};
+  EXPECT_EQ(hex_encode(encode(queue)),
+            "0208000000000000006300000000000000ac02010101610162"
+            "00");
+  FiguresRecord figures{1, 2, 3, 4, 500, Time(Ticks(5)), {Time(Ticks(50)), 3}, {Time(Ticks(60)), 4}};
+  figures.put = 6;
+  figures.expired = 1000;
+  EXPECT_EQ(hex_encode(encode(figures)),
+            "0201020304f40306000000e80705000000000000008029e9fb7fa82a238029e9fb7fa82a23"
+            "00000000000000320000000000000003000000000000003c0000000000000004");
+  EXPECT_EQ(*decode_figures(encode(figures)), figures);
+  const Place place{Time(Ticks(7)), 8};
+  EXPECT_EQ(hex_encode(encode(IdRecord{Set::kWaiting, place, "grp"})), "02770000000000000007000000000000000803677270");
+  EXPECT_EQ(hex_encode(encode(GroupRecord{300, 4})), "02ac0204");
+  EXPECT_EQ(hex_encode(encode(IdempotencyRecord{"id", "hash", place, Time(Ticks(1)), Time(Ticks(2)), Time(Ticks(3))})),
+            "02026964046861736800000000000000070000000000000008010000000000000002000000000000000300000000000000");
+}
 
 TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
   ASSERT_TRUE(run(service_.create_queue("acc", "q-1", {})));
