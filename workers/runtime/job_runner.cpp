@@ -175,7 +175,6 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.attempt = run.message.dequeue_count;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
-  identity.tables = jobs::tables_of(*run.spec);
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto outcome = co_await run_work(context, run.spec->work);

@@ -2,7 +2,6 @@
 // the version that was read and is fenced by (job, epoch); an entity that changed meanwhile is looked at again, and
 // stays if it matches no more. A whole table goes in one step, whose mark in the ledger keeps a later delivery from
 // taking a table of the same name that was created since.
-//   checkpoint {"continuation":C}
 #pragma once
 #include "workers/runtime/job_context.h"
 
@@ -11,7 +10,6 @@ namespace tidemark::workers {
 struct EraseSpec : jobs::Selection {
   std::string table;
   std::string operation;  // instead of a selection: the copies that this operation wrote
-  bool whole_table = false;
 };
 
 Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec);
