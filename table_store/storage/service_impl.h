@@ -4,17 +4,13 @@
 #include "common/kv/operation_ledgers.h"
 #include "table_store/storage/scan_turns.h"
 #include "table_store/storage/table_directory.h"
-#include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 
-inline const FailStep kLedgerStep("table.ledger");
-
 struct TableService::Impl {
-  Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
-      : engine(engine_), clock(clock_), random(random_), ledgers(engine_, &operation_key, &kLedgerStep), turns(scans) {}
+  Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans);
 
   kv::Engine& engine;
   Clock& clock;

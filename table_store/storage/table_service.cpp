@@ -16,9 +16,13 @@ const FailStep kCreateTableStep("table.create_table");
 const FailStep kDeleteTableStep("table.delete_table");
 const FailStep kSetAclStep("table.set_acl");
 const FailStep kSetServicePropertiesStep("table.set_service_properties");
+const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
 }  // namespace
+
+TableService::Impl::Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
+    : engine(engine_), clock(clock_), random(random_), ledgers(engine_, &operation_key, &kLedgerStep), turns(scans) {}
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
     : impl_(std::make_unique<Impl>(engine, clock, random, scans)) {}
