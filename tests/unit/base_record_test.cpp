@@ -49,7 +49,7 @@ TEST(Record, IsReadAsItWasWritten) {
                                                       "\x02\x01"
                                                       "d"
                                                       "\0",
-                                                      39));
+                                                      40));
   EXPECT_EQ(*kEverything.decode(kEverything.encode(kExample)), kExample);
 }
 
