@@ -1,6 +1,7 @@
 #include "queue_service/storage/queue_core.h"
 
 #include "common/kv/generations.h"
+#include "common/process/failures.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -28,17 +29,17 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
   }
   for (const auto& [account, queue] : effects.changed) arrivals.changed(account, queue);
   if (effects.dropped) {
-    spawn(co_await asio::this_coro::executor, collect(shared_from_this()));
+    process::spawn_in_background(co_await asio::this_coro::executor, "queue.collect_garbage",
+                                 collect(shared_from_this()));
   }
   co_return Result<void>{};
 }
 
-Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
+Task<Result<void>> QueueService::Core::collect(std::shared_ptr<Core> core) {
   const auto erase = [&engine = core->engine](std::uint64_t generation) -> Task<Result<void>> {
     co_return engine.erase_range(queue_keys::everything_of(generation));
   };
-  static_cast<void>(
-      co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep));
+  co_return co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
 Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {

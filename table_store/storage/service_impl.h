@@ -24,7 +24,7 @@ struct TableService::Impl {
                                                  std::string_view partition_key, std::string_view row_key);
   /// With the fence's check and count, if there is one; then starts collection.
   Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
-  Task<void> collect_garbage();
+  Task<Result<void>> collect_garbage();
 };
 
 /// kTableNotFound if there is none.

@@ -2,6 +2,7 @@
 #include "table_store/storage/table_service.h"
 
 #include "common/kv/generations.h"
+#include "common/process/failures.h"
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/service_impl.h"
@@ -89,7 +90,7 @@ Task<Result<void>> TableService::Impl::drop(std::string account, std::string tab
         },
         &kDeleteTableStep));
   }
-  spawn(co_await asio::this_coro::executor, collect_garbage());
+  process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   co_return Result<void>{};
 }
 
@@ -158,13 +159,13 @@ Task<Result<void>> TableService::set_service_properties(std::string account,
       &kSetServicePropertiesStep);
 }
 
-Task<void> TableService::collect_garbage() { return impl_->collect_garbage(); }
+Task<Result<void>> TableService::collect_garbage() { return impl_->collect_garbage(); }
 
-Task<void> TableService::Impl::collect_garbage() {
+Task<Result<void>> TableService::Impl::collect_garbage() {
   const auto erase = [this](std::uint64_t generation) -> Task<Result<void>> {
     co_return engine.erase_range(entities_of(generation));
   };
-  static_cast<void>(co_await kv::collect_generations(engine, kDroppedGeneration, erase, kCollectStep));
+  co_return co_await kv::collect_generations(engine, kDroppedGeneration, erase, kCollectStep);
 }
 
 Task<Result<OperationLedger>> TableService::open_operation(std::string account, std::string operation_id,

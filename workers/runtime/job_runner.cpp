@@ -347,7 +347,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
 }
 
 Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecord> ended) {
-  std::vector<queue_service::NextMessage> follow_ups;
+  std::vector<queue_service::FollowUp> follow_ups;
   if (ended && run.spec && jobs::has_followers(*run.spec)) {
     follow_ups = CO_TRY(co_await endings_.follow_ups(std::move(*ended), *run.spec));
   }
