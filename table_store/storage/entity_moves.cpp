@@ -73,6 +73,8 @@ struct Moving {
     const auto view = TRY(view_entity(stored));
     auto& copy = entity.mutations[kCopy];
     copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
+    copy.restores = job.back;
+    copy.lenient = !job.back;  // what is no copy is in the way
     entity.blocks[kCopy] = view.block;
     const auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
     if (copied.kind != OutcomeKind::kApplied && copied.kind != OutcomeKind::kUnchanged) {
