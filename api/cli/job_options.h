@@ -18,14 +18,12 @@ class Validator;
 namespace tidemark::cli {
 
 struct JobArguments {
+  std::string kind;
   std::string filter;
-  std::map<std::string, std::string> texts;     // by member of the job
-  std::map<std::string, std::string> archive;   // by member of the archive
+  std::map<std::string, std::string> texts;     // by flag
   std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
-  std::vector<std::string> properties;
-  bool whole_table = false;
-  bool gzip = false;
-  bool keep_blobs = false;
+  std::map<std::string, bool> flags;
+  std::map<std::string, std::vector<std::string>> names;
   CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };

@@ -2,8 +2,7 @@
 #include "api/rest/job_events.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/kinds/job_kinds.h"
-#include "jobs/kinds/undo/undo_plan.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_reader.h"
 
@@ -16,7 +15,7 @@ Result<void> ApiRoutes::admit(const jobs::JobSpec& spec) const {
     const auto admitted = url ? options_.callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!admitted) problems.push_back(at + admitted.error().message);
   };
-  if (const auto* callback = std::get_if<jobs::CallbackSpec>(&spec.work)) look_at(callback->url, "url: ");
+  if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!problems.empty()) return jobs::invalid_job(problems);
   return {};
@@ -51,9 +50,8 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
   if (*dry) {
     co_return co_await plan(request, std::move(*spec));
   }
-  if (const auto* undo = std::get_if<jobs::UndoSpec>(&spec->work)) {
-    const auto checked = co_await jobs::plan_undo(jobs_, undo->job);
-    if (!checked) co_return problem(checked.error(), request.request_id);
+  if (const auto possible = co_await jobs::resolve(jobs_, jobs::reach_of(*spec)); !possible) {
+    co_return problem(possible.error(), request.request_id);
   }
   const auto submission = co_await jobs_.submit(std::move(*spec));
   if (!submission) co_return problem(submission.error(), request.request_id);
@@ -63,7 +61,7 @@ Task<http::Response> ApiRoutes::submit_job(http::Request& request, std::string) 
 }
 
 Task<http::Response> ApiRoutes::plan(http::Request& request, jobs::JobSpec spec) {
-  const auto planned = co_await jobs::plan_job(jobs_, poison_, tables_, std::move(spec), objects_);
+  const auto planned = co_await jobs::plan_job({jobs_, poison_, tables_, objects_}, std::move(spec));
   if (!planned) co_return problem(planned.error(), request.request_id);
   co_return json_response(200, to_json(*planned));
 }
@@ -101,7 +99,7 @@ Task<http::Response> ApiRoutes::list_jobs(http::Request& request, std::string) {
   if (!limit) co_return problem(limit.error(), request.request_id);
   auto kind = parameters->text("kind");
   auto state = parameters->text("state");
-  const bool known_kind = kind.empty() || kind == "unknown" || jobs::find_kind(kind) != nullptr;
+  const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind);
   if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
     const auto error = make_error(ErrorCode::kInvalidQueryParameterValue,
                                   "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "

@@ -9,7 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
-#include "jobs/spec/job_spec.h"
+#include "jobs/spec/selection.h"
 
 namespace tidemark::jobs {
 
@@ -30,8 +30,8 @@ class SpecReader {
   std::optional<Time> time(const char* name);
   /// An object; null if there is none.
   const nlohmann::json* object(const char* name, bool required);
-  /// Of distinct property names.
-  std::vector<std::string> property_names(const char* name, std::size_t most);
+  /// Distinct, and not more than an entity has.
+  std::vector<std::string> property_names(const char* name);
   /// The member if it is an object; whatever else it is, another getter may read it.
   const nlohmann::json* object(const char* name);
   std::string table(const char* name);

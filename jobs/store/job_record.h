@@ -36,7 +36,7 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;            // of job_kinds.h; "unknown" for a message that could not be read
+  std::string kind;            // of kinds.h; "unknown" for a message that could not be read
   std::string spec;            // JSON text, canonical
   std::string message_id;      // the job's one message
   std::uint64_t epoch = 0;     // of the last delivery that changed the record

@@ -1,7 +1,7 @@
 #include "jobs/store/job_store.h"
 
 #include "common/base/encoding.h"
-#include "jobs/kinds/undo/undo_plan.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 
@@ -282,25 +282,12 @@ Task<Result<void>> JobStore::close_operation(std::string id, std::optional<JobSp
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   if (blobs_ == nullptr || !spec) co_return Result<void>{};
   // Not of every job: the blob store may be away, or not be there at all.
-  auto blobs = CO_TRY(co_await writes_blobs(std::move(*spec)));
-  if (!blobs) co_return Result<void>{};
+  auto reach = co_await resolve(*this, reach_of(*spec));
+  if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
+  if (!reach || !reach->writes_blobs) co_return Result<void>{};
   auto blobs_closed = co_await blobs_->close_operation(std::move(id), INT64_MAX);
   if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
   co_return Result<void>{};
-}
-
-Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {
-  std::optional<ObjectArchive> archive;
-  if (const auto* archiving = std::get_if<ArchiveSpec>(&spec.work)) archive = archiving->archive;
-  if (const auto* restoring = std::get_if<UnarchiveSpec>(&spec.work)) archive = restoring->archive;
-  if (const auto* undo = std::get_if<UndoSpec>(&spec.work)) {
-    auto plan = co_await plan_undo(*this, undo->job);
-    if (!plan && http_status_of(plan.error().code) >= 500) co_return fail(std::move(plan.error()));
-    if (plan) archive = std::move(plan->archive);
-  }
-  const bool properties =
-      std::holds_alternative<OffloadSpec>(spec.work) || std::holds_alternative<InlineSpec>(spec.work);
-  co_return properties || (archive && !archive->container.empty());
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {

@@ -118,7 +118,6 @@ class JobStore {
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
   /// From here on no write of the job lands in any store, whatever its epoch.
   Task<Result<void>> close_operation(std::string id, std::optional<JobSpec> spec);
-  Task<Result<bool>> writes_blobs(JobSpec spec);
   /// Replaces the version it was read at; nothing if it changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
 

@@ -2,7 +2,6 @@
 #include <set>
 
 #include "common/base/encoding.h"
-#include "jobs/kinds/copy/run/copy.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
 #include "workers/runtime/lanes.h"
@@ -472,7 +471,7 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
   put("p", "0", 0);
   auto plan_of = [&](const char* text) {
-    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), jobs::ObjectAccess{&blobs_}));
+    auto plan = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_}}, *jobs::parse_job_spec(text)));
     EXPECT_TRUE(plan.has_value()) << plan.error().message;
     return plan ? *plan : jobs::JobPlan{};
   };

@@ -2,7 +2,6 @@
 
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/registry.h"
 
 namespace tidemark::workers {
 
@@ -178,7 +177,7 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.tables = jobs::tables_of(*run.spec);
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
-  auto outcome = co_await run_work(context, run.spec->work);
+  auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
   if (outcome) {
     co_return co_await succeed(run, std::move(*outcome));
   }

@@ -1,4 +1,4 @@
-#include "jobs/kinds/copy/run/copy.h"
+#include "jobs/kinds/copy/copy.h"
 
 #include <map>
 
@@ -31,7 +31,7 @@ struct Target {
   std::size_t bytes = 0;
 };
 
-/// One run of a copying job. Lives in run_copy's frame.
+/// One run of a copying job. Lives in run()'s frame.
 class Copier {
  public:
   Copier(JobContext& context, jobs::CopySpec spec)
@@ -219,7 +219,7 @@ Task<Result<void>> Copier::report(bool force) {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CopySpec spec) {
   return run_as<Copier>(context, std::move(spec));
 }
 

@@ -190,7 +190,7 @@ Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec) {
   return run_as<Eraser>(context, std::move(spec));
 }
 
-Task<Result<JobOutcome>> run_delete(JobContext& context, jobs::DeleteSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec) {
   EraseSpec erase;
   static_cast<jobs::Selection&>(erase) = static_cast<jobs::Selection&>(spec);
   erase.table = std::move(spec.source);

@@ -1,4 +1,4 @@
-#include "jobs/kinds/index/run/index_rebuild.h"
+#include "jobs/kinds/index/index.h"
 
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "workers/runtime/fail_points.h"
@@ -14,13 +14,18 @@ using table_store::Version;
 
 // Eight pieces of a quarter MiB fit well into one transaction of 4 MiB.
 constexpr std::size_t kPiecesPerTransaction = 8;
+// The keys are held in memory. Beyond this a rebuild fails with kOutOfRangeInput (permanent).
+constexpr std::size_t kMaxIndexedEntities = 2'000'000;
+constexpr std::size_t kMaxIndexedBytes = 512UL << 20;
+// Writes under way at once: each partition is its own transaction, and the store's group commit takes them together.
+constexpr std::size_t kIndexLanes = 16;
 
 struct ValueKeys {
   std::string value;
   std::vector<jobs::EntityKey> keys;
 };
 
-/// One run of a rebuild. Lives in run_index_rebuild's frame, and longer than its lanes.
+/// One run of a rebuild. Lives in run()'s frame, and longer than its lanes.
 class Rebuild {
  public:
   Rebuild(JobContext& context, jobs::IndexSpec spec) : context_(context), spec_(std::move(spec)) {}
@@ -247,7 +252,7 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<Mutatio
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_index_rebuild(JobContext& context, jobs::IndexSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::IndexSpec spec) {
   return run_as<Rebuild>(context, std::move(spec));
 }
 

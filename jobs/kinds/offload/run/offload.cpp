@@ -1,4 +1,4 @@
-#include "jobs/kinds/offload/run/offload.h"
+#include "jobs/kinds/offload/offload.h"
 
 #include <algorithm>
 
@@ -338,13 +338,13 @@ Task<Result<void>> Swapper::report(bool force) {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_offload(JobContext& context, jobs::OffloadSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::OffloadSpec spec) {
   Walk walk{spec, spec.source};
   auto swap = swap_outward(std::move(spec), context.job_id());
   return run_as<Swapper>(context, std::move(walk), std::move(swap));
 }
 
-Task<Result<JobOutcome>> run_inline(JobContext& context, jobs::InlineSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::InlineSpec spec) {
   Walk walk{spec, spec.source, !spec.keep_blobs};
   auto swap = swap_inward(std::move(spec));
   return run_as<Swapper>(context, std::move(walk), std::move(swap));

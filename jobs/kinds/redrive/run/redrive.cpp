@@ -1,4 +1,4 @@
-#include "jobs/kinds/redrive/run/redrive.h"
+#include "jobs/kinds/redrive/redrive.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ std::vector<std::string> texts_of(const json& object, const char* name) {
   return out;
 }
 
-/// One run of a redrive job. Lives in run_redrive's frame.
+/// One run of a redrive job. Lives in run()'s frame.
 class Redrive {
  public:
   Redrive(JobContext& context, jobs::RedriveSpec spec)
@@ -186,7 +186,7 @@ Task<Result<void>> Redrive::report(std::string phase, bool force) {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_redrive(JobContext& context, jobs::RedriveSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::RedriveSpec spec) {
   return run_as<Redrive>(context, std::move(spec));
 }
 
