@@ -16,7 +16,7 @@
 #include "jobs/store/groups.h"
 #include "jobs/store/job_store.h"
 #include "jobs/store/worker_list.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
 namespace tidemark::api {
 

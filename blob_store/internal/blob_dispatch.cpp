@@ -1,8 +1,9 @@
 #include "blob_store/internal/blob_dispatch.h"
 
-#include "blob_store/internal/blob_messages.h"
+#include "blob_store/client/blob_messages.h"
 #include "blob_store/model/digest.h"
 #include "blob_store/model/names.h"
+#include "blob_store/storage/blob_service.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store {

@@ -49,6 +49,12 @@ struct Blob {
   }
 };
 
+/// What a blob is made of beside its bytes.
+struct NewContent {
+  ContentHeaders headers;
+  Metadata metadata;
+};
+
 struct Container {
   std::uint64_t generation = 0;  // its blobs' keys hold this number instead of the name
   Version version;

@@ -11,6 +11,7 @@
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/model/conditions.h"
+#include "blob_store/model/fenced_write.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
 #include "blob_store/storage/payload.h"
@@ -49,26 +50,6 @@ struct BlockLists {
   std::vector<Extent> committed;
   StagedBlocks staged;
 };
-struct NewContent {
-  ContentHeaders headers;
-  Metadata metadata;
-};
-
-/// What a worker writes under: refused if its operation went on without it (kFenced), and of no effect over a copy of
-/// something newer.
-struct FencedWrite {
-  Fence fence;
-  std::int64_t source_version = 0;
-  /// Only in place of the copy of exactly this version: kSuperseded if anything else is there, or nothing.
-  std::optional<std::int64_t> replaces = {};
-};
-enum class WriteOutcome : std::uint8_t {
-  kApplied = 1,
-  kSuperseded = 2,  // a newer one is there
-  kUnchanged = 3,   // a copy of the same version is there already
-  kMissing = 4,     // nothing to erase
-};
-
 class BlobService {
  public:
   /// `random` is part of the seam for future ids; the store's own ids come from its counter.

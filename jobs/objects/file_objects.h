@@ -13,7 +13,7 @@
 #include "common/base/async.h"
 #include "jobs/objects/file_tree.h"
 #include "jobs/objects/object_store.h"
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 

@@ -6,7 +6,7 @@
 #include "jobs/kinds/archive/object_archive.h"
 #include "jobs/objects/file_tree.h"
 #include "jobs/objects/object_store.h"
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "blob_store/internal/blob_client.h"
+#include "blob_store/client/blob_client.h"
 #include "common/base/operation_ledger.h"
 
 namespace tidemark::jobs {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jobs/store/groups.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
 namespace tidemark::jobs {
 

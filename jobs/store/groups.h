@@ -12,7 +12,7 @@
 
 #include "common/base/async.h"
 #include "jobs/store/job_record.h"
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "blob_store/internal/blob_client.h"
+#include "blob_store/client/blob_client.h"
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "jobs/spec/job_spec.h"
 #include "jobs/store/job_record.h"
-#include "queue_service/internal/queue_client.h"
-#include "table_store/internal/table_client.h"
+#include "queue_service/client/queue_client.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/async.h"
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 

@@ -1,6 +1,6 @@
 #include "queue_service/internal/queue_dispatch.h"
 
-#include "queue_service/internal/queue_messages.h"
+#include "queue_service/client/queue_messages.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_service.h"
 

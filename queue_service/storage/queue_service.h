@@ -137,7 +137,7 @@ class QueueService {
   /// O(1), like delete_queue.
   Task<Result<void>> clear(std::string account, std::string queue);
 
-  // Messages, by lease; see internal/queue_client.h.
+  // Messages, by lease; see client/queue_client.h.
   /// A sequence number that is not 0 must rise: a renewal that was overtaken by a later one is kFenced.
   Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence);

@@ -1,8 +1,8 @@
 #include "table_store/internal/table_dispatch.h"
 
-#include "table_store/internal/table_messages.h"
+#include "table_store/client/table_messages.h"
 #include "table_store/model/limits.h"
-#include "table_store/storage/table_records.h"
+#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "common/base/encoding.h"
+#include "table_store/odata/etag.h"
 #include "table_store/rest/batch_mime.h"
 #include "table_store/rest/entity_routes.h"
-#include "table_store/rest/etag.h"
 #include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
 #include "table_store/rest/table_errors.h"

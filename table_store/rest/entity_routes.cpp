@@ -1,6 +1,6 @@
 #include "table_store/rest/entity_routes.h"
 
-#include "table_store/rest/etag.h"
+#include "table_store/odata/etag.h"
 #include "table_store/rest/fencing.h"
 #include "table_store/rest/query_routes.h"
 

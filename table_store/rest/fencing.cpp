@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "common/base/encoding.h"
-#include "table_store/rest/etag.h"
+#include "table_store/odata/etag.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -10,8 +10,8 @@
 #include "common/auth/authenticator.h"
 #include "common/http/http.h"
 #include "common/protocol/cors.h"
-#include "table_store/rest/odata_json.h"
-#include "table_store/rest/table_url.h"
+#include "table_store/odata/odata_json.h"
+#include "table_store/odata/table_url.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {

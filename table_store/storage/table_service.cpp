@@ -109,8 +109,8 @@ Task<Result<void>> TableService::Impl::drop(std::string account, std::string tab
       &kDeleteTableStep);
 }
 
-Task<Result<TableService::TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
-                                                                std::string from) {
+Task<Result<TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
+                                                  std::string from) {
   if (limit == 0 || limit > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
   const auto snapshot = impl_->engine.snapshot();
   const auto range = tables_range(account, from);

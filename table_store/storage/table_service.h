@@ -14,14 +14,10 @@
 #include "table_store/model/filter.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
+#include "table_store/model/query.h"
 #include "table_store/storage/scan_turns.h"
 
 namespace tidemark::table_store {
-
-/// Where a scan goes on: the first entity not yet returned.
-struct Continuation {
-  std::string partition_key, row_key;
-};
 
 /// Entities with (pk, rk) in [start, end], compared as pairs; absent parts do not bound. A row key bounds within its
 /// partition key only, so it needs one. From a SAS.
@@ -57,10 +53,6 @@ class TableService {
   /// In one transaction with the fence's check and count.
   Task<Result<void>> delete_table_fenced(std::string account, std::string table, Fence fence);
   /// Names in case-insensitive order, from `from` on, at most `limit`; `filter` sees one property, TableName.
-  struct TablePage {
-    std::vector<std::string> names;
-    std::optional<std::string> next;
-  };
   Task<Result<TablePage>> list_tables(std::string account, Filter filter, std::uint32_t limit, std::string from);
   /// The table's name in its own case; kTableNotFound.
   Task<Result<std::string>> find_table(std::string account, std::string table);

@@ -15,7 +15,7 @@
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
 namespace tidemark::queue_service {
 namespace {

@@ -1,6 +1,6 @@
 // $batch: the first line is the Content-Type, the rest the body. Parts lie within the body.
+#include "table_store/odata/table_url.h"
 #include "table_store/rest/batch_mime.h"
-#include "table_store/rest/table_url.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Entity JSON: what is accepted has a stored form that reads back as the same properties.
 #include "table_store/model/limits.h"
 #include "table_store/model/property_block.h"
-#include "table_store/rest/odata_json.h"
+#include "table_store/odata/odata_json.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -1,5 +1,5 @@
 // Table URLs: an entity's path as we write it reads back as the same keys.
-#include "table_store/rest/table_url.h"
+#include "table_store/odata/table_url.h"
 
 #include "common/base/encoding.h"
 #include "tests/fuzz/fuzz.h"

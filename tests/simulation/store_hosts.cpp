@@ -1,8 +1,9 @@
 #include "tests/simulation/store_hosts.h"
 
 #include "queue_service/internal/queue_dispatch.h"
+#include "table_store/client/table_messages.h"
 #include "table_store/internal/table_dispatch.h"
-#include "table_store/internal/table_messages.h"
+#include "table_store/storage/table_service.h"
 
 namespace tidemark::simulation {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/kv/key_codec.h"
-#include "table_store/internal/table_messages.h"
+#include "table_store/client/table_messages.h"
 #include "table_store/model/filter.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"

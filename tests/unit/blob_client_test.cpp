@@ -3,9 +3,10 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "blob_store/internal/blob_client.h"
+#include "blob_store/client/blob_client.h"
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_service.h"
 #include "common/kv/memory_engine.h"
 
 namespace tidemark::blob_store {

@@ -8,7 +8,7 @@
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/spec/job_spec.h"
-#include "table_store/internal/entity_text.h"
+#include "table_store/odata/entity_text.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/kv/memory_engine.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
 

@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "common/kv/memory_engine.h"
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "table_store/odata/etag.h"
 #include "table_store/rest/continuation.h"
-#include "table_store/rest/etag.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "table_store/rest/odata_json.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::table_store {
 namespace {

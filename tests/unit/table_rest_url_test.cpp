@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "table_store/rest/table_url.h"
+#include "table_store/odata/table_url.h"
 
 namespace tidemark::table_store {
 namespace {

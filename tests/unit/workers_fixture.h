@@ -6,12 +6,13 @@
 #include <boost/asio/use_future.hpp>
 
 #include "blob_store/internal/blob_dispatch.h"
+#include "blob_store/storage/blob_service.h"
 #include "common/kv/memory_engine.h"
 #include "jobs/poison/poison.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
+#include "table_store/client/table_messages.h"
 #include "table_store/internal/table_dispatch.h"
-#include "table_store/internal/table_messages.h"
 #include "table_store/storage/table_service.h"
 #include "workers/runtime/job_runner.h"
 

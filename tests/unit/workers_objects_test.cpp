@@ -9,7 +9,7 @@
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/objects/file_objects.h"
 #include "jobs/plan/plan.h"
-#include "table_store/internal/entity_text.h"
+#include "table_store/odata/entity_text.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/base/async.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
 namespace tidemark::workers {
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "table_store/internal/entity_text.h"
+#include "table_store/odata/entity_text.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -1,4 +1,4 @@
-// The bytes of archived entities: a document is one entity's text (table_store/internal/entity_text.h), a part is one
+// The bytes of archived entities: a document is one entity's text (table_store/odata/entity_text.h), a part is one
 // per line, perhaps compressed (gzip, RFC 1952). Reading recognizes the compression by itself and is bounded, whatever
 // the bytes claim. Pure; any thread.
 #pragma once

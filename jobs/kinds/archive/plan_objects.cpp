@@ -3,8 +3,8 @@
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/plan/plan.h"
-#include "table_store/internal/entity_text.h"
 #include "table_store/model/filter.h"
+#include "table_store/odata/entity_text.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/plan/plan.h"
-#include "table_store/internal/entity_text.h"
+#include "table_store/odata/entity_text.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/side_by_side.h"
 

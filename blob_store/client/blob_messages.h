@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "blob_store/internal/blob_client.h"
+#include "blob_store/client/blob_client.h"
 
 namespace tidemark::blob_store {
 

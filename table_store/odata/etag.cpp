@@ -1,4 +1,4 @@
-#include "table_store/rest/etag.h"
+#include "table_store/odata/etag.h"
 
 #include "common/base/encoding.h"
 

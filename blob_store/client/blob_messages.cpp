@@ -1,4 +1,4 @@
-#include "blob_store/internal/blob_messages.h"
+#include "blob_store/client/blob_messages.h"
 
 #include "blob_store/model/digest.h"
 #include "blob_store/storage/blob_records.h"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "common/base/encoding.h"
-#include "table_store/rest/odata_json.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::table_store {
 namespace {

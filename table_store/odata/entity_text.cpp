@@ -1,9 +1,9 @@
-#include "table_store/internal/entity_text.h"
+#include "table_store/odata/entity_text.h"
 
 #include <algorithm>
 
 #include "table_store/model/property_block.h"
-#include "table_store/rest/odata_json.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "common/base/encoding.h"
-#include "table_store/rest/etag.h"
-#include "table_store/rest/odata_json.h"
-#include "table_store/rest/table_url.h"
+#include "table_store/odata/etag.h"
+#include "table_store/odata/odata_json.h"
+#include "table_store/odata/table_url.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -1,4 +1,4 @@
-#include "table_store/internal/table_messages.h"
+#include "table_store/client/table_messages.h"
 
 #include "common/base/encoding.h"
 #include "table_store/model/limits.h"
@@ -289,7 +289,7 @@ Result<bool> decode_exists_reply(std::string_view bytes) {
   return bytes[0] == 1;
 }
 
-std::string encode_list_reply(const TableService::TablePage& page) {
+std::string encode_list_reply(const TablePage& page) {
   std::string bytes;
   ByteWriter out(bytes);
   out.varint(page.names.size());
@@ -298,9 +298,9 @@ std::string encode_list_reply(const TableService::TablePage& page) {
   if (page.next) out.string(*page.next);
   return bytes;
 }
-Result<TableService::TablePage> decode_list_reply(std::string_view bytes) {
+Result<TablePage> decode_list_reply(std::string_view bytes) {
   ByteReader in(bytes);
-  TableService::TablePage page;
+  TablePage page;
   const auto count = in.varint();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) page.names.emplace_back(in.string());
   if (in.boolean()) page.next = std::string(in.string());

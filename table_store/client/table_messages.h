@@ -22,8 +22,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "table_store/internal/table_client.h"
-#include "table_store/storage/table_service.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::table_store {
 
@@ -90,8 +89,8 @@ Result<CountRequest> decode_count_request(std::string_view bytes);
 
 std::string encode_exists_reply(bool exists);
 Result<bool> decode_exists_reply(std::string_view bytes);
-std::string encode_list_reply(const TableService::TablePage& page);
-Result<TableService::TablePage> decode_list_reply(std::string_view bytes);
+std::string encode_list_reply(const TablePage& page);
+Result<TablePage> decode_list_reply(std::string_view bytes);
 std::string encode_get_reply(const std::optional<Entity>& entity);
 Result<std::optional<Entity>> decode_get_reply(std::string_view bytes);
 std::string encode_get_all_reply(const std::vector<std::optional<Entity>>& entities);

@@ -1,4 +1,4 @@
-#include "table_store/rest/table_url.h"
+#include "table_store/odata/table_url.h"
 
 #include <optional>
 

@@ -1,6 +1,6 @@
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
-#include "queue_service/internal/queue_messages.h"
+#include "queue_service/client/queue_messages.h"
 
 namespace tidemark::queue_service {
 namespace {

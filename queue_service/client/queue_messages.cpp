@@ -1,4 +1,4 @@
-#include "queue_service/internal/queue_messages.h"
+#include "queue_service/client/queue_messages.h"
 
 #include <algorithm>
 

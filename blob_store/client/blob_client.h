@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "blob_store/storage/blob_service.h"
+#include "blob_store/model/blob.h"
+#include "blob_store/model/fenced_write.h"
 #include "common/rpc/transport.h"
 
 namespace tidemark::blob_store {

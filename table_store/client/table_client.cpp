@@ -1,6 +1,6 @@
-#include "table_store/internal/table_client.h"
+#include "table_store/client/table_client.h"
 
-#include "table_store/internal/table_messages.h"
+#include "table_store/client/table_messages.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/bytes.h"
-#include "queue_service/internal/queue_client.h"
+#include "queue_service/client/queue_client.h"
 
 namespace tidemark::queue_service::wire {
 

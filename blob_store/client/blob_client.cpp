@@ -1,6 +1,6 @@
-#include "blob_store/internal/blob_client.h"
+#include "blob_store/client/blob_client.h"
 
-#include "blob_store/internal/blob_messages.h"
+#include "blob_store/client/blob_messages.h"
 
 namespace tidemark::blob_store {
 namespace {

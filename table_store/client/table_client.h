@@ -7,23 +7,9 @@
 #include "common/rpc/transport.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
+#include "table_store/model/query.h"
 
 namespace tidemark::table_store {
-
-struct QueryRequest {
-  std::string table;
-  std::string filter;        // OData text; empty for all
-  std::uint32_t top = 1000;  // 1..1000
-  std::string continuation;  // from the page before; empty at first. May be kept in a checkpoint.
-  std::string operation;     // if given: only copies that this operation wrote
-  bool count_only = false;   // the page has `count` and no entities
-};
-
-struct QueryPage {
-  std::uint64_t count = 0;       // of the entities that match
-  std::vector<Entity> entities;  // in (PartitionKey, RowKey) order
-  std::string continuation;      // empty at the end; a page may be empty and still have one
-};
 
 class TableClient {
  public:
