@@ -6,6 +6,7 @@
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
 #include "jobs/spec/spec_reader.h"
+#include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
@@ -32,12 +33,12 @@ std::string row_of(std::uint32_t number) {
   return std::string(7 - std::min<std::size_t>(7, digits.size()), '0') + digits;
 }
 
+constexpr std::tuple kFields{Field{"Members", &Group::members}, Field{"Fingerprint", &Group::fingerprint},
+                             Field{"SubmittedAt", &Group::submitted_at}, Field{"FinishedAt", &Group::finished_at}};
+
 std::vector<table_store::Property> properties_of(const Group& group) {
   std::vector<table_store::Property> out;
-  out.push_back({"Members", static_cast<std::int32_t>(group.members)});
-  out.push_back({"Fingerprint", group.fingerprint});
-  out.push_back({"SubmittedAt", group.submitted_at});
-  if (group.finished_at) out.push_back({"FinishedAt", *group.finished_at});
+  add_properties(out, group, kFields);
   if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
   return out;
 }
@@ -46,21 +47,14 @@ Result<Group> group_from(const Entity& entity) {
   Group group;
   group.id = entity.row_key;
   group.version = entity.version;
-  const auto* members = property<std::int32_t>(entity, "Members");
-  const auto* submitted = property<Time>(entity, "SubmittedAt");
-  if (members == nullptr || *members < 1 || submitted == nullptr) {
+  read_properties(entity, group, kFields);
+  if (group.members < 1 || property<Time>(entity, "SubmittedAt") == nullptr) {
     return fail(ErrorCode::kCorruption, "The row of group " + group.id + " does not have the expected form.");
   }
-  group.members = static_cast<std::uint32_t>(*members);
-  group.submitted_at = *submitted;
-  if (const auto* text = property<std::string>(entity, "Fingerprint")) group.fingerprint = *text;
-  if (const auto* finished = property<Time>(entity, "FinishedAt")) group.finished_at = *finished;
-  if (const auto* text = property<std::string>(entity, "OnEnd")) {
-    const auto object = json::parse(*text, nullptr, false);
-    if (object.is_object()) {
-      SpecReader in(object);
-      group.on_end = read_on_end(in);
-    }
+  const auto on_end = json::parse(property_or<std::string>(entity, "OnEnd"), nullptr, false);
+  if (on_end.is_object()) {
+    SpecReader in(on_end);
+    group.on_end = read_on_end(in);
   }
   return group;
 }

@@ -58,7 +58,7 @@ struct JobRecord {
   table_store::Version version = 0;  // of the entity; 0 before it was stored
 };
 
-std::vector<table_store::Property> record_properties(const JobRecord& record);
+std::vector<table_store::Property> record_properties(JobRecord record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
 

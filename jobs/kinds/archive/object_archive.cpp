@@ -13,39 +13,15 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxPrefixLength = 100;
 constexpr std::size_t kMaxDirectoryNameLength = 63;
-constexpr std::array<std::pair<std::string_view, ArchiveFormat>, 2> kFormats = {
-    {{"entity", ArchiveFormat::kEntity}, {"lines", ArchiveFormat::kLines}}};
-constexpr std::array<std::pair<std::string_view, PartUnit>, 4> kUnits = {{{"partition", PartUnit::kPartition},
-                                                                          {"hour", PartUnit::kHour},
-                                                                          {"day", PartUnit::kDay},
-                                                                          {"month", PartUnit::kMonth}}};
+constexpr Names<ArchiveFormat, 2> kFormats{{{ArchiveFormat::kEntity, "entity"}, {ArchiveFormat::kLines, "lines"}}};
+constexpr Names<PartUnit, 4> kUnits{{{PartUnit::kPartition, "partition"},
+                                     {PartUnit::kHour, "hour"},
+                                     {PartUnit::kDay, "day"},
+                                     {PartUnit::kMonth, "month"}}};
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 bool is_plain(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_'; }
-
-template <class Choice, std::size_t N>
-void choose(SpecReader& in, SpecReader& object, const char* member,
-            const std::array<std::pair<std::string_view, Choice>, N>& choices, Choice& into) {
-  const auto text = object.text(member, false);
-  if (!text) return;
-  std::string names;
-  for (const auto& [name, choice] : choices) {
-    names += (names.empty() ? "" : ", ") + std::string(name);
-    if (name != *text) continue;
-    into = choice;
-    return;
-  }
-  in.problem(std::string(member) + " must be one of " + names);
-}
-
-template <class Choice, std::size_t N>
-std::string_view name_of(const std::array<std::pair<std::string_view, Choice>, N>& choices, Choice choice) {
-  for (const auto& [name, candidate] : choices) {
-    if (candidate == choice) return name;
-  }
-  return "unknown";
-}
 
 }  // namespace
 
