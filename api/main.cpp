@@ -1,6 +1,4 @@
 // The api process: wiring only.
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <filesystem>
@@ -52,22 +50,27 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("callback_http_hosts", s.callback_http_hosts, "of these, hosts that may be called without TLS");
   settings.add("threads", s.threads, 1, 64, "I/O threads");
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at start");
-  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
-                      "least level logged");
-  settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
+  process::declare(settings, s.log);
 }
 
 // Repeats until the stores answer or the time is over: the stack's processes start side by side.
-Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, Duration limit) {
-  const auto deadline = clock.now() + limit;
+Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings,
+                                std::string run_folder) {
+  const auto deadline = clock.now() + std::chrono::seconds(settings.startup_timeout_s);
   for (;;) {
     auto prepared = co_await jobs.ensure_ready();
-    if (prepared || clock.now() >= deadline) co_return prepared;
+    if (prepared) co_return prepared;
+    if (clock.now() >= deadline) {
+      prepared.error().message = "the stores do not answer at " + run_folder +
+                                 ": are table_store and queue_service running with the same --data? (" +
+                                 prepared.error().message + ")";
+      co_return prepared;
+    }
     co_await sleep_for(clock, std::chrono::milliseconds(20));
   }
 }
 
-// Of health and metrics nothing is counted.
+// Requests for health and metrics are not counted.
 Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& meter, http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
   auto response = co_await routes.serve(request);
@@ -76,18 +79,22 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& met
   co_return response;
 }
 
-template <class T>
-T run_to_end(const Executor& executor, Task<T> task) {
-  auto outcome = asio::co_spawn(executor, std::move(task), asio::use_future);
-  return outcome.get();
+Result<void> check_token_safety(const ApiSettings& settings) {
+  if (TRY(http::is_loopback(settings.host)) || !settings.token.empty()) return {};
+  return fail(ErrorCode::kConfigInvalid,
+              "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
+}
+
+http::ServerOptions server_options(const ApiSettings& settings) {
+  http::ServerOptions options;
+  options.host = settings.host;
+  options.port = static_cast<std::uint16_t>(settings.port);
+  options.threads = static_cast<unsigned>(settings.threads);
+  return options;
 }
 
 Result<void> run(const ApiSettings& settings) {
-  const auto loopback = TRY(http::is_loopback(settings.host));
-  if (!loopback && settings.token.empty()) {
-    return fail(ErrorCode::kConfigInvalid,
-                "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
-  }
+  TRY(check_token_safety(settings));
   const auto data = std::filesystem::absolute(settings.data);
   const auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
@@ -98,11 +105,7 @@ Result<void> run(const ApiSettings& settings) {
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
-  http::ServerOptions http_options;
-  http_options.host = settings.host;
-  http_options.port = static_cast<std::uint16_t>(settings.port);
-  http_options.threads = static_cast<unsigned>(settings.threads);
-  auto builder = TRY(http::bind_server(http_options, *random));
+  auto builder = TRY(http::bind_server(server_options(settings), *random));
 
   auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
@@ -115,13 +118,8 @@ Result<void> run(const ApiSettings& settings) {
   ApiRoutes routes({settings.token, std::move(callbacks)}, job_store, poison, queues, tables, metrics, *clock,
                    {&blobs, std::move(directories)});
 
-  auto waiting = await_stores(job_store, *clock, std::chrono::seconds(settings.startup_timeout_s));
-  if (auto ready = run_to_end(builder->executor(), std::move(waiting)); !ready) {
-    ready.error().message = "the stores do not answer at " + (data / "run").string() +
-                            ": are table_store and queue_service running with the same --data? (" +
-                            ready.error().message + ")";
-    return ready;
-  }
+  TRY(asio::co_spawn(builder->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
+          .get());
   service::RequestMeter meter(metrics);
   const auto port = builder->port();
   auto server = builder->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
@@ -143,17 +141,8 @@ Result<void> run(const ApiSettings& settings) {
 
 int main(int argc, char** argv) {
   using namespace tidemark;
-  process::block_signals();
   api::ApiSettings values;
   process::Settings settings("api", "Jobs, poison messages and metrics of a Tidemark stack, as JSON over HTTP.");
   api::declare(settings, values);
-  auto parsed = settings.parse(argc, argv);
-  if (!parsed) return process::report_startup_failure(parsed.error());
-  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
-  process::start_logging("api", values.log);
-  spdlog::info("starting {}", settings.describe());
-  auto ran = api::run(values);
-  if (!ran) return process::report_startup_failure(ran.error());
-  spdlog::info("stopped");
-  return 0;
+  return process::run_program("api", settings, values.log, argc, argv, [&values] { return api::run(values); });
 }

@@ -177,7 +177,7 @@ Result<void> run(const WorkerConfig& config) {
   chores.collect_every = std::chrono::seconds(config.collect_every_s);
   chores.schedule_hold = std::chrono::seconds(config.lease_s);
   auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
-  spdlog::info("looking for the stores run={}", (std::filesystem::path(data) / "run").string());
+  spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   // The signals must work while the stores are still away: readiness is announced from a thread of its own.
   std::thread announcer;
   auto waiting = wait_until_ready(jobs, *clock, ready);
@@ -223,18 +223,11 @@ Result<void> run(const WorkerConfig& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  process::block_signals();
   WorkerConfig config;
   process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
   declare_settings(settings, config);
-  auto parsed = settings.parse(argc, argv);
-  if (!parsed) return process::report_startup_failure(parsed.error());
-  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
-  if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
-  process::start_logging("worker", config.log);
-  spdlog::info("starting {}", settings.describe());
-  auto ran = run(config);
-  if (!ran) return process::report_startup_failure(ran.error());
-  spdlog::info("stopped");
-  return 0;
+  return process::run_program("worker", settings, config.log, argc, argv, [&config] {
+    if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
+    return run(config);
+  });
 }

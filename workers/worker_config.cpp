@@ -31,9 +31,7 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address of the metrics");
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");
-  settings.add_choice("log_level", config.log.level, {"trace", "debug", "info", "warn", "error", "off"},
-                      "least level logged");
-  settings.add_choice("log_format", config.log.format, {"text", "json"}, "one line a message, as text or JSON");
+  process::declare(settings, config.log);
 }
 
 WorkerOptions worker_options(const WorkerConfig& config) {

@@ -13,50 +13,79 @@
 namespace tidemark::cli {
 namespace {
 
+using nlohmann::json;
+
 constexpr const char* kLocalTime = "%Y-%m-%d %H:%M:%S";
+
+/// Null if it is absent.
+json at(const json& value, const json::json_pointer& where) { return value.contains(where) ? value.at(where) : json(); }
+
+bool is_figure(const Column& column) { return column.title[0] == '>'; }
+
+/// With the columns aligned; the last one is not padded.
+void print_rows(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(columns.size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], utf16_length(row[i]));
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - utf16_length(row[i]), ' ');
+      line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + row[i] : row[i] + padding);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << "\n";
+  }
+}
 
 }  // namespace
 
-using nlohmann::json;
-
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const Print& print, const HttpHeaders& headers) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto answer = api->call(method, path, body, headers);
-  if (!answer) return report(options, answer.error());
+void print_answer(const GlobalOptions& options, const json& answer, const Print& print) {
   if (!options.json) {
-    print(*answer);
-  } else if (!answer->is_null()) {
-    std::cout << *answer << "\n";
+    print(answer);
+  } else if (!answer.is_null()) {
+    std::cout << answer << "\n";
   }
+}
+
+Result<int> call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
+                           const Print& print, const std::string& body, const HttpHeaders& headers) {
+  auto api = TRY(ApiClient::create(options));
+  print_answer(options, TRY(api.call(method, path, body, headers)), print);
   return kOk;
 }
 
-int list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
-                   const Print& print) {
+Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
+                           const Print& print) {
   constexpr std::size_t kPage = 1000;
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  auto items = json::array();
+  auto api = TRY(ApiClient::create(options));
+  json all{{member, json::array()}};
+  auto& items = all[member];
   std::string continuation;
   do {
     const auto limit = most == 0 ? kPage : std::min(kPage, most - items.size());
     auto target = path + (path.find('?') == std::string::npos ? "?" : "&") + "limit=" + std::to_string(limit);
     if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
-    auto page = api->call("GET", target);
-    if (!page) return report(options, page.error());
-    for (auto& item : (*page)[member]) items.push_back(std::move(item));
-    continuation = page->value("continuation", "");
+    auto page = TRY(api.call("GET", target));
+    for (auto& item : page[member]) items.push_back(std::move(item));
+    continuation = page.value("continuation", "");
   } while (!continuation.empty() && (most == 0 || items.size() < most));
-  json all{{member, std::move(items)}};
   if (!continuation.empty()) all["continuation"] = continuation;
-  if (options.json) {
-    std::cout << all << "\n";
-  } else {
-    print(all[member]);
-  }
+  print_answer(options, all, member_of(member, print));
   return kOk;
+}
+
+std::string item_path(const std::string& collection, const std::string& name, const std::string& ending) {
+  return "/v1/" + collection + "/" + percent_encode(name) + ending;
+}
+
+std::string query_of(std::initializer_list<std::pair<const char*, std::string>> parameters) {
+  std::string query;
+  for (const auto& [name, value] : parameters) {
+    if (!value.empty()) query += (query.empty() ? "?" : "&") + std::string(name) + "=" + percent_encode(value);
+  }
+  return query;
 }
 
 Result<std::string> read_file(const std::string& name) {
@@ -67,44 +96,13 @@ Result<std::string> read_file(const std::string& name) {
   return std::string(std::istreambuf_iterator<char>(input), {});
 }
 
-TextTable::TextTable(std::vector<std::string> titles) {
-  for (auto& title : titles) {
-    figures_.push_back(title.starts_with('>'));
-    if (figures_.back()) title.erase(0, 1);
-  }
-  rows_.push_back(std::move(titles));
+std::string text_of(const json& value) {
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-void TextTable::add(std::vector<std::string> row) {
-  row.resize(figures_.size());
-  rows_.push_back(std::move(row));
-}
-
-void TextTable::print(std::ostream& out) const {
-  constexpr const char* kGap = "  ";
-  std::vector<std::size_t> widths(figures_.size());
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], utf16_length(row[i]));
-  }
-  for (const auto& row : rows_) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - utf16_length(row[i]), ' ');
-      line += (i > 0 ? kGap : "") + (figures_[i] ? padding + row[i] : row[i] + padding);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << "\n";
-  }
-}
-
-std::string cell(const json& object, const char* member) {
-  const auto found = object.find(member);
-  if (found == object.end() || found->is_null()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-std::string time_cell(const json& object, const char* member) {
-  const auto text = cell(object, member);
+std::string time_of(const json& value) {
+  const auto text = text_of(value);
   const auto time = parse_iso8601(text);
   if (!time) return text;
   const auto seconds =
@@ -113,6 +111,32 @@ std::string time_cell(const json& object, const char* member) {
   ::localtime_r(&seconds, &local);
   std::array<char, 32> shown{};
   return {shown.data(), std::strftime(shown.data(), shown.size(), kLocalTime, &local)};
+}
+
+std::string cell(const json& object, const char* member) { return text_of(at(object, json::json_pointer() / member)); }
+
+std::string time_cell(const json& object, const char* member) {
+  return time_of(at(object, json::json_pointer() / member));
+}
+
+Print table_of(std::vector<Column> columns) {
+  return [columns = std::move(columns)](const json& items) {
+    std::vector<std::vector<std::string>> rows(1);
+    for (const auto& column : columns) rows[0].emplace_back(column.title + (is_figure(column) ? 1 : 0));
+    for (const auto& item : items.is_array() ? items : json::array({items})) {
+      auto& row = rows.emplace_back();
+      for (const auto& column : columns) row.push_back(column.shown(at(item, json::json_pointer(column.path))));
+    }
+    print_rows(columns, rows);
+  };
+}
+
+Print member_of(const char* member, Print print) {
+  return [member, print = std::move(print)](const json& answer) { print(answer.value(member, json::array())); };
+}
+
+Print said(const char* text) {
+  return [text](const json&) { std::cout << text << "\n"; };
 }
 
 void accept_local_time(CLI::Option& option) {

@@ -1,7 +1,8 @@
 // What most commands do: one call of the api, or all pages of a list, and the answer printed as JSON or for a person.
 #pragma once
 #include <functional>
-#include <ostream>
+#include <initializer_list>
+#include <vector>
 
 #include "api/cli/api_client.h"
 
@@ -11,38 +12,48 @@ class Option;
 
 namespace tidemark::cli {
 
+/// Prints an answer for a person, on standard output.
 using Print = std::function<void(const nlohmann::json&)>;
 
-/// The exit code. An answer without a body prints nothing with --json.
-int call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
-                   const std::string& body, const Print& print, const HttpHeaders& headers = {});
+/// As JSON with --json, else by `print`. An answer without a body prints nothing as JSON.
+void print_answer(const GlobalOptions& options, const nlohmann::json& answer, const Print& print);
+/// Gives the exit code, as the next does.
+Result<int> call_and_print(const GlobalOptions& options, const std::string& method, const std::string& path,
+                           const Print& print, const std::string& body = {}, const HttpHeaders& headers = {});
 /// Up to `most` items (0: all) of a list with pages, as one document of the form of a page: {MEMBER:[...],
 /// "continuation"?}. `path` has its other parameters.
-int list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
-                   const Print& print);
+Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
+                           const Print& print);
+
+/// "/v1/COLLECTION/{name}ENDING"
+std::string item_path(const std::string& collection, const std::string& name, const std::string& ending = {});
+/// "?name=value&...", without those that are empty.
+std::string query_of(std::initializer_list<std::pair<const char*, std::string>> parameters);
 
 /// A file's content; "-" is standard input.
 Result<std::string> read_file(const std::string& name);
 
-/// Rows under titles, columns aligned; figures to the right. The last column is not padded.
-class TextTable {
- public:
-  /// A title that begins with '>' is of a column of figures.
-  explicit TextTable(std::vector<std::string> titles);
-  void add(std::vector<std::string> row);
-  void print(std::ostream& out) const;
-
- private:
-  std::vector<bool> figures_;
-  std::vector<std::vector<std::string>> rows_;  // the titles first
-};
-
-/// The text of a member, a number or boolean as JSON writes it, "" if it is absent.
+/// A text as it is, anything else as JSON writes it, null as "".
+std::string text_of(const nlohmann::json& value);
+/// A time, in this machine's time zone and to the second: "2026-11-21 23:51:39".
+std::string time_of(const nlohmann::json& value);
+/// text_of and time_of of a member, which may be absent.
 std::string cell(const nlohmann::json& object, const char* member);
-
-/// The same of a time, in this machine's time zone and to the second: "2026-11-21 23:51:39".
 std::string time_cell(const nlohmann::json& object, const char* member);
-/// Lets an option take such a time, too; anything else goes to the api as it is.
+
+struct Column {
+  const char* title;  // with '>' in front: figures, which are aligned to the right
+  const char* path;   // JSON pointer of the value, "/progress/done"
+  std::string (*shown)(const nlohmann::json& value) = text_of;  // null if it is absent
+};
+/// Prints an array's objects, or one object, as the rows of a table.
+Print table_of(std::vector<Column> columns);
+/// Prints a member of the answer.
+Print member_of(const char* member, Print print);
+/// Prints a text, whatever the answer.
+Print said(const char* text);
+
+/// Lets an option take a time of this machine's time zone, too; anything else goes to the api as it is.
 void accept_local_time(CLI::Option& option);
 
 std::string readable_duration(double seconds);    // "42 s", "7 min", "3 h 20 min"

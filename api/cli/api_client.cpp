@@ -1,9 +1,5 @@
 #include "api/cli/api_client.h"
 
-#include <unistd.h>
-
-#include <iostream>
-
 namespace tidemark::cli {
 namespace {
 
@@ -28,22 +24,8 @@ Error problem_of(const HttpReply& reply, const std::string& url) {
 
 }  // namespace
 
-int report(const GlobalOptions& options, const Error& error) {
-  if (options.json) {
-    std::string code(azure_name_of(error.code));
-    for (const auto& [name, value] : error.fields) {
-      if (name == "code") code = value;
-    }
-    std::cerr << nlohmann::json{{"error", {{"code", code}, {"message", error.message}}}} << "\n";
-  } else {
-    std::cerr << "error: " << error.message << "\n";
-  }
-  return http_status_of(error.code) == 404 ? kNotFoundExit : kFailed;
-}
-
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
-  auto http = TRY(HttpClient::create(options.api));
-  return ApiClient(std::move(http), options.token);
+  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), options.token);
 }
 
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,

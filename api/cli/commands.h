@@ -1,8 +1,9 @@
-// The subcommands of `tidemark`, one family a file. Each adds its commands to the application and, when one was
-// chosen, sets `run`.
+// The subcommands of `tidemark`, one family a file, and how they are declared.
 #pragma once
 #include <functional>
+#include <initializer_list>
 
+#include "api/cli/answers.h"
 #include "api/cli/options.h"
 
 namespace CLI {
@@ -11,18 +12,45 @@ class App;
 
 namespace tidemark::cli {
 
-using Run = std::function<int()>;
+/// What a command does once the command line was read; gives the exit code.
+using Action = std::function<Result<int>(const GlobalOptions&)>;
+
+/// A command about one thing: METHOD /v1/COLLECTION/{name}ENDING.
+struct ItemCommand {
+  const char* name;
+  const char* meaning;
+  const char* method;
+  const char* ending;
+  Print print;
+};
+
+/// A level of commands: the program's own, or a family's, which share their first word. The command that was chosen
+/// leaves its action in `chosen`.
+class Commands {
+ public:
+  Commands(CLI::App& level, Action& chosen) : level_(level), chosen_(chosen) {}
+
+  [[nodiscard]] Commands family(const char* name, const char* meaning) const;
+  CLI::App& add(const char* name, const char* meaning, Action action) const;
+  /// Commands with the positional argument `argument`, which names one of the api's `collection`.
+  void add_for_one(const char* collection, const char* argument, const char* argument_meaning,
+                   std::initializer_list<ItemCommand> commands) const;
+
+ private:
+  CLI::App& level_;
+  Action& chosen_;
+};
 
 /// Last: it describes all the others.
-void add_completion_command(CLI::App& app, Run& run);
-void add_explain_command(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_group_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_job_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_limit_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_operator_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_poison_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_queue_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_schedule_commands(CLI::App& app, const GlobalOptions& options, Run& run);
-void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run);
+void add_completion_command(CLI::App& app, const Commands& program);
+void add_explain_command(const Commands& program);
+void add_group_commands(const Commands& program);
+void add_job_commands(const Commands& program);
+void add_limit_commands(const Commands& program);
+void add_operator_commands(const Commands& program);
+void add_poison_commands(const Commands& program);
+void add_queue_commands(const Commands& program);
+void add_schedule_commands(const Commands& program);
+void add_table_commands(const Commands& program);
 
 }  // namespace tidemark::cli

@@ -143,19 +143,16 @@ void print_bash(const CLI::App& app) {
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, Run& run) {
-  auto* completion = app.add_subcommand("completion", "print a script that completes commands in a shell");
-  completion->require_subcommand(1);
-  auto* bash = completion->add_subcommand("bash", "for bash");
-  bash->footer(
-      "For this shell:  source <(tidemark completion bash)\n"
-      "For every one:   tidemark completion bash > ~/.local/share/bash-completion/completions/tidemark");
-  bash->callback([&run, &app] {
-    run = [&app] {
-      print_bash(app);
-      return static_cast<int>(kOk);
-    };
-  });
+void add_completion_command(CLI::App& app, const Commands& program) {
+  program.family("completion", "print a script that completes commands in a shell")
+      .add("bash", "for bash",
+           [&app](const GlobalOptions&) -> Result<int> {
+             print_bash(app);
+             return kOk;
+           })
+      .footer(
+          "For this shell:  source <(tidemark completion bash)\n"
+          "For every one:   tidemark completion bash > ~/.local/share/bash-completion/completions/tidemark");
 }
 
 }  // namespace tidemark::cli

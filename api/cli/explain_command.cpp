@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 #include "common/base/encoding.h"
 
@@ -35,58 +34,63 @@ void print_objects(const json& places) {
   }
 }
 
+std::string presence(const json& place) {
+  if (place.value("present", false)) return "present";
+  const bool unknown = place.contains("problem") || !place.value("mayBeIn", json::array()).empty();
+  return unknown ? "unknown" : "absent";
+}
+
+std::string meaning_of(const json& relation) {
+  if (relation == "wouldTake") return "would take it";
+  return relation == "gaveUp" ? "gave up; would take it if sent back" : "was for this key alone";
+}
+
 void print(const json& explanation) {
-  TextTable places({"where", "PartitionKey", "RowKey", "", "since", "written by", "kind", "from the version of"});
-  const auto found = explanation.value("places", json::array());
-  for (const auto& place : found) {
-    const bool unknown = place.contains("problem") || !place.value("mayBeIn", json::array()).empty();
-    const auto* presence = place.value("present", false) ? "present" : unknown ? "unknown" : "absent";
-    places.add({where(place), cell(place, "partitionKey"), cell(place, "rowKey"), presence, cell(place, "timestamp"),
-                cell(place, "job"), cell(place, "jobKind"), cell(place, "sourceTimestamp")});
-  }
-  places.print(std::cout);
-  print_objects(found);
-  const auto jobs = explanation.value("jobs", json::array());
-  if (!jobs.empty()) {
+  const auto places = explanation.value("places", json::array());
+  table_of({{"where", "", where},
+            {"PartitionKey", "/partitionKey"},
+            {"RowKey", "/rowKey"},
+            {"", "", presence},
+            {"since", "/timestamp"},
+            {"written by", "/job"},
+            {"kind", "/jobKind"},
+            {"from the version of", "/sourceTimestamp"}})(places);
+  print_objects(places);
+  if (const auto jobs = explanation.value("jobs", json::array()); !jobs.empty()) {
     std::cout << "\n";
-    TextTable table({"job", "kind", "state", "where", "", "submitted"});
-    for (const auto& job : jobs) {
-      const auto relation = cell(job, "relation");
-      const auto* meaning = relation == "wouldTake" ? "would take it"
-                            : relation == "gaveUp"  ? "gave up; would take it if sent back"
-                                                    : "was for this key alone";
-      table.add(
-          {cell(job, "id"), cell(job, "kind"), cell(job, "state"), where(job), meaning, time_cell(job, "submittedAt")});
-    }
-    table.print(std::cout);
+    table_of({{"job", "/id"},
+              {"kind", "/kind"},
+              {"state", "/state"},
+              {"where", "", where},
+              {"", "/relation", meaning_of},
+              {"submitted", "/submittedAt", time_of}})(jobs);
   }
-  for (const auto& schedule : explanation.value("schedules", json::array())) {
+  const auto schedules = explanation.value("schedules", json::array());
+  for (const auto& schedule : schedules) {
     std::cout << "\nschedule " << cell(schedule, "name") << " would " << cell(schedule, "kind") << " it from "
               << where(schedule) << " at " << time_cell(schedule, "dueTime");
   }
-  if (!explanation.value("schedules", json::array()).empty()) std::cout << "\n";
   const auto looked = explanation.value("looked", json::object());
-  std::cout << "\nlooked at " << cell(looked, "jobs") << " jobs, " << cell(looked, "schedules") << " schedules, "
-            << cell(looked, "places") << " places"
+  std::cout << (schedules.empty() ? "" : "\n") << "\nlooked at " << cell(looked, "jobs") << " jobs, "
+            << cell(looked, "schedules") << " schedules, " << cell(looked, "places") << " places"
             << (explanation.value("complete", true) ? "" : "; there is more that was not looked at") << "\n";
 }
 
 }  // namespace
 
-void add_explain_command(CLI::App& app, const GlobalOptions& options, Run& run) {
+void add_explain_command(const Commands& program) {
   auto table = std::make_shared<std::string>(), partition = std::make_shared<std::string>(),
        row = std::make_shared<std::string>();
-  auto* command = app.add_subcommand("explain", "the story of one entity: where it is, who put it there, what comes");
-  command->add_option("table", *table, "the table")->required();
-  command->add_option("partition-key", *partition, "its PartitionKey")->required();
-  command->add_option("row-key", *row, "its RowKey")->required();
-  command->callback([&run, &options, table, partition, row] {
-    run = [&options, table, partition, row] {
-      const auto path = "/v1/explain?table=" + percent_encode(*table) + "&partitionKey=" + percent_encode(*partition) +
-                        "&rowKey=" + percent_encode(*row);
-      return call_and_print(options, "GET", path, {}, print);
-    };
-  });
+  auto& command = program.add("explain", "the story of one entity: where it is, who put it there, what comes",
+                              [table, partition, row](const GlobalOptions& options) {
+                                const auto path = "/v1/explain?table=" + percent_encode(*table) +
+                                                  "&partitionKey=" + percent_encode(*partition) +
+                                                  "&rowKey=" + percent_encode(*row);
+                                return call_and_print(options, "GET", path, print);
+                              });
+  command.add_option("table", *table, "the table")->required();
+  command.add_option("partition-key", *partition, "its PartitionKey")->required();
+  command.add_option("row-key", *row, "its RowKey")->required();
 }
 
 }  // namespace tidemark::cli

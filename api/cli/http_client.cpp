@@ -1,57 +1,106 @@
 #include "api/cli/http_client.h"
 
-#include <array>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
+#include <curl/curl.h>
 
 #include "common/base/encoding.h"
 
 namespace tidemark::cli {
+namespace {
 
-namespace asio = boost::asio;
-namespace beast_http = boost::beast::http;
-using asio::ip::tcp;
-using boost::system::error_code;
+constexpr std::size_t kMaxBodyBytes = 256UL << 20;
+constexpr long kConnectTimeoutMs = 10'000;
+// A server that sends nothing for so long is given up. Streams of events have a sign of life every ten seconds.
+constexpr long kSilentRequestS = 300;
+constexpr long kSilentStreamS = 30;
 
-struct HttpClient::Connection {
-  std::string base_url, host, port, prefix;
-  asio::io_context io;
-  tcp::socket socket{io};
-  boost::beast::flat_buffer buffer;
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
-  error_code connect() {
-    error_code error;
-    socket.close(error);
-    buffer.clear();
-    tcp::resolver resolver(io);
-    const auto endpoints = resolver.resolve(host, port, error);
-    if (!error) asio::connect(socket, endpoints, error);
-    if (!error) socket.set_option(tcp::no_delay(true), error);
-    return error;
+void append(HeaderList& list, const std::string& line) {
+  if (auto* longer = curl_slist_append(list.get(), line.c_str())) {
+    static_cast<void>(list.release());
+    list.reset(longer);
   }
+}
 
-  error_code exchange(const beast_http::request<beast_http::string_body>& request,
-                      beast_http::response_parser<beast_http::string_body>& parser) {
-    error_code error;
-    beast_http::write(socket, request, error);
-    if (!error) beast_http::read(socket, buffer, parser, error);
-    return error;
+/// `Expect` and, of a body, `Content-Type` are what libcurl would add of its own accord.
+HeaderList list_of(const HttpHeaders& headers) {
+  HeaderList list;
+  append(list, "Expect:");
+  bool typed = false;
+  for (const auto& [name, value] : headers) {
+    typed = typed || iequals_ascii(name, "content-type");
+    append(list, name + ": " + value);
   }
+  if (!typed) append(list, "Content-Type:");
+  return list;
+}
+
+}  // namespace
+
+struct HttpClient::Handle {
+  struct Deleter {
+    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+  };
+  std::unique_ptr<CURL, Deleter> easy{curl_easy_init()};
 };
 
-HttpClient::HttpClient(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
-HttpClient::HttpClient(HttpClient&&) noexcept = default;
-HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
-HttpClient::~HttpClient() = default;
-const std::string& HttpClient::prefix() const { return connection_->prefix; }
-const std::string& HttpClient::base_url() const { return connection_->base_url; }
+struct HttpClient::Transfer {
+  CURL* easy;
+  std::string method, url;
+  HeaderList headers;
+  std::string_view body;
+  const std::function<void(std::string_view)>* each = nullptr;  // of a stream
+  HttpReply reply = {};
+  char what[CURL_ERROR_SIZE] = {};
+
+  void set_up(const std::string& ca_file);
+  /// libcurl's callback for a piece of the answer's body.
+  static std::size_t take(char* bytes, std::size_t size, std::size_t count, void* of);
+};
+
+void HttpClient::Transfer::set_up(const std::string& ca_file) {
+  const auto set = [&](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
+  curl_easy_reset(easy);  // keeps the connection
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
+  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, each != nullptr ? kSilentStreamS : kSilentRequestS);
+  set(CURLOPT_HTTPHEADER, headers.get());
+  set(CURLOPT_CUSTOMREQUEST, method.c_str());
+  if (method != "GET") {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    set(CURLOPT_POSTFIELDS, body.data());
+  }
+  set(CURLOPT_ERRORBUFFER, static_cast<char*>(what));
+  set(CURLOPT_WRITEFUNCTION, &Transfer::take);
+  set(CURLOPT_WRITEDATA, this);
+}
+
+std::size_t HttpClient::Transfer::take(char* bytes, std::size_t size, std::size_t count, void* of) {
+  auto& transfer = *static_cast<Transfer*>(of);
+  const std::string_view piece(bytes, size * count);
+  long status = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+  if (transfer.each != nullptr && status < 400) {
+    (*transfer.each)(piece);
+  } else if (transfer.reply.body.size() + piece.size() <= kMaxBodyBytes) {
+    transfer.reply.body += piece;
+  } else {
+    return 0;
+  }
+  return piece.size();
+}
 
 std::string HttpReply::header(std::string_view name) const {
   for (const auto& [key, value] : headers) {
@@ -60,94 +109,52 @@ std::string HttpReply::header(std::string_view name) const {
   return {};
 }
 
-Result<HttpClient> HttpClient::create(const std::string& base_url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!base_url.starts_with(kScheme)) {
-    return fail(ErrorCode::kConfigInvalid,
-                "\"" + base_url + "\" is not an http:// URL; for TLS put a terminator of it on this machine");
+HttpClient::HttpClient(std::string base_url, std::string ca_file, std::unique_ptr<Handle> handle)
+    : base_url_(std::move(base_url)), ca_file_(std::move(ca_file)), handle_(std::move(handle)) {
+  const auto slash = base_url_.find('/', base_url_.find("://") + 3);
+  if (slash != std::string::npos) prefix_ = base_url_.substr(slash);
+}
+HttpClient::HttpClient(HttpClient&&) noexcept = default;
+HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
+HttpClient::~HttpClient() = default;
+
+Result<HttpClient> HttpClient::create(std::string base_url, std::string ca_file) {
+  if (!base_url.starts_with("http://") && !base_url.starts_with("https://")) {
+    return fail(ErrorCode::kConfigInvalid, "\"" + base_url + "\" is not an http:// or https:// URL");
   }
-  auto connection = std::make_unique<Connection>();
-  connection->base_url = base_url;
-  while (connection->base_url.ends_with('/')) connection->base_url.pop_back();
-  const auto authority = connection->base_url.substr(kScheme.size());
-  const auto slash = authority.find('/');
-  if (slash != std::string::npos) connection->prefix = authority.substr(slash);
-  const auto host_port = authority.substr(0, slash);
-  const auto colon = host_port.rfind(':');
-  connection->host = host_port.substr(0, colon);
-  connection->port = colon == std::string::npos ? "80" : host_port.substr(colon + 1);
-  return HttpClient(std::move(connection));
+  while (base_url.ends_with('/')) base_url.pop_back();
+  auto handle = std::make_unique<Handle>();
+  if (!handle->easy) return fail(ErrorCode::kInternalError, "libcurl cannot be set up");
+  return HttpClient(std::move(base_url), std::move(ca_file), std::move(handle));
 }
 
 Result<HttpReply> HttpClient::send(const std::string& method, const std::string& path, const HttpHeaders& headers,
-                                   std::string body) {
-  auto& c = *connection_;
-  beast_http::request<beast_http::string_body> request;
-  request.version(11);
-  request.method_string(method);
-  request.target(c.prefix + path);
-  request.set("Host", c.host + ":" + c.port);
-  for (const auto& [name, value] : headers) request.set(name, value);
-  request.body() = std::move(body);
-  request.prepare_payload();
-  // The server may have closed a kept connection between requests: once more on a new one.
-  error_code error;
-  for (const bool fresh : {false, true}) {
-    if (fresh || !c.socket.is_open()) {
-      if (error = c.connect(); error) break;
-    }
-    beast_http::response_parser<beast_http::string_body> parser;
-    parser.body_limit(256UL << 20);
-    error = c.exchange(request, parser);
-    if (error) continue;
-    auto& message = parser.get();
-    HttpReply reply;
-    reply.status = message.result_int();
-    for (const auto& field : message) reply.headers.emplace_back(field.name_string(), field.value());
-    reply.body = std::move(message.body());
-    if (!message.keep_alive()) c.socket.close();
-    return reply;
-  }
-  return fail(unreachable(error.message()));
-}
-
-Error HttpClient::unreachable(const std::string& why) const {
-  return make_error(ErrorCode::kUnavailable,
-                    "cannot reach " + connection_->base_url + " (" + why + "); is the stack up? Try: scripts/stack up");
+                                   std::string_view body) {
+  Transfer transfer{handle_->easy.get(), method, base_url_ + path, list_of(headers), body};
+  return perform(transfer);
 }
 
 Result<HttpReply> HttpClient::stream(const std::string& path, const HttpHeaders& headers,
                                      const std::function<void(std::string_view)>& each) {
-  auto& c = *connection_;
-  beast_http::request<beast_http::string_body> request(beast_http::verb::get, c.prefix + path, 11);
-  request.set("Host", c.host + ":" + c.port);
-  for (const auto& [name, value] : headers) request.set(name, value);
-  auto error = c.connect();
-  if (!error) beast_http::write(c.socket, request, error);
-  beast_http::response_parser<beast_http::buffer_body> parser;
-  parser.body_limit(boost::none);
-  if (!error) beast_http::read_header(c.socket, c.buffer, parser, error);
-  if (error) return fail(unreachable(error.message()));
-  HttpReply reply;
-  reply.status = parser.get().result_int();
-  while (!parser.is_done() && !error) {
-    std::array<char, 16384> piece{};
-    auto& body = parser.get().body();
-    body.data = piece.data();
-    body.size = piece.size();
-    beast_http::read_some(c.socket, c.buffer, parser, error);
-    if (error == beast_http::error::need_buffer) error = {};
-    const std::string_view got(piece.data(), piece.size() - body.size);
-    if (reply.status < 400) {
-      if (!got.empty()) each(got);
-    } else {
-      reply.body += got;
-    }
+  Transfer transfer{handle_->easy.get(), "GET", base_url_ + path, list_of(headers), {}, &each};
+  return perform(transfer);
+}
+
+Result<HttpReply> HttpClient::perform(Transfer& transfer) {
+  transfer.set_up(ca_file_);
+  if (const auto code = curl_easy_perform(transfer.easy); code != CURLE_OK) {
+    const std::string why = transfer.what[0] != 0 ? transfer.what : curl_easy_strerror(code);
+    const auto* hint = code == CURLE_COULDNT_CONNECT ? "; is the stack up? Try: scripts/stack up" : "";
+    return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint);
   }
-  error_code ignored;
-  c.socket.close(ignored);
-  if (error) return fail(unreachable(error.message()));
-  return reply;
+  long status = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+  transfer.reply.status = static_cast<unsigned>(status);
+  curl_header* header = nullptr;
+  while ((header = curl_easy_nextheader(transfer.easy, CURLH_HEADER, -1, header)) != nullptr) {
+    transfer.reply.headers.emplace_back(header->name, header->value);
+  }
+  return std::move(transfer.reply);
 }
 
 }  // namespace tidemark::cli

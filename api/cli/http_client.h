@@ -1,4 +1,5 @@
-// A small blocking HTTP client for the command line. One connection, kept alive; reconnects when the peer closed it.
+// A blocking HTTP client for the command line, by libcurl: TLS, time-outs, one connection that is kept for the next
+// request.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,38 +11,42 @@
 
 namespace tidemark::cli {
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpReply {
   unsigned status = 0;
-  std::vector<std::pair<std::string, std::string>> headers;
+  HttpHeaders headers;
   std::string body;
   [[nodiscard]] std::string header(std::string_view name) const;  // empty if absent
 };
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
-
 class HttpClient {
  public:
-  /// "http://host:port[/prefix]"; kConfigInvalid for anything else.
-  static Result<HttpClient> create(const std::string& base_url);
+  /// `base_url`: "https://host:port/prefix"; kConfigInvalid if it is no http:// or https:// URL. `ca_file`:
+  /// certificates (PEM) to trust beside the system's; empty for none.
+  static Result<HttpClient> create(std::string base_url, std::string ca_file);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
-  /// `path` is appended to the base's prefix. kUnavailable if the server cannot be reached.
+  /// `path` is appended to the base. kUnavailable if there is no answer.
   Result<HttpReply> send(const std::string& method, const std::string& path, const HttpHeaders& headers,
-                         std::string body);
-  /// GET of an answer that comes bit by bit: `each` gets the pieces of a good one; the body of any other is in the
-  /// reply.
+                         std::string_view body);
+  /// GET of an answer that comes bit by bit: `each` gets the pieces, unless the answer is a refusal, which the reply
+  /// has.
   Result<HttpReply> stream(const std::string& path, const HttpHeaders& headers,
                            const std::function<void(std::string_view)>& each);
-  [[nodiscard]] const std::string& prefix() const;    // "/devstoreaccount1"
-  [[nodiscard]] const std::string& base_url() const;  // as given, without a trailing '/'
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }      // "/devstoreaccount1"
+  [[nodiscard]] const std::string& base_url() const { return base_url_; }  // without a trailing '/'
 
  private:
-  struct Connection;
-  [[nodiscard]] Error unreachable(const std::string& why) const;
-  explicit HttpClient(std::unique_ptr<Connection> connection);
-  std::unique_ptr<Connection> connection_;
+  struct Transfer;
+  struct Handle;
+  HttpClient(std::string base_url, std::string ca_file, std::unique_ptr<Handle> handle);
+  Result<HttpReply> perform(Transfer& transfer);
+
+  std::string base_url_, prefix_, ca_file_;
+  std::unique_ptr<Handle> handle_;
 };
 
 }  // namespace tidemark::cli

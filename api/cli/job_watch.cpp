@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "api/cli/answers.h"
-#include "common/base/encoding.h"
 
 namespace tidemark::cli {
 namespace {
@@ -134,8 +133,7 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
       heard = SteadyClock::now();
       each(job);
     });
-    const auto ran =
-        api.stream("/v1/jobs/" + percent_encode(id) + "/events", [&](std::string_view piece) { reader.read(piece); });
+    const auto ran = api.stream(item_path("jobs", id, "/events"), [&](std::string_view piece) { reader.read(piece); });
     if (last.is_object() && ended(last)) return last;
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
     const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
@@ -182,28 +180,21 @@ std::string job_details(const json& job) {
   return text;
 }
 
-int watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
+Result<int> watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
   ProgressDisplay display;
   const InterruptNote note(id);
-  const auto job = follow(api, id, [&](const json& seen) {
+  const auto job = TRY(follow(api, id, [&](const json& seen) {
     if (!options.json) display.show(seen);
-  });
-  if (!job) return report(options, job.error());
-  if (options.json) {
-    std::cout << *job << "\n";
-  } else {
-    std::cout << job_details(*job);
-  }
-  return exit_code_of(*job);
+  }));
+  print_answer(options, job, [](const json& ended) { std::cout << job_details(ended); });
+  return exit_code_of(job);
 }
 
-int follow_job(const GlobalOptions& options, const std::string& id) {
-  auto api = ApiClient::create(options);
-  if (!api) return report(options, api.error());
-  const auto job = follow(*api, id, [&](const json& seen) {
+Result<int> follow_job(const GlobalOptions& options, const std::string& id) {
+  auto api = TRY(ApiClient::create(options));
+  return exit_code_of(TRY(follow(api, id, [&](const json& seen) {
     std::cout << (options.json ? seen.dump() : job_summary(seen)) << std::endl;  // flushed: somebody reads along
-  });
-  return job ? exit_code_of(*job) : report(options, job.error());
+  })));
 }
 
 }  // namespace tidemark::cli

@@ -9,9 +9,9 @@ std::string job_summary(const nlohmann::json& job);
 /// With its history.
 std::string job_details(const nlohmann::json& job);
 
-/// Until its end; then prints it. kOk, kJobNotSucceeded, or that it could not be followed.
-int watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id);
+/// Until its end; then prints it. kOk or kJobNotSucceeded.
+Result<int> watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id);
 /// A line for every change on standard output: JSON with --json, else a summary.
-int follow_job(const GlobalOptions& options, const std::string& id);
+Result<int> follow_job(const GlobalOptions& options, const std::string& id);
 
 }  // namespace tidemark::cli

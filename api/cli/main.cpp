@@ -1,20 +1,29 @@
 // The `tidemark` command.
 #include <CLI/CLI.hpp>
 
+#include <iostream>
+#include <nlohmann/json.hpp>
+
 #include "api/cli/commands.h"
 
-int main(int argc, char** argv) {
-  using namespace tidemark::cli;
-  constexpr std::size_t kHelpColumn = 36;
-  GlobalOptions options;
-  Run run;
-  CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.get_formatter()->column_width(kHelpColumn);  // inherited by the subcommands, so before them
-  app.footer(
-      "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
-  app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
+namespace tidemark::cli {
+namespace {
+
+/// Prints "error: ..." (or {"error":...} with --json) on stderr and gives the exit code.
+int report(const GlobalOptions& options, const Error& error) {
+  if (options.json) {
+    std::string code(azure_name_of(error.code));
+    for (const auto& [name, value] : error.fields) {
+      if (name == "code") code = value;
+    }
+    std::cerr << nlohmann::json{{"error", {{"code", code}, {"message", error.message}}}} << "\n";
+  } else {
+    std::cerr << "error: " << error.message << "\n";
+  }
+  return http_status_of(error.code) == 404 ? kNotFoundExit : kFailed;
+}
+
+void add_options(CLI::App& app, GlobalOptions& options) {
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
   app.add_option("--token", options.token, "bearer token of the api")->envname("TIDEMARK_TOKEN");
   app.add_option("--table-url", options.table, "URL of the table service with the account")
@@ -22,22 +31,48 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--account", options.account, "storage account")->envname("TIDEMARK_ACCOUNT")->capture_default_str();
   app.add_option("--key", options.key, "the account's key, base64")->envname("TIDEMARK_KEY");
+  app.add_option("--ca-file", options.ca_file, "certificates (PEM) to trust for https, beside the system's")
+      ->envname("TIDEMARK_CA_FILE");
   app.add_flag("--json", options.json, "print JSON, for scripts");
-  add_explain_command(app, options, run);
-  add_group_commands(app, options, run);
-  add_job_commands(app, options, run);
-  add_limit_commands(app, options, run);
-  add_operator_commands(app, options, run);
-  add_poison_commands(app, options, run);
-  add_queue_commands(app, options, run);
-  add_schedule_commands(app, options, run);
-  add_table_commands(app, options, run);
-  add_completion_command(app, run);
+}
+
+void add_commands(CLI::App& app, Action& chosen) {
+  const Commands program(app, chosen);
+  add_explain_command(program);
+  add_group_commands(program);
+  add_job_commands(program);
+  add_limit_commands(program);
+  add_operator_commands(program);
+  add_poison_commands(program);
+  add_queue_commands(program);
+  add_schedule_commands(program);
+  add_table_commands(program);
+  add_completion_command(app, program);
+}
+
+}  // namespace
+}  // namespace tidemark::cli
+
+int main(int argc, char** argv) {
+  using namespace tidemark::cli;
+  constexpr std::size_t kHelpColumn = 36;
+  GlobalOptions options;
+  CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.get_formatter()->column_width(kHelpColumn);  // inherited by the subcommands, so before them
+  app.footer(
+      "Exit codes: 0 done; 1 refused or unreachable; 2 wrong arguments; 3 no such thing; 4 the job did not succeed.");
+  app.set_version_flag("--version", "tidemark " TIDEMARK_VERSION, "print the version and exit");
+  add_options(app, options);
+  Action chosen;
+  add_commands(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kOk : kUsage;
   }
-  return run ? run() : kUsage;
+  const auto code = chosen(options);
+  return code ? *code : report(options, code.error());
 }

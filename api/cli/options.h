@@ -1,11 +1,6 @@
 // What every subcommand knows: where the stack is, and how to print.
 #pragma once
-#include <nlohmann/json.hpp>
-
-#include <cstdio>
 #include <string>
-
-#include "common/base/error.h"
 
 namespace tidemark::cli {
 
@@ -23,11 +18,9 @@ struct GlobalOptions {
   std::string token;
   std::string table = "http://127.0.0.1:10002/devstoreaccount1";
   std::string account = "devstoreaccount1";
-  std::string key;  // base64
+  std::string key;      // base64
+  std::string ca_file;  // PEM
   bool json = false;
 };
-
-/// Prints "error: ..." (or {"error":...} with --json) on stderr and gives the exit code.
-int report(const GlobalOptions& options, const Error& error);
 
 }  // namespace tidemark::cli

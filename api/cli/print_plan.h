@@ -1,5 +1,7 @@
 // The plan of a dry run, for a person or as JSON.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
+
 #include "api/cli/options.h"
 
 namespace tidemark::cli {

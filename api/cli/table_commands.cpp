@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "api/cli/answers.h"
 #include "api/cli/commands.h"
 #include "api/cli/package_index.h"
 #include "api/cli/table_http.h"
@@ -111,25 +110,21 @@ Result<void> read_packages(std::istream& input, Importer& importer) {
   return outcome;
 }
 
-int import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
-                    const std::string& file) {
-  auto tables = TableHttp::create(options);
-  if (!tables) return report(options, tables.error());
+Result<int> import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
+                            const std::string& file) {
+  auto tables = TRY(TableHttp::create(options));
   std::ifstream opened;
   if (file != "-") opened.open(file);
   std::istream& input = file == "-" ? std::cin : opened;
-  if (!input) return report(options, make_error(ErrorCode::kConfigInvalid, "cannot read " + file));
-  if (auto ensured = tables->ensure_table(table); !ensured) return report(options, ensured.error());
-  Importer importer(*tables, table);
+  if (!input) return fail(ErrorCode::kConfigInvalid, "cannot read " + file);
+  TRY(tables.ensure_table(table));
+  Importer importer(tables, table);
   auto outcome = format == "jsonl" ? read_json_lines(input, importer) : read_packages(input, importer);
   if (outcome) outcome = importer.finish();
   if (isatty(STDERR_FILENO) != 0) std::cerr << "\n";
-  if (!outcome) return report(options, outcome.error());
-  if (options.json) {
-    std::cout << json{{"imported", importer.sent()}} << "\n";
-  } else {
-    std::cout << "imported " << importer.sent() << " entities into " << table << "\n";
-  }
+  TRY(outcome);
+  print_answer(options, {{"imported", importer.sent()}},
+               [&](const json&) { std::cout << "imported " << importer.sent() << " entities into " << table << "\n"; });
   return kOk;
 }
 
@@ -139,70 +134,62 @@ struct QueryArguments {
   bool count = false;
 };
 
-int query_entities(const GlobalOptions& options, const QueryArguments& a) {
-  auto tables = TableHttp::create(options);
-  if (!tables) return report(options, tables.error());
+Result<int> query_entities(const GlobalOptions& options, const QueryArguments& a) {
+  auto tables = TRY(TableHttp::create(options));
   std::size_t seen = 0;
-  auto outcome = tables->query(a.table, a.filter, a.count ? "PartitionKey" : a.select, [&](const json& entity) {
+  TRY(tables.query(a.table, a.filter, a.count ? "PartitionKey" : a.select, [&](const json& entity) {
     ++seen;
     if (!a.count) std::cout << entity.dump(options.json ? -1 : 2) << "\n";
     return a.top == 0 || seen < a.top;
-  });
-  if (!outcome) return report(options, outcome.error());
-  if (a.count && options.json) std::cout << json{{"count", seen}} << "\n";
-  if (a.count && !options.json) std::cout << seen << "\n";
+  }));
+  if (a.count) print_answer(options, {{"count", seen}}, [&](const json&) { std::cout << seen << "\n"; });
   return kOk;
 }
 
-int list_tables(const GlobalOptions& options) {
-  auto tables = TableHttp::create(options);
-  if (!tables) return report(options, tables.error());
+Result<int> list_tables(const GlobalOptions& options) {
+  auto tables = TRY(TableHttp::create(options));
   auto names = json::array();
-  auto outcome = tables->query("Tables", "", "", [&](const json& table) {
+  TRY(tables.query("Tables", "", "", [&](const json& table) {
     names.push_back(table.value("TableName", ""));
     return true;
-  });
-  if (!outcome) return report(options, outcome.error());
-  if (options.json) {
-    std::cout << json{{"tables", std::move(names)}} << "\n";
-    return kOk;
-  }
-  TextTable lines({"table"});
-  for (const auto& name : names) lines.add({name.get<std::string>()});
-  lines.print(std::cout);
+  }));
+  print_answer(options, {{"tables", std::move(names)}}, member_of("tables", table_of({{"table", ""}})));
   return kOk;
+}
+
+void add_import(const Commands& tables) {
+  auto name = std::make_shared<std::string>();
+  auto format = std::make_shared<std::string>("jsonl");
+  auto file = std::make_shared<std::string>("-");
+  auto& importing = tables.add(
+      "import", "insert or replace entities from a file or standard input",
+      [name, format, file](const GlobalOptions& options) { return import_entities(options, *name, *format, *file); });
+  importing.add_option("table", *name, "the table; created if absent")->required();
+  importing.add_option("--format", *format, "jsonl: an entity a line; debian-packages: as apt-cache dumpavail prints")
+      ->check(CLI::IsMember({"jsonl", "debian-packages"}))
+      ->capture_default_str();
+  importing.add_option("--file", *file, "- for standard input")->capture_default_str();
+}
+
+void add_query(const Commands& tables) {
+  auto arguments = std::make_shared<QueryArguments>();
+  auto& querying = tables.add("query", "print entities as JSON", [arguments](const GlobalOptions& options) {
+    return query_entities(options, *arguments);
+  });
+  querying.add_option("table", arguments->table, "the table")->required();
+  querying.add_option("--filter", arguments->filter, "OData filter");
+  querying.add_option("--select", arguments->select, "properties, separated by commas");
+  querying.add_option("--top", arguments->top, "at most so many; 0 for all");
+  querying.add_flag("--count", arguments->count, "print only how many there are");
 }
 
 }  // namespace
 
-void add_table_commands(CLI::App& app, const GlobalOptions& options, Run& run) {
-  auto* table = app.add_subcommand("table", "bring entities into a table and look at them")->require_subcommand(1);
-
-  auto* listing = table->add_subcommand("list", "the names of all tables");
-  listing->callback([&run, &options] { run = [&options] { return list_tables(options); }; });
-
-  auto name = std::make_shared<std::string>();
-  auto format = std::make_shared<std::string>("jsonl");
-  auto file = std::make_shared<std::string>("-");
-  auto* importing = table->add_subcommand("import", "insert or replace entities from a file or standard input");
-  importing->add_option("table", *name, "the table; created if absent")->required();
-  importing->add_option("--format", *format, "jsonl: an entity a line; debian-packages: as apt-cache dumpavail prints")
-      ->check(CLI::IsMember({"jsonl", "debian-packages"}))
-      ->capture_default_str();
-  importing->add_option("--file", *file, "- for standard input")->capture_default_str();
-  importing->callback([&run, &options, name, format, file] {
-    run = [&options, name, format, file] { return import_entities(options, *name, *format, *file); };
-  });
-
-  auto arguments = std::make_shared<QueryArguments>();
-  auto* querying = table->add_subcommand("query", "print entities as JSON");
-  querying->add_option("table", arguments->table, "the table")->required();
-  querying->add_option("--filter", arguments->filter, "OData filter");
-  querying->add_option("--select", arguments->select, "properties, separated by commas");
-  querying->add_option("--top", arguments->top, "at most so many; 0 for all");
-  querying->add_flag("--count", arguments->count, "print only how many there are");
-  querying->callback(
-      [&run, &options, arguments] { run = [&options, arguments] { return query_entities(options, *arguments); }; });
+void add_table_commands(const Commands& program) {
+  const auto tables = program.family("table", "bring entities into a table and look at them");
+  tables.add("list", "the names of all tables", list_tables);
+  add_import(tables);
+  add_query(tables);
 }
 
 }  // namespace tidemark::cli

@@ -43,7 +43,7 @@ std::string batch_body(const std::string& base_url, const std::string& table,
 }  // namespace
 
 Result<TableHttp> TableHttp::create(const GlobalOptions& options) {
-  auto http = TRY(HttpClient::create(options.table));
+  auto http = TRY(HttpClient::create(options.table, options.ca_file));
   const auto development = auth::development_account();
   std::string key;
   if (!options.key.empty()) {
@@ -59,14 +59,14 @@ Result<TableHttp> TableHttp::create(const GlobalOptions& options) {
 }
 
 Result<HttpReply> TableHttp::signed_call(const std::string& method, const std::string& path, const std::string& query,
-                                         HttpHeaders headers, std::string body) {
+                                         HttpHeaders headers, std::string_view body) {
   const auto date = to_rfc1123(std::chrono::time_point_cast<Ticks>(std::chrono::system_clock::now()));
   const auto resource = "/" + account_ + http_.prefix() + path;
   headers.emplace_back("x-ms-date", date);
   headers.emplace_back("x-ms-version", "2019-02-02");
   headers.emplace_back("Authorization",
                        "SharedKeyLite " + account_ + ":" + base64_encode(hmac_sha256(key_, date + "\n" + resource)));
-  return http_.send(method, path + (query.empty() ? "" : "?" + query), headers, std::move(body));
+  return http_.send(method, path + (query.empty() ? "" : "?" + query), headers, body);
 }
 
 Result<void> TableHttp::ensure_table(const std::string& table) {

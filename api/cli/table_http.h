@@ -26,7 +26,7 @@ class TableHttp {
   TableHttp(HttpClient http, std::string account, std::string key)
       : http_(std::move(http)), account_(std::move(account)), key_(std::move(key)) {}
   Result<HttpReply> signed_call(const std::string& method, const std::string& path, const std::string& query,
-                                HttpHeaders headers, std::string body);
+                                HttpHeaders headers, std::string_view body);
   HttpClient http_;
   std::string account_, key_;
 };

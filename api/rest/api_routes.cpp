@@ -6,7 +6,7 @@
 namespace tidemark::api {
 namespace {
 
-/// Decoded; nothing for a path that is none.
+/// The path's segments, decoded; nothing if the path is not a valid one.
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   std::vector<std::string> segments;
   while (!path.empty()) {
@@ -85,22 +85,24 @@ const ApiRoutes::Route ApiRoutes::kRoutes[] = {
     {"GET", "metrics", &ApiRoutes::metrics, true},
 };
 
-bool ApiRoutes::authorized(const http::Request& request) const {
-  if (options_.token.empty()) return true;
+Result<void> ApiRoutes::authorize(const http::Request& request) const {
+  if (options_.token.empty()) return {};
   const auto header = request.header("authorization");
+  if (!header) return fail(ErrorCode::kUnauthorized, "A bearer token is required.");
   constexpr std::string_view kScheme = "Bearer ";
-  return header && header->starts_with(kScheme) && constant_time_equal(header->substr(kScheme.size()), options_.token);
+  const bool good = header->starts_with(kScheme) && constant_time_equal(header->substr(kScheme.size()), options_.token);
+  if (!good) return fail(ErrorCode::kUnauthorized, "This is not the bearer token.");
+  return {};
 }
 
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
-  auto response = co_await route(request);
-  const bool named = std::any_of(response.headers.begin(), response.headers.end(),
-                                 [](const auto& header) { return header.first == "x-request-id"; });
-  if (!named) response.set("x-request-id", request.request_id);
-  co_return response;
+  auto answer = co_await route(request);
+  if (!answer) co_return problem(answer.error(), request.request_id);
+  if (!answer->headers.find("x-request-id")) answer->set("x-request-id", request.request_id);
+  co_return std::move(*answer);
 }
 
-Task<http::Response> ApiRoutes::route(http::Request& request) {
+Task<Result<http::Response>> ApiRoutes::route(http::Request& request) {
   const auto path = segments_of(request.path);
   const Route* chosen = nullptr;
   std::string id;
@@ -115,18 +117,12 @@ Task<http::Response> ApiRoutes::route(http::Request& request) {
     }
     allowed += (allowed.empty() ? "" : ", ") + std::string(candidate.method);
   }
-  const bool open = chosen != nullptr && chosen->open;
-  if (!open && !authorized(request)) {
-    const auto* why = request.header("authorization") ? "This is not the bearer token." : "A bearer token is required.";
-    co_return problem(make_error(ErrorCode::kUnauthorized, why), request.request_id);
-  }
-  if (chosen == nullptr) {
-    const auto code = allowed.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupportedHttpVerb;
-    auto refusal = problem(make_error(code), request.request_id);
-    if (!allowed.empty()) refusal.set("Allow", allowed);
-    co_return refusal;
-  }
-  co_return co_await (this->*chosen->handler)(request, std::move(id));
+  if (chosen == nullptr || !chosen->open) CO_TRY(authorize(request));
+  if (chosen != nullptr) co_return co_await (this->*chosen->handler)(request, std::move(id));
+  if (allowed.empty()) co_return fail(ErrorCode::kNotFound);
+  auto refusal = problem(make_error(ErrorCode::kUnsupportedHttpVerb), request.request_id);
+  refusal.set("Allow", allowed);
+  co_return refusal;
 }
 
 }  // namespace tidemark::api

@@ -1,6 +1,6 @@
 // The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
-// handler reads the request, makes one call of the jobs library or a store and renders the outcome. Handlers of one
-// area are in one file; the table of all is in api_routes.cpp. Thread safe.
+// handler reads the request, makes one call of the jobs library or a store and renders the outcome; an error is
+// rendered by serve(). Handlers of one area are in one file; the table of all is in api_routes.cpp. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -48,62 +48,64 @@ class ApiRoutes {
   void stop() { stopping_->store(true); }
 
  private:
-  using Handler = Task<http::Response> (ApiRoutes::*)(http::Request&, std::string);
+  using Handler = Task<Result<http::Response>> (ApiRoutes::*)(http::Request&, std::string);
   struct Route;
   static const Route kRoutes[];
 
-  Task<http::Response> route(http::Request& request);
+  Task<Result<http::Response>> route(http::Request& request);
   // job_routes.cpp
-  Task<http::Response> submit_job(http::Request& request, std::string);
-  Task<http::Response> submit_jobs(http::Request& request, std::string);
-  Task<http::Response> list_jobs(http::Request& request, std::string);
-  Task<http::Response> show_job(http::Request& request, std::string id);
-  Task<http::Response> cancel_job(http::Request& request, std::string id);
-  Task<http::Response> job_events(http::Request& request, std::string id);
-  Task<http::Response> show_group(http::Request& request, std::string id);
-  Task<http::Response> plan(http::Request& request, jobs::JobSpec spec);
+  Task<Result<http::Response>> submit_job(http::Request& request, std::string);
+  Task<Result<http::Response>> submit_jobs(http::Request& request, std::string);
+  Task<Result<http::Response>> list_jobs(http::Request& request, std::string);
+  Task<Result<http::Response>> show_job(http::Request& request, std::string id);
+  Task<Result<http::Response>> cancel_job(http::Request& request, std::string id);
+  Task<Result<http::Response>> job_events(http::Request& request, std::string id);
+  Task<Result<http::Response>> show_group(http::Request& request, std::string id);
+  Task<Result<http::Response>> plan(jobs::JobSpec spec);
   // poison_routes.cpp
-  Task<http::Response> list_poison(http::Request& request, std::string);
-  Task<http::Response> group_poison(http::Request& request, std::string);
-  Task<http::Response> show_poison(http::Request& request, std::string id);
-  Task<http::Response> edit_poison(http::Request& request, std::string id);
-  Task<http::Response> plan_poison(http::Request& request, std::string id);
-  Task<http::Response> redrive_poison(http::Request& request, std::string id);
-  Task<http::Response> remove_poison(http::Request& request, std::string id);
+  Task<Result<http::Response>> list_poison(http::Request& request, std::string);
+  Task<Result<http::Response>> group_poison(http::Request& request, std::string);
+  Task<Result<http::Response>> show_poison(http::Request& request, std::string id);
+  Task<Result<http::Response>> edit_poison(http::Request& request, std::string id);
+  Task<Result<http::Response>> plan_poison(http::Request& request, std::string id);
+  Task<Result<http::Response>> redrive_poison(http::Request& request, std::string id);
+  Task<Result<http::Response>> remove_poison(http::Request& request, std::string id);
   // queue_routes.cpp
-  Task<http::Response> list_queues(http::Request& request, std::string);
-  Task<http::Response> show_queue(http::Request& request, std::string name);
-  Task<http::Response> pause_queue(http::Request& request, std::string name);
-  Task<http::Response> resume_queue(http::Request& request, std::string name);
-  Task<http::Response> set_queue(http::Request& request, std::string name, bool paused);
+  Task<Result<http::Response>> list_queues(http::Request& request, std::string);
+  Task<Result<http::Response>> show_queue(http::Request& request, std::string name);
+  Task<Result<http::Response>> pause_queue(http::Request& request, std::string name);
+  Task<Result<http::Response>> resume_queue(http::Request& request, std::string name);
+  Task<Result<http::Response>> set_queue(http::Request& request, std::string name, bool paused);
   // schedule_routes.cpp
-  Task<http::Response> put_schedule(http::Request& request, std::string name);
-  Task<http::Response> list_schedules(http::Request& request, std::string);
-  Task<http::Response> show_schedule(http::Request& request, std::string name);
-  Task<http::Response> remove_schedule(http::Request& request, std::string name);
-  Task<http::Response> pause_schedule(http::Request& request, std::string name);
-  Task<http::Response> resume_schedule(http::Request& request, std::string name);
-  Task<http::Response> set_schedule(http::Request& request, std::string name, bool paused);
-  Task<http::Response> run_schedule(http::Request& request, std::string name);
-  Task<http::Response> answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule);
+  Task<Result<http::Response>> put_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> list_schedules(http::Request& request, std::string);
+  Task<Result<http::Response>> show_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> remove_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> pause_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> resume_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> set_schedule(std::string name, bool paused);
+  Task<Result<http::Response>> run_schedule(http::Request& request, std::string name);
+  Task<Result<http::Response>> answer_schedule(unsigned status, jobs::Schedule schedule);
   Task<Result<nlohmann::json>> show(jobs::Schedule schedule);
   // explain_routes.cpp
-  Task<http::Response> explain(http::Request& request, std::string);
+  Task<Result<http::Response>> explain(http::Request& request, std::string);
   // limit_routes.cpp
-  Task<http::Response> list_limits(http::Request& request, std::string);
-  Task<http::Response> set_limit(http::Request& request, std::string);
-  Task<http::Response> list_kinds(http::Request& request, std::string);
-  Task<http::Response> set_kind(http::Request& request, std::string kind);
+  Task<Result<http::Response>> list_limits(http::Request& request, std::string);
+  Task<Result<http::Response>> set_limit(http::Request& request, std::string);
+  Task<Result<http::Response>> list_kinds(http::Request& request, std::string);
+  Task<Result<http::Response>> set_kind(http::Request& request, std::string kind);
   // operator_routes.cpp
-  Task<http::Response> list_workers(http::Request& request, std::string);
-  Task<http::Response> healthy(http::Request& request, std::string);
-  Task<http::Response> ready(http::Request& request, std::string);
-  Task<http::Response> metrics(http::Request& request, std::string);
-  Task<http::Response> openapi(http::Request& request, std::string);
+  Task<Result<http::Response>> list_workers(http::Request& request, std::string);
+  Task<Result<http::Response>> healthy(http::Request& request, std::string);
+  Task<Result<http::Response>> ready(http::Request& request, std::string);
+  Task<Result<http::Response>> metrics(http::Request& request, std::string);
+  Task<Result<http::Response>> openapi(http::Request& request, std::string);
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
   [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
-  [[nodiscard]] bool authorized(const http::Request& request) const;
+  /// The job in a body that was read, if it may be submitted.
+  [[nodiscard]] Result<jobs::JobSpec> admitted(const Result<std::string>& body) const;
+  [[nodiscard]] Result<void> authorize(const http::Request& request) const;
 
   ApiOptions options_;
   jobs::JobStore& jobs_;

@@ -83,34 +83,29 @@ Result<LimitRequest> read_limit(const std::string& body) {
 
 }  // namespace
 
-Task<http::Response> ApiRoutes::list_limits(http::Request& request, std::string) {
-  const auto limits = co_await limits_.list();
-  if (!limits) co_return problem(limits.error(), request.request_id);
+Task<Result<http::Response>> ApiRoutes::list_limits(http::Request&, std::string) {
+  const auto limits = CO_TRY(co_await limits_.list());
   auto list = json::array();
-  for (const auto& limit : *limits) {
+  for (const auto& limit : limits) {
     if (limit.max_running > 0 || limit.max_per_second > 0) list.push_back(to_json(limit));
   }
   co_return json_response(200, {{"limits", std::move(list)}});
 }
 
-Task<http::Response> ApiRoutes::set_limit(http::Request& request, std::string) {
-  const auto body = co_await request.body->read_all(kMaxBodyBytes);
-  if (!body) co_return problem(body.error(), request.request_id);
-  auto asked = read_limit(*body);
-  if (!asked) co_return problem(asked.error(), request.request_id);
-  const auto limit = co_await limits_.set(std::move(asked->target), asked->change);
-  if (!limit) co_return problem(limit.error(), request.request_id);
-  co_return json_response(200, to_json(*limit));
+Task<Result<http::Response>> ApiRoutes::set_limit(http::Request& request, std::string) {
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto asked = CO_TRY(read_limit(body));
+  const auto limit = CO_TRY(co_await limits_.set(std::move(asked.target), asked.change));
+  co_return json_response(200, to_json(limit));
 }
 
-Task<http::Response> ApiRoutes::list_kinds(http::Request& request, std::string) {
-  const auto set = co_await limits_.list();
-  if (!set) co_return problem(set.error(), request.request_id);
+Task<Result<http::Response>> ApiRoutes::list_kinds(http::Request&, std::string) {
+  const auto set = CO_TRY(co_await limits_.list());
   auto list = json::array();
   for (const auto kind : jobs::Kinds::kNames) {
     jobs::Limit limit;
     limit.target = jobs::kind_target(kind);
-    for (const auto& known : *set) {
+    for (const auto& known : set) {
       if (known.target == limit.target) limit = known;
     }
     list.push_back(kind_json(limit));
@@ -118,17 +113,14 @@ Task<http::Response> ApiRoutes::list_kinds(http::Request& request, std::string) 
   co_return json_response(200, {{"kinds", std::move(list)}});
 }
 
-Task<http::Response> ApiRoutes::set_kind(http::Request& request, std::string kind) {
+Task<Result<http::Response>> ApiRoutes::set_kind(http::Request& request, std::string kind) {
   if (!jobs::is_kind(kind)) {
-    co_return problem(make_error(ErrorCode::kNotFound, "There is no such kind of job."), request.request_id);
+    co_return fail(ErrorCode::kNotFound, "There is no such kind of job.");
   }
-  const auto body = co_await request.body->read_all(kMaxBodyBytes);
-  if (!body) co_return problem(body.error(), request.request_id);
-  auto change = read_kind_change(*body);
-  if (!change) co_return problem(change.error(), request.request_id);
-  const auto limit = co_await limits_.set(jobs::kind_target(kind), *change);
-  if (!limit) co_return problem(limit.error(), request.request_id);
-  co_return json_response(200, kind_json(*limit));
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto change = CO_TRY(read_kind_change(body));
+  const auto limit = CO_TRY(co_await limits_.set(jobs::kind_target(kind), change));
+  co_return json_response(200, kind_json(limit));
 }
 
 }  // namespace tidemark::api

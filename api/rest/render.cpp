@@ -11,6 +11,14 @@ nlohmann::json parsed_or_text(const std::string& text) {
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
 }
 
+/// Members that are left out if there is nothing to say.
+void put(nlohmann::json& out, const char* member, const std::optional<Time>& time) {
+  if (time) out[member] = to_iso8601(*time);
+}
+void put(nlohmann::json& out, const char* member, const std::string& text) {
+  if (!text.empty()) out[member] = text;
+}
+
 /// Rate and estimate of the rest, once there is something to go by.
 void add_rate(const jobs::JobRecord& job, nlohmann::json& progress) {
   if (!job.started_at || job.state != jobs::JobState::kRunning || !job.claimed_at) return;
@@ -43,13 +51,12 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
     if (spec && spec->on_end) out["callbackJob"] = jobs::ending_job_id(job);
   }
   if (!job.skips.empty()) out["skips"] = parsed_or_text(job.skips);
-  if (job.not_before) out["notBefore"] = to_iso8601(*job.not_before);
-  out["history"] = nlohmann::json::array();
-  for (const auto& attempt : job.history) out["history"].push_back(jobs::to_json(attempt));
-  if (job.started_at) out["startedAt"] = to_iso8601(*job.started_at);
-  if (job.finished_at) out["finishedAt"] = to_iso8601(*job.finished_at);
-  if (!job.worker.empty()) out["worker"] = job.worker;
-  if (!job.error.empty()) out["error"] = job.error;
+  put(out, "notBefore", job.not_before);
+  out["history"] = list_json(job.history);
+  put(out, "startedAt", job.started_at);
+  put(out, "finishedAt", job.finished_at);
+  put(out, "worker", job.worker);
+  put(out, "error", job.error);
   return out;
 }
 
@@ -62,14 +69,12 @@ nlohmann::json to_json(const jobs::GroupStatus& status) {
                      {"states", std::move(states)},
                      {"submittedAt", to_iso8601(group.submitted_at)}};
   if (group.on_end) out["onEnd"] = jobs::on_end_json(*group.on_end);
-  if (group.finished_at) out["finishedAt"] = to_iso8601(*group.finished_at);
+  put(out, "finishedAt", group.finished_at);
   if (group.finished_at && group.on_end) out["callbackJob"] = jobs::ending_job_id(group);
   return out;
 }
 
 nlohmann::json to_json(const jobs::PoisonRecord& poison) {
-  auto attempts = nlohmann::json::array();
-  for (const auto& attempt : poison.attempts) attempts.push_back(jobs::to_json(attempt));
   nlohmann::json out{{"id", poison.message_id},
                      {"jobId", poison.job_id},
                      {"kind", poison.kind},
@@ -78,8 +83,8 @@ nlohmann::json to_json(const jobs::PoisonRecord& poison) {
                      {"queue", poison.queue},
                      {"redrives", poison.redrives},
                      {"body", parsed_or_text(poison.body)},
-                     {"attempts", std::move(attempts)}};
-  if (poison.moved_at) out["movedAt"] = to_iso8601(*poison.moved_at);
+                     {"attempts", list_json(poison.attempts)}};
+  put(out, "movedAt", poison.moved_at);
   return out;
 }
 
@@ -89,8 +94,8 @@ nlohmann::json to_json(const jobs::PoisonGroup& group) {
                      {"count", group.count},
                      {"reason", group.reason},
                      {"samples", group.samples}};
-  if (group.first_moved_at) out["firstMovedAt"] = to_iso8601(*group.first_moved_at);
-  if (group.last_moved_at) out["lastMovedAt"] = to_iso8601(*group.last_moved_at);
+  put(out, "firstMovedAt", group.first_moved_at);
+  put(out, "lastMovedAt", group.last_moved_at);
   return out;
 }
 
@@ -165,11 +170,11 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
                      {"present", place.present}};
   if (place.version != 0) out["timestamp"] = to_iso8601(Time(Ticks(place.version)));
   if (place.source_version) out["sourceTimestamp"] = to_iso8601(Time(Ticks(*place.source_version)));
-  if (!place.job.empty()) out["job"] = place.job;
+  put(out, "job", place.job);
   if (place.record) {
     out["jobKind"] = place.record->kind;
     out["jobState"] = jobs::state_name(place.record->state);
-    if (place.record->finished_at) out["jobFinishedAt"] = to_iso8601(*place.record->finished_at);
+    put(out, "jobFinishedAt", place.record->finished_at);
   }
   for (const auto& blob : place.blobs) {
     out["blobs"].push_back({{"property", blob.property},
@@ -178,7 +183,7 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
                             {"bytes", blob.link.size},
                             {"present", blob.present}});
   }
-  if (!place.problem.empty()) out["problem"] = place.problem;
+  put(out, "problem", place.problem);
   if (!place.location.archive) return out;
   out["archive"] = jobs::to_json(*place.location.archive);
   out["objects"] = place.objects;
@@ -192,7 +197,7 @@ nlohmann::json to_json(const jobs::EntityJob& job) {
                      {"kind", job.record.kind},
                      {"state", jobs::state_name(job.record.state)},
                      {"submittedAt", to_iso8601(job.record.submitted_at)}};
-  if (job.record.finished_at) out["finishedAt"] = to_iso8601(*job.record.finished_at);
+  put(out, "finishedAt", job.record.finished_at);
   put_location(out, job.from);
   return out;
 }
@@ -200,20 +205,19 @@ nlohmann::json to_json(const jobs::EntityJob& job) {
 }  // namespace
 
 nlohmann::json to_json(const jobs::Explanation& explanation) {
-  auto places = nlohmann::json::array(), found = nlohmann::json::array(), upcoming = nlohmann::json::array();
-  for (const auto& place : explanation.places) places.push_back(to_json(place));
-  for (const auto& job : explanation.jobs) found.push_back(to_json(job));
+  auto upcoming = nlohmann::json::array();
   for (const auto& schedule : explanation.schedules) {
     auto& next = upcoming.emplace_back();
     next = {{"name", schedule.name}, {"kind", schedule.kind}, {"dueTime", to_iso8601(schedule.due)}};
     put_location(next, schedule.from);
   }
+  const auto shown = [](const auto& each) { return to_json(each); };
   const auto& asked = explanation.places.front();
   return {{"table", asked.location.table},
           {"partitionKey", asked.key.partition_key},
           {"rowKey", asked.key.row_key},
-          {"places", std::move(places)},
-          {"jobs", std::move(found)},
+          {"places", list_json(explanation.places, shown)},
+          {"jobs", list_json(explanation.jobs, shown)},
           {"schedules", std::move(upcoming)},
           {"looked",
            {{"jobs", explanation.looked_at_jobs},
@@ -236,8 +240,8 @@ nlohmann::json to_json(const jobs::Schedule& schedule, const jobs::JobRecord* la
   }
   if (state.last_due) {
     auto& run = out["lastRun"] = {{"dueTime", to_iso8601(*state.last_due)}};
-    if (state.last_at) run["submittedAt"] = to_iso8601(*state.last_at);
-    if (!state.last_problem.empty()) run["problem"] = state.last_problem;
+    put(run, "submittedAt", state.last_at);
+    put(run, "problem", state.last_problem);
     if (state.last_problem.empty() && !state.last_job.empty()) run["job"] = state.last_job;
     if (state.last_problem.empty() && last != nullptr) run["jobState"] = jobs::state_name(last->state);
   }
@@ -270,6 +274,18 @@ http::Response json_response(unsigned status, const nlohmann::json& body) {
   response.set("Content-Type", "application/json");
   response.set("Cache-Control", "no-store");
   response.body = json_text(body);
+  return response;
+}
+
+http::Response no_content() {
+  http::Response response;
+  response.status = 204;
+  return response;
+}
+
+http::Response submitted(const jobs::Submission& submission) {
+  auto response = json_response(submission.created ? 202 : 200, to_json(submission.job));
+  response.set("Location", "/v1/jobs/" + submission.job.id);
   return response;
 }
 

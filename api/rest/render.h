@@ -10,6 +10,7 @@
 #include "jobs/schedules/schedule.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/job_record.h"
+#include "jobs/store/job_store.h"
 #include "jobs/store/worker_list.h"
 #include "queue_service/model/queue_figures.h"
 
@@ -32,16 +33,27 @@ nlohmann::json to_json(const std::pair<std::string, queue_service::QueueFigures>
 /// Text that is no UTF-8 is shown with replacement characters.
 std::string json_text(const nlohmann::json& body);
 http::Response json_response(unsigned status, const nlohmann::json& body);
+http::Response no_content();
+/// The job's record, and where it can be read.
+http::Response submitted(const jobs::Submission& submission);
 nlohmann::json problem_json(const Error& error, const std::string& request_id);
 /// {"type","title","status","detail","code","requestId","problems"?}
 http::Response problem(const Error& error, const std::string& request_id);
 
-/// {MEMBER:[...],"continuation"?}
-template <class Items>
-http::Response page_response(const char* member, const Items& items, const std::string& continuation) {
+inline constexpr auto kAsJson = [](const auto& item) { return to_json(item); };
+/// Each item as `show` renders it.
+template <class Items, class Show = decltype(kAsJson)>
+nlohmann::json list_json(const Items& items, Show show = kAsJson) {
   auto list = nlohmann::json::array();
-  for (const auto& item : items) list.push_back(to_json(item));
-  nlohmann::json body{{member, std::move(list)}};
+  for (const auto& item : items) list.push_back(show(item));
+  return list;
+}
+
+/// {MEMBER:[...],"continuation"?}
+template <class Items, class Show = decltype(kAsJson)>
+http::Response page_response(const char* member, const Items& items, const std::string& continuation,
+                             Show show = kAsJson) {
+  nlohmann::json body{{member, list_json(items, show)}};
   if (!continuation.empty()) body["continuation"] = continuation;
   return json_response(200, body);
 }

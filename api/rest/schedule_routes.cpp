@@ -32,100 +32,71 @@ Result<Time> due_time_of(const std::string& body, Time now) {
 
 Task<Result<nlohmann::json>> ApiRoutes::show(jobs::Schedule schedule) {
   std::optional<jobs::JobRecord> last;
-  if (!schedule.state.last_job.empty()) {
-    last = CO_TRY(co_await jobs_.find(schedule.state.last_job));
-  }
+  if (!schedule.state.last_job.empty()) last = CO_TRY(co_await jobs_.find(schedule.state.last_job));
   co_return to_json(schedule, last ? &*last : nullptr, clock_.now());
 }
 
-Task<http::Response> ApiRoutes::answer_schedule(http::Request& request, unsigned status, jobs::Schedule schedule) {
+Task<Result<http::Response>> ApiRoutes::answer_schedule(unsigned status, jobs::Schedule schedule) {
   const auto etag = etag_of(schedule);
-  const auto shown = co_await show(std::move(schedule));
-  if (!shown) co_return problem(shown.error(), request.request_id);
-  auto response = json_response(status, *shown);
+  auto response = json_response(status, CO_TRY(co_await show(std::move(schedule))));
   response.set("ETag", etag);
   co_return response;
 }
 
-Task<http::Response> ApiRoutes::put_schedule(http::Request& request, std::string name) {
+Task<Result<http::Response>> ApiRoutes::put_schedule(http::Request& request, std::string name) {
   if (!jobs::is_schedule_name(name)) {
-    const auto error = make_error(ErrorCode::kInvalidInput,
-                                  "A schedule's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit "
-                                  "first.");
-    co_return problem(error, request.request_id);
+    co_return fail(ErrorCode::kInvalidInput,
+                   "A schedule's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
   }
-  auto condition = condition_of(request);
-  if (!condition) co_return problem(condition.error(), request.request_id);
-  const auto body = co_await request.body->read_all(kMaxBodyBytes);
-  if (!body) co_return problem(body.error(), request.request_id);
-  auto spec = jobs::parse_schedule(*body);
-  if (!spec) co_return problem(spec.error(), request.request_id);
-  if (const auto job = jobs::job_of(*spec, name, clock_.now()); job) {
-    if (auto admitted = admit(*job); !admitted) co_return problem(admitted.error(), request.request_id);
-  }
-  auto stored = co_await schedules_.put(std::move(name), std::move(*spec), std::move(*condition));
-  if (!stored) co_return problem(stored.error(), request.request_id);
-  co_return co_await answer_schedule(request, stored->created ? 201 : 200, std::move(stored->schedule));
+  auto condition = CO_TRY(condition_of(request));
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto spec = CO_TRY(jobs::parse_schedule(body));
+  if (const auto job = jobs::job_of(spec, name, clock_.now())) CO_TRY(admit(*job));
+  auto stored = CO_TRY(co_await schedules_.put(std::move(name), std::move(spec), std::move(condition)));
+  co_return co_await answer_schedule(stored.created ? 201 : 200, std::move(stored.schedule));
 }
 
-Task<http::Response> ApiRoutes::list_schedules(http::Request& request, std::string) {
-  auto parameters = Parameters::read(request, {"limit", "continuation"});
-  if (!parameters) co_return problem(parameters.error(), request.request_id);
-  const auto limit = parameters->limit();
-  if (!limit) co_return problem(limit.error(), request.request_id);
-  auto page = co_await schedules_.list(*limit, parameters->text("continuation"));
-  if (!page) co_return problem(page.error(), request.request_id);
+Task<Result<http::Response>> ApiRoutes::list_schedules(http::Request& request, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  auto page = CO_TRY(co_await schedules_.list(limit, parameters.text("continuation")));
   nlohmann::json body{{"schedules", nlohmann::json::array()}};
-  for (auto& schedule : page->schedules) {
-    auto shown = co_await show(std::move(schedule));
-    if (!shown) co_return problem(shown.error(), request.request_id);
-    body["schedules"].push_back(std::move(*shown));
+  for (auto& schedule : page.schedules) {
+    body["schedules"].push_back(CO_TRY(co_await show(std::move(schedule))));
   }
-  if (!page->continuation.empty()) body["continuation"] = page->continuation;
+  if (!page.continuation.empty()) body["continuation"] = page.continuation;
   co_return json_response(200, body);
 }
 
-Task<http::Response> ApiRoutes::show_schedule(http::Request& request, std::string name) {
-  auto found = co_await schedules_.find(std::move(name));
-  if (!found) co_return problem(found.error(), request.request_id);
-  if (!*found) co_return problem(make_error(ErrorCode::kScheduleNotFound), request.request_id);
-  co_return co_await answer_schedule(request, 200, std::move(**found));
+Task<Result<http::Response>> ApiRoutes::show_schedule(http::Request&, std::string name) {
+  auto found = CO_TRY(co_await schedules_.find(std::move(name)));
+  if (!found) co_return fail(ErrorCode::kScheduleNotFound);
+  co_return co_await answer_schedule(200, std::move(*found));
 }
 
-Task<http::Response> ApiRoutes::remove_schedule(http::Request& request, std::string name) {
-  auto condition = condition_of(request);
-  if (!condition) co_return problem(condition.error(), request.request_id);
-  const auto removed = co_await schedules_.remove(std::move(name), std::move(*condition));
-  if (!removed) co_return problem(removed.error(), request.request_id);
-  http::Response response;
-  response.status = 204;
-  co_return response;
+Task<Result<http::Response>> ApiRoutes::remove_schedule(http::Request& request, std::string name) {
+  auto condition = CO_TRY(condition_of(request));
+  CO_TRY(co_await schedules_.remove(std::move(name), std::move(condition)));
+  co_return no_content();
 }
 
-Task<http::Response> ApiRoutes::pause_schedule(http::Request& request, std::string name) {
-  co_return co_await set_schedule(request, std::move(name), true);
+Task<Result<http::Response>> ApiRoutes::pause_schedule(http::Request&, std::string name) {
+  co_return co_await set_schedule(std::move(name), true);
 }
 
-Task<http::Response> ApiRoutes::resume_schedule(http::Request& request, std::string name) {
-  co_return co_await set_schedule(request, std::move(name), false);
+Task<Result<http::Response>> ApiRoutes::resume_schedule(http::Request&, std::string name) {
+  co_return co_await set_schedule(std::move(name), false);
 }
 
-Task<http::Response> ApiRoutes::set_schedule(http::Request& request, std::string name, bool paused) {
-  auto schedule = co_await schedules_.set_paused(std::move(name), paused);
-  if (!schedule) co_return problem(schedule.error(), request.request_id);
-  co_return co_await answer_schedule(request, 200, std::move(*schedule));
+Task<Result<http::Response>> ApiRoutes::set_schedule(std::string name, bool paused) {
+  auto schedule = CO_TRY(co_await schedules_.set_paused(std::move(name), paused));
+  co_return co_await answer_schedule(200, std::move(schedule));
 }
 
-Task<http::Response> ApiRoutes::run_schedule(http::Request& request, std::string name) {
-  const auto body = co_await request.body->read_all(kMaxBodyBytes);
-  if (!body) co_return problem(body.error(), request.request_id);
-  const auto due = due_time_of(*body, clock_.now());
-  if (!due) co_return problem(due.error(), request.request_id);
-  const auto submission = co_await schedules_.run(jobs_, std::move(name), *due);
-  if (!submission) co_return problem(submission.error(), request.request_id);
-  auto response = json_response(submission->created ? 202 : 200, to_json(submission->job));
-  response.set("Location", "/v1/jobs/" + submission->job.id);
-  co_return response;
+Task<Result<http::Response>> ApiRoutes::run_schedule(http::Request& request, std::string name) {
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  const auto due = CO_TRY(due_time_of(body, clock_.now()));
+  co_return submitted(CO_TRY(co_await schedules_.run(jobs_, std::move(name), due)));
 }
 
 }  // namespace tidemark::api

@@ -70,7 +70,7 @@ Task<bool> Signal::wait(Clock& clock, Duration timeout) {
     waiter->executor = executor;
     waiter->resume = [cell](bool notified) { std::move (*cell)(notified); };
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiters_.push_back(waiter);
     }
     std::weak_ptr<Waiter> weak = waiter;
@@ -79,13 +79,13 @@ Task<bool> Signal::wait(Clock& clock, Duration timeout) {
       if (!expired) return;
       std::function<void(bool)> resume;
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         waiters_.remove(expired);
         resume = std::exchange(expired->resume, nullptr);
       }
       if (resume) resume(false);
     });
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiter->timer = std::move(timer);
     if (!waiter->resume) waiter->timer->cancel();
   };
@@ -101,7 +101,7 @@ void wake(Executor executor, std::function<void(bool)> resume) {
 void Signal::notify_all() {
   std::list<std::shared_ptr<Waiter>> woken;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     woken.swap(waiters_);
     for (auto& waiter : woken) {
       if (waiter->timer) waiter->timer->cancel();
@@ -111,7 +111,7 @@ void Signal::notify_all() {
 }
 
 void Signal::notify_one() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (!waiters_.empty()) {
     auto waiter = waiters_.front();
     waiters_.pop_front();
@@ -124,7 +124,7 @@ void Signal::notify_one() {
 }
 
 std::size_t Signal::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return waiters_.size();
 }
 

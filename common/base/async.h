@@ -9,9 +9,9 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 #include "common/base/time.h"
 
 namespace tidemark {
@@ -54,8 +54,8 @@ class Signal {
 
  private:
   struct Waiter;
-  mutable std::mutex mutex_;
-  std::list<std::shared_ptr<Waiter>> waiters_;
+  mutable Mutex mutex_;
+  std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
 };
 
 /// Starts `task` on `executor`; an exception that escapes it ends the process with a message (it is a bug).

@@ -1,9 +1,9 @@
 #include "common/base/random.h"
 
-#include <mutex>
 #include <random>
 
 #include "common/base/encoding.h"
+#include "common/base/mutex.h"
 
 namespace tidemark {
 namespace {
@@ -12,13 +12,13 @@ class EngineRandom final : public Random {
  public:
   explicit EngineRandom(std::uint64_t seed) : engine_(seed) {}
   std::uint64_t next() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return engine_();
   }
 
  private:
-  std::mutex mutex_;
-  std::mt19937_64 engine_;
+  Mutex mutex_;
+  std::mt19937_64 engine_ GUARDED_BY(mutex_);
 };
 
 // Seeded per thread from the operating system; ids only, never key material.

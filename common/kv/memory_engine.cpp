@@ -1,10 +1,10 @@
 #include "common/kv/memory_engine.h"
+#include "common/base/mutex.h"
 
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <set>
 #include <vector>
 
@@ -19,21 +19,21 @@ class MemoryDisk {
   using Version = std::uint64_t;
 
   /// Held while a transaction runs; taken before mutex_.
-  std::mutex& writer() { return writer_; }
+  Mutex& writer() { return writer_; }
 
   Version open_snapshot() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     snapshots_.insert(current_);
     return current_;
   }
 
   void close_snapshot(Version version) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     snapshots_.erase(snapshots_.find(version));
   }
 
   Value get(std::string_view key, Version version) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = keys_.find(key);
     if (found == keys_.end()) return std::nullopt;
     const auto* stored = visible(found->second, version);
@@ -43,7 +43,7 @@ class MemoryDisk {
   /// The first key at or after `from` and before `upper`.
   std::optional<std::pair<std::string, std::string>> first_from(std::string_view from, bool inclusive,
                                                                 std::string_view upper, Version version) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = inclusive ? keys_.lower_bound(from) : keys_.upper_bound(from);
     for (; it != keys_.end() && (upper.empty() || it->first < upper); ++it) {
       const auto* stored = visible(it->second, version);
@@ -55,7 +55,7 @@ class MemoryDisk {
   /// The last key before `upper` (empty: the end) that is not before `lower`.
   std::optional<std::pair<std::string, std::string>> last_before(std::string_view upper, std::string_view lower,
                                                                  Version version) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = upper.empty() ? keys_.end() : keys_.lower_bound(upper);
     while (it != keys_.begin()) {
       --it;
@@ -67,7 +67,7 @@ class MemoryDisk {
   }
 
   void commit(Changes changes) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto version = ++current_;
     for (auto& [key, value] : changes) {
       keys_[key].push_back({version, std::move(value)});
@@ -90,7 +90,7 @@ class MemoryDisk {
     return nullptr;
   }
 
-  void drop_unseen() {
+  void drop_unseen() REQUIRES(mutex_) {
     const auto oldest = snapshots_.empty() ? current_ : *snapshots_.begin();
     for (; !superseded_.empty() && superseded_.front().first <= oldest; superseded_.pop_front()) {
       auto found = keys_.find(superseded_.front().second);
@@ -103,12 +103,13 @@ class MemoryDisk {
     }
   }
 
-  std::mutex writer_;
-  mutable std::mutex mutex_;
-  std::map<std::string, History, std::less<>> keys_;
-  std::multiset<Version> snapshots_;
-  std::deque<std::pair<Version, std::string>> superseded_;  // keys to look through once no snapshot is older
-  Version current_ = 0;
+  Mutex writer_;
+  mutable Mutex mutex_;
+  std::map<std::string, History, std::less<>> keys_ GUARDED_BY(mutex_);
+  std::multiset<Version> snapshots_ GUARDED_BY(mutex_);
+  // Keys to look through once no snapshot is older.
+  std::deque<std::pair<Version, std::string>> superseded_ GUARDED_BY(mutex_);
+  Version current_ GUARDED_BY(mutex_) = 0;
 };
 
 namespace {
@@ -277,7 +278,7 @@ class MemoryEngine final : public Engine {
 
  private:
   Result<void> run(const TransactionBody& body) {
-    std::lock_guard lock(disk_->writer());
+    MutexLock lock(disk_->writer());
     MemoryDisk::Changes changes;
     {
       MemoryTransaction txn(disk_);

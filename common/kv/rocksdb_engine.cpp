@@ -2,14 +2,14 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "common/base/mutex.h"
+#include "common/kv/group_handover.h"
 #include "common/kv/rocksdb_database.h"
 #include "common/kv/write_overlay.h"
 
@@ -24,8 +24,6 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
-// While a group is being written, so many that wait are worth waking the helper: a wakeup costs as much as a body.
-constexpr std::size_t kWorthWaking = 8;
 constexpr std::size_t kMaxMemoBytes = 256;  // of a row
 constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
@@ -212,10 +210,9 @@ class RocksEngine final : public Engine {
   RocksEngine& operator=(const RocksEngine&) = delete;
   ~RocksEngine() override {
     {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
+      MutexLock lock(mutex_);
+      wake(handover_.stop());
     }
-    wake_writer_.notify_one();
     writer_.join();
     helper_.join();
   }
@@ -227,21 +224,16 @@ class RocksEngine final : public Engine {
   }
 
   void submit(TransactionBody body, Completion done) override {
-    {
-      std::unique_lock lock(mutex_);
-      if (queue_.size() < max_queued_) {
-        queue_.push_back({std::move(body), std::move(done)});
-        const bool writing = writing_, worth = queue_.size() == kWorthWaking;
-        lock.unlock();
-        if (!writing) {
-          wake_writer_.notify_one();
-        } else if (worth) {
-          wake_helper_.notify_one();
-        }
-        return;
-      }
+    MutexLock lock(mutex_);
+    const bool room = queue_.size() < max_queued_;
+    auto woken = GroupHandover::Wake::kNobody;
+    if (room) {
+      queue_.push_back({std::move(body), std::move(done)});
+      woken = handover_.submitted(queue_.size());
     }
-    done(fail(ErrorCode::kServerBusy));
+    lock.unlock();
+    wake(woken);
+    if (!room) done(fail(ErrorCode::kServerBusy));
   }
 
   Result<void> erase_range(const KeyRange& range) override {
@@ -268,7 +260,7 @@ class RocksEngine final : public Engine {
   }
 
   std::size_t queue_depth() const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return queue_.size();
   }
 
@@ -302,63 +294,69 @@ class RocksEngine final : public Engine {
     }
   };
 
-  // The writer runs what waits, writes it to the log as one group, and tells its members. While it waits for the disk
-  // the helper runs what comes meanwhile into the next group, whose bodies see both; so the disk and the bodies do not
-  // wait for each other. One body at a time, in order: that is what makes the transactions serializable.
   void write_groups() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-      auto waits = [this] { return !taken_.empty() || !queue_.empty() || !filling_->members.empty(); };
-      wake_writer_.wait(lock, [&] { return !running_ && (stopping_ || waits()); });
-      if (!waits()) break;
-      run_bodies(lock, [this] { return !filling_->full(); });
-      auto* const group = std::exchange(filling_, filling_ == &groups_[0] ? &groups_[1] : &groups_[0]);
-      ahead_ = group;
+      auto turn = handover_.writers_turn();
+      for (; turn == GroupHandover::Turn::kWait; turn = handover_.writers_turn()) wake_writer_.wait(mutex_);
+      if (turn == GroupHandover::Turn::kEnd) break;
+      wake(run_bodies());
+      auto& group = groups_[handover_.begin_write()];
       writing_ = true;
       lock.unlock();
-      const auto failure = write(group->writes);
-      auto members = std::exchange(group->members, {});
-      auto outcomes = std::exchange(group->outcomes, {});
+      const auto failure = write(group.writes);
+      auto members = std::exchange(group.members, {});
+      auto outcomes = std::exchange(group.outcomes, {});
       // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
       if (failure) outcomes.assign(members.size(), fail(*failure));
       tell(std::move(members), std::move(outcomes));
       lock.lock();
+      handover_.end_write();
       writing_ = false;
     }
-    ended_ = true;
-    wake_helper_.notify_one();
+    wake(handover_.end());
   }
 
   void help() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-      auto can_help = [this] { return writing_ && !filling_->full(); };
-      wake_helper_.wait(lock, [&] { return ended_ || (!running_ && can_help() && queue_.size() >= kWorthWaking); });
-      if (ended_) return;
-      run_bodies(lock, can_help);
-      if (!writing_) wake_writer_.notify_one();
+      auto turn = handover_.helpers_turn(queue_.size());
+      for (; turn == GroupHandover::Turn::kWait; turn = handover_.helpers_turn(queue_.size())) {
+        wake_helper_.wait(mutex_);
+      }
+      if (turn == GroupHandover::Turn::kEnd) return;
+      wake(run_bodies());
     }
   }
 
-  /// Runs what waits, as long as `go_on` says so. `running_` makes the caller the owner of all that bodies touch.
-  template <class GoOn>
-  void run_bodies(std::unique_lock<std::mutex>& lock, GoOn go_on) {
-    running_ = true;
-    // What has been written goes once the lock is free: its rows are thousands of small allocations.
-    Group* written = writing_ ? nullptr : std::exchange(ahead_, nullptr);
+  /// Runs what waits into the filling group, without the lock. Whoever runs bodies owns that group and `taken_`.
+  GroupHandover::Wake run_bodies() REQUIRES(mutex_) {
+    const auto run = handover_.begin_run();
+    auto& group = groups_[run.filling];
+    auto& other = groups_[1 - run.filling];
+    const auto* ahead = run.built_on_other ? &other.writes : nullptr;
+    const auto go_on = [&] { return !group.full() && (!run.while_writing || writing_); };
+    runner_.take();
+    bool done = !run.other_is_done;  // its rows are thousands of small allocations
     while (go_on() && !(taken_.empty() && queue_.empty())) {
       if (taken_.empty()) taken_.swap(queue_);
       const bool failed = failure_.has_value();
-      lock.unlock();
-      if (written != nullptr) std::exchange(written, nullptr)->clear();
+      mutex_.unlock();
+      if (!std::exchange(done, true)) other.clear();
       for (; !taken_.empty() && go_on(); taken_.pop_front()) {
-        filling_->outcomes.push_back(failed ? Result<void>() : run(*filling_, taken_.front().body));
-        filling_->members.push_back(std::move(taken_.front()));
+        group.outcomes.push_back(failed ? Result<void>() : run_body(taken_.front().body, group, ahead));
+        group.members.push_back(std::move(taken_.front()));
       }
-      lock.lock();
+      mutex_.lock();
     }
-    if (written != nullptr) written->clear();
-    running_ = false;
+    if (!done) other.clear();
+    runner_.give_back();
+    return handover_.end_run(run, group.members.size(), group.full());
+  }
+
+  void wake(GroupHandover::Wake woken) {
+    if (woken == GroupHandover::Wake::kWriter) wake_writer_.notify_one();
+    if (woken == GroupHandover::Wake::kHelper) wake_helper_.notify_one();
   }
 
   std::optional<Error> write(const WriteOverlay& writes) {
@@ -387,8 +385,8 @@ class RocksEngine final : public Engine {
     Completion::deliver(std::move(group));
   }
 
-  Result<void> run(Group& group, const TransactionBody& body) {
-    RocksTransaction txn(db_, group.writes, ahead_ == nullptr ? nullptr : &ahead_->writes, group.memo);
+  Result<void> run_body(const TransactionBody& body, Group& group, const WriteOverlay* ahead) {
+    RocksTransaction txn(db_, group.writes, ahead, group.memo);
     Result<void> outcome;
     try {
       outcome = body(txn);
@@ -401,13 +399,13 @@ class RocksEngine final : public Engine {
   }
 
   std::optional<Error> failure_now() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return failure_;
   }
 
   /// The first failure stays: after it nobody can tell what the disk holds until the database is opened again.
   Error remember_failure(Error error) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     error.code = ErrorCode::kStorageFailure;
     error.message = default_message_of(ErrorCode::kStorageFailure);
     if (!failure_) failure_ = std::move(error);
@@ -417,19 +415,17 @@ class RocksEngine final : public Engine {
   Database db_;
   rocksdb::WriteOptions write_options_;
   const std::size_t max_queued_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_writer_;
-  std::condition_variable wake_helper_;
-  std::deque<Waiting> queue_;
-  std::optional<Error> failure_;
-  bool stopping_ = false;
-  bool ended_ = false;
-  bool running_ = false;               // whoever set it owns what follows
-  std::atomic<bool> writing_ = false;  // changes under the mutex
+  mutable Mutex mutex_;
+  CondVar wake_writer_;
+  CondVar wake_helper_;
+  GroupHandover handover_ GUARDED_BY(mutex_);
+  std::deque<Waiting> queue_ GUARDED_BY(mutex_);
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  // Whether a group is being written, for the helper's glance between two bodies; changes with the handover.
+  std::atomic<bool> writing_ = false;
+  Role runner_;
+  std::deque<Waiting> taken_ GUARDED_BY(runner_);
   std::array<Group, 2> groups_;
-  Group* filling_ = &groups_[0];
-  Group* ahead_ = nullptr;  // what `filling_` is built on: being written, or written since
-  std::deque<Waiting> taken_;
   std::thread writer_;
   std::thread helper_;
 };

@@ -57,14 +57,14 @@ prometheus::Histogram& Metrics::latency_histogram(const std::string& name, const
 }
 
 void Metrics::add_source(std::function<std::vector<prometheus::MetricFamily>()> source) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   sources_.push_back(std::move(source));
 }
 
 std::string Metrics::render() const {
   auto families = registry_->Collect();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& source : sources_) {
       auto more = source();
       families.insert(families.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

@@ -9,9 +9,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace tidemark::process {
 
@@ -34,8 +35,8 @@ class Metrics {
 
  private:
   std::shared_ptr<prometheus::Registry> registry_;
-  mutable std::mutex mutex_;
-  std::vector<std::function<std::vector<prometheus::MetricFamily>()>> sources_;
+  mutable Mutex mutex_;
+  std::vector<std::function<std::vector<prometheus::MetricFamily>()>> sources_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::process

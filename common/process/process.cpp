@@ -107,6 +107,12 @@ bool is_file_of(int file, const fs::path& path) {
 
 }  // namespace
 
+void declare(Settings& settings, LogOptions& options) {
+  settings.add_choice("log_level", options.level, {"trace", "debug", "info", "warn", "error", "off"},
+                      "least level logged");
+  settings.add_choice("log_format", options.format, {"text", "json"}, "one line a message, as text or JSON");
+}
+
 void start_logging(const std::string& process_name, const LogOptions& options) {
   bool json = options.format == "json";
   auto pattern = json ? std::string(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","process":"%n","message":%*})")
@@ -229,6 +235,19 @@ int report_startup_failure(const Error& error) {
   std::fprintf(stderr, "error: %s\n", error.message.c_str());
   if (!error.detail.empty()) std::fprintf(stderr, "  %s\n", error.detail.c_str());
   return error.code == ErrorCode::kConfigInvalid ? 2 : 1;
+}
+
+int run_program(const std::string& process_name, Settings& settings, const LogOptions& log, int argc,
+                const char* const* argv, const std::function<Result<void>()>& run) {
+  block_signals();
+  const auto parsed = settings.parse(argc, argv);
+  if (!parsed) return report_startup_failure(parsed.error());
+  if (*parsed == Settings::Outcome::kExitSuccess) return 0;
+  start_logging(process_name, log);
+  spdlog::info("starting {}", settings.describe());
+  if (const auto ran = run(); !ran) return report_startup_failure(ran.error());
+  spdlog::info("stopped");
+  return 0;
 }
 
 }  // namespace tidemark::process

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "common/base/error.h"
+#include "common/process/config.h"
 
 namespace tidemark::process {
 
@@ -12,6 +12,8 @@ struct LogOptions {
   std::string level = "info";   // trace debug info warn error off
   std::string format = "text";  // or json
 };
+/// The settings log_level and log_format.
+void declare(Settings& settings, LogOptions& options);
 /// Logs to stderr. key=value in messages.
 void start_logging(const std::string& process_name, const LogOptions& options);
 
@@ -47,5 +49,9 @@ void wait_for_shutdown();
 
 /// "error: message" on stderr, and the exit code for it (2 for configuration, 1 otherwise).
 int report_startup_failure(const Error& error);
+
+/// What main() does once the settings are declared: reads them, starts the log, calls `run`. Gives the exit code.
+int run_program(const std::string& process_name, Settings& settings, const LogOptions& log, int argc,
+                const char* const* argv, const std::function<Result<void>()>& run);
 
 }  // namespace tidemark::process

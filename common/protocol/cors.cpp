@@ -142,7 +142,7 @@ void CorsPolicies::take(std::string_view account, std::string_view stored) {
 
 std::shared_ptr<const CorsRules> CorsPolicies::rules_of(std::string_view account) const {
   if (!any()) return nullptr;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rules_.find(account);
   return found == rules_.end() ? nullptr : found->second;
 }

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "common/base/mutex.h"
 #include "common/http/http.h"
 #include "common/protocol/service_properties.h"
 
@@ -33,7 +33,7 @@ class CorsPolicies {
   /// that of two changes at the same time the later one in the store stays.
   template <class Read>
   void refresh(std::string_view account, Read read) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Result<std::string> stored = read();
     if (stored) take(account, *stored);
   }
@@ -47,11 +47,11 @@ class CorsPolicies {
   [[nodiscard]] Result<http::Response> preflight(std::string_view account, const http::Request& request) const;
 
  private:
-  void take(std::string_view account, std::string_view stored);
+  void take(std::string_view account, std::string_view stored) REQUIRES(mutex_);
 
   std::atomic<bool> any_ = false;  // lets the usual answer pass without the lock
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const CorsRules>, std::less<>> rules_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const CorsRules>, std::less<>> rules_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::protocol

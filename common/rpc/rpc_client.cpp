@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "common/base/mutex.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -44,12 +45,12 @@ void finish(Call call, Result<std::string> result) {
 
 /// What callers' threads share with the client's.
 struct Inbox {
-  std::mutex mutex;
-  std::vector<Call> calls;
-  std::size_t pending_calls = 0;
-  std::size_t unsent_bytes = 0;
-  std::uint64_t next_id = 1;
-  bool stopping = false;
+  Mutex mutex;
+  std::vector<Call> calls GUARDED_BY(mutex);
+  std::size_t pending_calls GUARDED_BY(mutex) = 0;
+  std::size_t unsent_bytes GUARDED_BY(mutex) = 0;
+  std::uint64_t next_id GUARDED_BY(mutex) = 1;
+  bool stopping GUARDED_BY(mutex) = false;
   WakeUp wake;
 
   void submit(Call call) {
@@ -57,7 +58,7 @@ struct Inbox {
     bool was_empty = false;
     bool taken = false;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       bool full = pending_calls >= kMaxPendingCalls || unsent_bytes + call.payload.size() > kMaxUnsentBytes;
       if (!stopping && !full) {
         call.id = next_id++;
@@ -74,11 +75,11 @@ struct Inbox {
     if (!taken) finish(std::move(call), fail(refusal));
   }
   void note_sent(std::size_t bytes) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     unsent_bytes -= bytes;
   }
   void note_finished(std::size_t unsent) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     --pending_calls;
     unsent_bytes -= unsent;
   }
@@ -106,7 +107,7 @@ class Link {
     std::vector<Call> submitted;
     bool stopping = false;
     {
-      std::lock_guard lock(inbox_->mutex);
+      MutexLock lock(inbox_->mutex);
       submitted.swap(inbox_->calls);
       stopping = inbox_->stopping;
     }
@@ -242,7 +243,7 @@ class ZmqTransport final : public Transport {
   }
   ~ZmqTransport() override {
     {
-      std::lock_guard lock(inbox_->mutex);
+      MutexLock lock(inbox_->mutex);
       inbox_->stopping = true;
     }
     inbox_->wake.notify();

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <boost/asio/detached.hpp>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "common/base/fail_points.h"
+#include "common/base/mutex.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -32,15 +32,15 @@ struct Reply {
 
 /// Where served calls leave their replies for the server's thread. Outlives the server while calls run.
 struct ReplyBox {
-  std::mutex mutex;
-  std::vector<Reply> replies;
+  Mutex mutex;
+  std::vector<Reply> replies GUARDED_BY(mutex);
+  bool stopping GUARDED_BY(mutex) = false;
   WakeUp wake;
-  bool stopping = false;
 
   void put(Reply reply) {
     bool was_empty = false;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       was_empty = replies.empty();
       replies.push_back(std::move(reply));
     }
@@ -103,11 +103,11 @@ class ZmqServer final : public Server {
 
   void stop() override {
     {
-      std::lock_guard lock(box_->mutex);
+      MutexLock lock(box_->mutex);
       box_->stopping = true;
     }
     box_->wake.notify();
-    std::lock_guard lock(join_mutex_);
+    MutexLock lock(join_mutex_);
     if (thread_.joinable()) thread_.join();
   }
 
@@ -152,7 +152,7 @@ class ZmqServer final : public Server {
     std::vector<Reply> replies;
     bool stopping = false;
     {
-      std::lock_guard lock(box_->mutex);
+      MutexLock lock(box_->mutex);
       replies.swap(box_->replies);
       stopping = box_->stopping;
     }
@@ -227,8 +227,8 @@ class ZmqServer final : public Server {
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> busy_{0};
   std::atomic<std::uint64_t> malformed_{0};
-  std::mutex join_mutex_;
-  std::thread thread_;
+  Mutex join_mutex_;
+  std::thread thread_ GUARDED_BY(join_mutex_);
 };
 
 }  // namespace

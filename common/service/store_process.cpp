@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <filesystem>
+#include <future>
 
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
@@ -60,9 +60,7 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("trust_forwarded_proto", s.trust_forwarded_proto,
                "believe X-Forwarded-Proto: https of a TLS terminator in front, as spr=https of a SAS needs; only where "
                "nobody else reaches this listener");
-  settings.add_choice("log_level", s.log.level, {"trace", "debug", "info", "warn", "error", "off"},
-                      "least level logged");
-  settings.add_choice("log_format", s.log.format, {"text", "json"}, "one line a message, as text or JSON");
+  process::declare(settings, s.log);
 }
 
 Result<void> check_key_safety(const StoreSettings& settings, const std::vector<auth::Account>& accounts) {
@@ -136,17 +134,11 @@ Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const proc
 
 // Returns when everything submitted before has completed: the writer works in order.
 void wait_for_writer(kv::Engine& engine) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
+  std::promise<void> promise;
+  const auto done = promise.get_future();
   engine.submit([](kv::Transaction&) -> Result<void> { return {}; },
-                [&](const Result<void>&) {
-                  std::lock_guard lock(mutex);
-                  done = true;
-                  changed.notify_all();
-                });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done; });
+                [promise = std::move(promise)](const Result<void>&) mutable { promise.set_value(); });
+  done.wait();
 }
 
 // Once an hour until `stopping` is notified.
@@ -238,21 +230,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
 }  // namespace
 
 int run_store(int argc, const char* const* argv, const StoreDescription& description, const StoreFactory& build) {
-  process::block_signals();
   StoreSettings values;
   values.port = description.default_port;
   process::Settings settings(description.process_name, description.summary);
   declare(settings, values);
   if (description.declare_settings) description.declare_settings(settings);
-  auto parsed = settings.parse(argc, argv);
-  if (!parsed) return process::report_startup_failure(parsed.error());
-  if (*parsed == process::Settings::Outcome::kExitSuccess) return 0;
-  process::start_logging(description.process_name, values.log);
-  spdlog::info("starting {}", settings.describe());
-  auto ran = run(values, description, build);
-  if (!ran) return process::report_startup_failure(ran.error());
-  spdlog::info("stopped");
-  return 0;
+  return process::run_program(description.process_name, settings, values.log, argc, argv,
+                              [&] { return run(values, description, build); });
 }
 
 }  // namespace tidemark::service

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <set>
 
+#include "common/base/mutex.h"
 #include "jobs/kinds/archive/object_archive.h"
 
 namespace tidemark::jobs {
@@ -181,24 +181,24 @@ class FileTree::KnownDirectories {
       return failed("making a directory", std::string(path));
     }
     if (::fsync(parent) != 0) return failed("syncing a directory", std::string(path));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (paths_.size() >= kMostKnown) paths_.clear();
     paths_.emplace(path);
     return {};
   }
   void forget() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     paths_.clear();
   }
 
  private:
   static constexpr std::size_t kMostKnown = 10'000;
   bool knows(std::string_view path) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return paths_.contains(path);
   }
-  std::mutex mutex_;
-  std::set<std::string, std::less<>> paths_;
+  Mutex mutex_;
+  std::set<std::string, std::less<>> paths_ GUARDED_BY(mutex_);
 };
 
 FileTree::FileTree(int root) : root_(root), durable_(std::make_unique<KnownDirectories>()) {}

@@ -111,13 +111,13 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
   if (!visible.empty() || wait <= Duration::zero()) co_return only(std::move(visible));
   std::string token;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (waits_ended_) co_return std::optional<Message>();
     if (!name_.empty()) token = *waits_.insert(name_ + "/" + std::to_string(++last_wait_)).first;
   }
   auto came = co_await take(queue, std::min(visibility, kHandOver), wait, token, 1);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waits_.erase(token);
   }
   if (!came) co_return fail(std::move(came.error()));
@@ -138,7 +138,7 @@ Task<Result<std::vector<Message>>> QueueClient::receive_some(std::string queue, 
 Task<void> QueueClient::end_waits() {
   std::vector<std::string> tokens;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waits_ended_ = true;
     tokens.assign(waits_.begin(), waits_.end());
   }

@@ -3,11 +3,11 @@
 // by another delivery, moved or deleted), kDeadlineExceeded, kUnavailable.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/rpc/transport.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_figures.h"
@@ -104,10 +104,10 @@ class QueueClient {
   rpc::Transport& transport_;
   std::string account_;
   std::string name_;
-  std::mutex mutex_;
-  std::uint64_t last_wait_ = 0;
-  std::set<std::string> waits_;  // tokens
-  bool waits_ended_ = false;
+  Mutex mutex_;
+  std::uint64_t last_wait_ GUARDED_BY(mutex_) = 0;
+  std::set<std::string> waits_ GUARDED_BY(mutex_);  // tokens
+  bool waits_ended_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tidemark::queue_service

@@ -6,7 +6,7 @@
 namespace tidemark::queue_service {
 
 std::shared_ptr<Arrivals::Gate> Arrivals::open(const std::string& account, const std::string& queue) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (gates_.size() >= prune_at_) {
     std::erase_if(gates_, [](const auto& entry) { return entry.second.expired(); });
     prune_at_ = std::max(kPruneAtLeast, 2 * gates_.size());
@@ -21,7 +21,7 @@ std::shared_ptr<Arrivals::Gate> Arrivals::open(const std::string& account, const
 }
 
 std::shared_ptr<Arrivals::Gate> Arrivals::find(const std::string& account, const std::string& queue) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = gates_.find({account, queue});
   if (found == gates_.end()) return nullptr;
   auto gate = found->second.lock();
@@ -30,7 +30,7 @@ std::shared_ptr<Arrivals::Gate> Arrivals::find(const std::string& account, const
 }
 
 std::size_t Arrivals::remembered() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return gates_.size();
 }
 
@@ -47,7 +47,7 @@ void Arrivals::changed(const std::string& account, const std::string& queue) {
 void Arrivals::changed_everywhere() {
   std::vector<std::shared_ptr<Gate>> open_gates;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto& [name, slot] : gates_) {
       if (auto gate = slot.lock()) open_gates.push_back(std::move(gate));
     }
@@ -66,7 +66,7 @@ Arrivals::Gate::~Gate() {
 }
 
 std::uint64_t Arrivals::Gate::ticket() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return events_;
 }
 
@@ -78,7 +78,7 @@ Task<bool> Arrivals::Gate::wait(std::uint64_t ticket, Duration timeout) {
     auto waiter = std::make_shared<Waiter>();
     waiter->executor = executor;
     waiter->resume = [cell](bool woken) { std::move (*cell)(woken); };
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     if (self->events_ != ticket) return self->resume(waiter, true);
     self->waiters_.push_back(waiter);
     // The gate lives as long as its waiters; the timer must not keep them alive.
@@ -88,7 +88,7 @@ Task<bool> Arrivals::Gate::wait(std::uint64_t ticket, Duration timeout) {
       auto gate = weak_gate.lock();
       auto expired = weak.lock();
       if (!gate || !expired) return;
-      std::lock_guard inner(gate->mutex_);
+      MutexLock inner(gate->mutex_);
       gate->waiters_.remove(expired);
       gate->resume(expired, false);
     });
@@ -105,12 +105,12 @@ void Arrivals::Gate::resume(const std::shared_ptr<Waiter>& waiter, bool woken) {
 }
 
 bool Arrivals::Gate::needs_due() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !std::exchange(due_known_, true);
 }
 
 void Arrivals::Gate::came() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++events_;
   if (waiters_.empty()) return;
   auto waiter = waiters_.front();
@@ -119,13 +119,13 @@ void Arrivals::Gate::came() {
 }
 
 void Arrivals::Gate::changed() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++events_;
   for (auto& waiter : std::exchange(waiters_, {})) resume(waiter, true);
 }
 
 void Arrivals::Gate::will_come(Time due) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (due_ && *due_ <= due) return;
   due_ = due;
   arm();
@@ -141,7 +141,7 @@ void Arrivals::Gate::arm() {
     auto gate = weak.lock();
     if (!gate) return;
     {
-      std::lock_guard lock(gate->mutex_);
+      MutexLock lock(gate->mutex_);
       if (gate->armed_for_ != due) return;
       gate->armed_for_.reset();
       gate->due_.reset();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/async.h"
+#include "common/base/mutex.h"
 
 namespace tidemark::queue_service {
 
@@ -32,9 +33,9 @@ class Arrivals {
   static constexpr std::size_t kPruneAtLeast = 64;
   std::shared_ptr<Gate> find(const std::string& account, const std::string& queue);
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::weak_ptr<Gate>> gates_;
-  std::size_t prune_at_ = kPruneAtLeast;
+  mutable Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Gate>> gates_ GUARDED_BY(mutex_);
+  std::size_t prune_at_ GUARDED_BY(mutex_) = kPruneAtLeast;
 };
 
 class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
@@ -53,16 +54,16 @@ class Arrivals::Gate : public std::enable_shared_from_this<Arrivals::Gate> {
 
  private:
   struct Waiter;
-  void arm();  // mutex_ held
-  void resume(const std::shared_ptr<Waiter>& waiter, bool woken);
+  void arm() REQUIRES(mutex_);
+  void resume(const std::shared_ptr<Waiter>& waiter, bool woken) REQUIRES(mutex_);
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::uint64_t events_ = 0;
-  std::list<std::shared_ptr<Waiter>> waiters_;
-  bool due_known_ = false;
-  std::optional<Time> due_;  // earliest; may be too early
-  std::optional<Time> armed_for_;
-  std::shared_ptr<Timer> timer_;
+  mutable Mutex mutex_;
+  std::uint64_t events_ GUARDED_BY(mutex_) = 0;
+  std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
+  bool due_known_ GUARDED_BY(mutex_) = false;
+  std::optional<Time> due_ GUARDED_BY(mutex_);  // earliest; may be too early
+  std::optional<Time> armed_for_ GUARDED_BY(mutex_);
+  std::shared_ptr<Timer> timer_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::queue_service

@@ -1,10 +1,10 @@
 // How fast messages come and go, from figures seen at different times. Hints only: what is forgotten reads as 0 until
 // two sightings are far enough apart. Thread safe.
 #pragma once
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "common/base/mutex.h"
 #include "queue_service/storage/queue_records.h"
 
 namespace tidemark::queue_service {
@@ -14,7 +14,7 @@ class Rates {
   /// In and out, messages a second, over the time since a sighting at most about two minutes old.
   std::pair<double, double> seen(std::uint64_t generation, const FiguresRecord& figures, Time now) {
     const Sighting sighting{now, figures.put, figures.finished + figures.moved};
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (sightings_.size() >= kMaxQueues && !sightings_.contains(generation)) sightings_.clear();
     auto& [older, newer] = sightings_[generation];
     if (newer.at == Time{} || now < newer.at) older = newer = sighting;
@@ -32,8 +32,8 @@ class Rates {
     Time at{};
     std::uint64_t in = 0, out = 0;
   };
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::pair<Sighting, Sighting>> sightings_;
+  Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::pair<Sighting, Sighting>> sightings_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::queue_service

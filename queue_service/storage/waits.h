@@ -5,9 +5,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "common/base/mutex.h"
 #include "queue_service/storage/arrivals.h"
 
 namespace tidemark::queue_service {
@@ -21,14 +21,14 @@ class Waits {
         : waits_(waits), token_(std::move(token)) {
       waits_.count_.fetch_add(1);
       if (token_.empty()) return;
-      std::lock_guard lock(waits_.mutex_);
+      MutexLock lock(waits_.mutex_);
       cancelled_->store(std::erase(waits_.early_, token_) > 0);
       waits_.by_token_.insert_or_assign(token_, Entry{cancelled_, std::move(gate)});
     }
     ~Ticket() {
       waits_.count_.fetch_sub(1);
       if (token_.empty()) return;
-      std::lock_guard lock(waits_.mutex_);
+      MutexLock lock(waits_.mutex_);
       const auto found = waits_.by_token_.find(token_);
       if (found != waits_.by_token_.end() && found->second.cancelled == cancelled_) waits_.by_token_.erase(found);
     }
@@ -45,7 +45,7 @@ class Waits {
   void cancel(const std::string& token) {
     std::shared_ptr<Arrivals::Gate> gate;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       const auto found = by_token_.find(token);
       if (found == by_token_.end()) {
         early_.push_back(token);
@@ -65,10 +65,10 @@ class Waits {
     std::shared_ptr<Arrivals::Gate> gate;
   };
   std::atomic<std::size_t> count_{0};
-  std::mutex mutex_;
-  std::map<std::string, Entry> by_token_;
+  Mutex mutex_;
+  std::map<std::string, Entry> by_token_ GUARDED_BY(mutex_);
   static constexpr std::size_t kMaxEarly = 1000;
-  std::deque<std::string> early_;
+  std::deque<std::string> early_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::queue_service

@@ -1,4 +1,5 @@
 #include "table_store/storage/scan_turns.h"
+#include "common/base/mutex.h"
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -16,15 +17,15 @@ struct ScanTurns::Turn::State {
   explicit State(ScanLimits wanted) : limits(wanted) {}
 
   const ScanLimits limits;
-  mutable std::mutex mutex;
-  std::size_t running = 0;
-  bool closed = false;
-  std::multimap<std::uint64_t, Waiter> waiters;  // by slices had; equals in the order they came
+  mutable Mutex mutex;
+  std::size_t running GUARDED_BY(mutex) = 0;
+  bool closed GUARDED_BY(mutex) = false;
+  std::multimap<std::uint64_t, Waiter> waiters GUARDED_BY(mutex);  // by slices had; equals in the order they came
 
   /// False if too many wait already; the waiter was called or is kept otherwise.
   static bool enter(const std::shared_ptr<State>& self, std::uint64_t slices_had, Waiter waiter) {
     {
-      std::lock_guard lock(self->mutex);
+      MutexLock lock(self->mutex);
       if (self->closed) return false;
       if (self->running >= self->limits.running) {
         if (self->waiters.size() >= self->limits.waiting) return false;
@@ -41,7 +42,7 @@ struct ScanTurns::Turn::State {
   static void leave(std::shared_ptr<State> self) {
     Waiter next;
     {
-      std::lock_guard lock(self->mutex);
+      MutexLock lock(self->mutex);
       if (self->waiters.empty()) {
         --self->running;
         return;
@@ -89,14 +90,14 @@ Task<Result<ScanTurns::Turn>> ScanTurns::take(std::uint64_t slices_had) {
       asio::async_initiate<decltype(asio::use_awaitable), void(Turn)>(initiate, asio::use_awaitable, slices_had);
   auto turn = co_await std::move(operation);
   if (turn) co_return std::move(turn);
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   co_return fail(state_->closed ? ErrorCode::kUnavailable : ErrorCode::kServerBusy);
 }
 
 void ScanTurns::close() {
   std::multimap<std::uint64_t, Turn::State::Waiter> waiters;
   {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->closed = true;
     waiters.swap(state_->waiters);
   }
@@ -104,11 +105,11 @@ void ScanTurns::close() {
 }
 
 std::size_t ScanTurns::running() const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   return state_->running;
 }
 std::size_t ScanTurns::waiting() const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   return state_->waiters.size();
 }
 

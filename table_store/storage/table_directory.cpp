@@ -1,11 +1,9 @@
 #include "table_store/storage/table_directory.h"
 
-#include <mutex>
-
 namespace tidemark::table_store {
 
 std::optional<std::uint64_t> TableDirectory::find(const std::string& table_key) const {
-  std::shared_lock lock(mutex_);
+  ReaderLock lock(mutex_);
   if (drops_ > 0) return std::nullopt;
   const auto found = generations_.find(table_key);
   if (found == generations_.end()) return std::nullopt;
@@ -13,25 +11,25 @@ std::optional<std::uint64_t> TableDirectory::find(const std::string& table_key) 
 }
 
 TableDirectory::Ticket TableDirectory::ticket() const {
-  std::shared_lock lock(mutex_);
+  ReaderLock lock(mutex_);
   return drops_ended_;
 }
 
 void TableDirectory::remember(const std::string& table_key, std::uint64_t generation, Ticket ticket) {
-  std::unique_lock lock(mutex_);
+  WriterLock lock(mutex_);
   if (drops_ > 0 || ticket != drops_ended_) return;
   if (generations_.size() >= kMaxTables) generations_.clear();
   generations_[table_key] = generation;
 }
 
 TableDirectory::Drop::Drop(TableDirectory& directory, const std::string& table_key) : directory_(directory) {
-  std::unique_lock lock(directory_.mutex_);
+  WriterLock lock(directory_.mutex_);
   ++directory_.drops_;
   directory_.generations_.erase(table_key);
 }
 
 TableDirectory::Drop::~Drop() {
-  std::unique_lock lock(directory_.mutex_);
+  WriterLock lock(directory_.mutex_);
   --directory_.drops_;
   ++directory_.drops_ended_;
 }

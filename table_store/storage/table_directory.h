@@ -8,10 +8,11 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "common/base/mutex.h"
 
 namespace tidemark::table_store {
 
@@ -39,10 +40,10 @@ class TableDirectory {
  private:
   static constexpr std::size_t kMaxTables = 16384;  // beyond it everything is forgotten and learned again
 
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<std::string, std::uint64_t> generations_;
-  std::size_t drops_ = 0;  // in progress
-  Ticket drops_ended_ = 0;
+  mutable SharedMutex mutex_;
+  std::unordered_map<std::string, std::uint64_t> generations_ GUARDED_BY(mutex_);
+  std::size_t drops_ GUARDED_BY(mutex_) = 0;  // in progress
+  Ticket drops_ended_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tidemark::table_store

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, TableClient, ended  # noqa: E402
+from receiver import Receiver, make_certificates  # noqa: E402
 from stack import SOURCE, Stack, clean_environment, program, wait_until  # noqa: E402
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
@@ -122,6 +124,24 @@ class EveryOperationTest(unittest.TestCase):
         self.assertIn("--max-attempts: it must be a whole number from 1 on, not 0", many.stderr)
         gone = tidemark("--json", "--api", "http://127.0.0.1:1", "job", "list")
         self.assertEqual((gone.returncode, json.loads(gone.stderr)["error"]["code"]), (1, "Unavailable"))
+
+
+class TlsTest(unittest.TestCase):
+    def test_https_with_certificates_that_are_trusted(self):
+        with tempfile.TemporaryDirectory() as directory:
+            ca, certificate = make_certificates(directory)
+            api = Receiver(lambda request: (200, {}, b'{"id":"x","state":"queued"}'), certificate)
+            self.addCleanup(api.close)
+            for where in (["--ca-file", ca], ["--ca-file", ca, "--token", "secret"]):
+                shown = tidemark("--api", api.url("/"), *where, "--json", "job", "show", "x")
+                self.assertEqual((shown.returncode, json.loads(shown.stdout)["id"]), (0, "x"), shown.stderr)
+            self.assertEqual([request.get("authorization") for request in api.got], [None, "Bearer secret"])
+            # Neither the system's authorities nor another name will do.
+            for url, arguments in ((api.url("/"), []), (api.url("/", host="127.0.0.1"), ["--ca-file", ca])):
+                refused = tidemark("--api", url, *arguments, "job", "show", "x")
+                self.assertEqual(refused.returncode, 1)
+                self.assertRegex(refused.stderr, r"^error: cannot reach https://.*(certificate|subject)")
+            self.assertEqual(len(api.got), 2)
 
 
 class StackTest(unittest.TestCase):

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "common/base/encoding.h"
+#include "common/base/mutex.h"
 
 namespace tidemark::workers {
 namespace {
@@ -128,7 +129,7 @@ class CurlHttp final : public OutboundHttp {
       : options_(std::move(options)), multi_(multi), thread_([this] { run(); }) {}
   ~CurlHttp() override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
     curl_multi_wakeup(multi_);
@@ -158,7 +159,7 @@ class CurlHttp final : public OutboundHttp {
  private:
   void submit(std::unique_ptr<Transfer> transfer) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!stopping_) waiting_.push_back(std::move(transfer));
     }
     if (transfer) {
@@ -172,7 +173,7 @@ class CurlHttp final : public OutboundHttp {
     while (true) {
       std::deque<std::unique_ptr<Transfer>> fresh;
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         if (stopping_) break;
         fresh.swap(waiting_);
       }
@@ -186,6 +187,7 @@ class CurlHttp final : public OutboundHttp {
       curl_multi_remove_handle(multi_, easy);
       finish(*transfer, fail(ErrorCode::kCancelled));
     }
+    MutexLock lock(mutex_);
     for (auto& transfer : waiting_) finish(*transfer, fail(ErrorCode::kCancelled));
     running_.clear();
   }
@@ -271,9 +273,9 @@ class CurlHttp final : public OutboundHttp {
 
   const CurlHttpOptions options_;
   CURLM* const multi_;
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<Transfer>> waiting_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  std::deque<std::unique_ptr<Transfer>> waiting_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::map<CURL*, std::unique_ptr<Transfer>> running_;  // of the thread alone
   std::thread thread_;
 };
