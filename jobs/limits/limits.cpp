@@ -42,13 +42,6 @@ std::string slot_row(const std::string& key, std::uint32_t number) {
   return key + digits;
 }
 
-std::string in_partition(std::string_view partition) {
-  std::string filter = "PartitionKey eq '";
-  filter += partition;
-  filter += "'";
-  return filter;
-}
-
 std::vector<table_store::Property> properties_of(const Limit& limit) {
   std::vector<table_store::Property> out{{"Scope", std::string(scope_name(limit.target.scope))}};
   add_properties(out, limit.target, kTargetFields);
@@ -80,13 +73,10 @@ std::string limit_key(const LimitTarget& target) {
 }
 
 Task<Result<std::vector<Limit>>> Limits::list() {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = in_partition(kControlPartition);
+  auto request = rows_of(kControlPartition);
   std::vector<Limit> out;
   do {
-    auto asked = request;
-    auto page = CO_TRY(co_await tables_.query(std::move(asked)));
+    auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {
       if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
     }
@@ -132,10 +122,8 @@ Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string
 
 Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
                                                          Duration hold) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = in_partition(kSlotPartition) + " and RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" +
-                   slot_row(key, slots) + "'";
+  auto request =
+      rows_of(kSlotPartition, "RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" + slot_row(key, slots) + "'");
   auto page = CO_TRY(co_await tables_.query(std::move(request)));
   const auto now = clock_.now();
   const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };

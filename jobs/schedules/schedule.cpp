@@ -15,10 +15,8 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMaxNameLength = 63;
 constexpr std::int64_t kMaxLateSeconds = 366LL * 86'400;
 constexpr Names<CatchUp, 3> kCatchUps{{{CatchUp::kNone, "none"}, {CatchUp::kLast, "last"}, {CatchUp::kAll, "all"}}};
-constexpr Names<Overlap, 4> kOverlaps{{{Overlap::kSkip, "skip"},
-                                       {Overlap::kAllow, "allow"},
-                                       {Overlap::kWait, "wait"},
-                                       {Overlap::kCancel, "cancel"}}};
+constexpr Names<Overlap, 4> kOverlaps{
+    {{Overlap::kSkip, "skip"}, {Overlap::kAllow, "allow"}, {Overlap::kWait, "wait"}, {Overlap::kCancel, "cancel"}}};
 /// Members of a job that may hold moments.
 constexpr std::array kTemplates{"filter", "movedAfter", "movedBefore"};
 constexpr auto kAnyTime = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);

@@ -20,15 +20,17 @@ constexpr std::size_t kMaxProblemBytes = 2000;
 using Pending = ScheduleState::Pending;
 
 constexpr std::tuple kStateFields{
-    Field{"Decided", &ScheduleState::decided},   Field{"Paused", &ScheduleState::paused},
-    Field{"LastJob", &ScheduleState::last_job},  Field{"LastProblem", &ScheduleState::last_problem},
-    Field{"Runs", &ScheduleState::runs},         Field{"Skipped", &ScheduleState::skipped},
-    Field{"Missed", &ScheduleState::missed},     Field{"LastDue", &ScheduleState::last_due},
+    Field{"Decided", &ScheduleState::decided},  Field{"Paused", &ScheduleState::paused},
+    Field{"LastJob", &ScheduleState::last_job}, Field{"LastProblem", &ScheduleState::last_problem},
+    Field{"Runs", &ScheduleState::runs},        Field{"Skipped", &ScheduleState::skipped},
+    Field{"Missed", &ScheduleState::missed},    Field{"LastDue", &ScheduleState::last_due},
     Field{"LastAt", &ScheduleState::last_at},
 };
 constexpr std::tuple kPendingFields{
-    Field{"PendingDue", &Pending::due}, Field{"PendingJob", &Pending::job},
-    Field{"PendingSince", &Pending::since}, Field{"PendingWorker", &Pending::worker},
+    Field{"PendingDue", &Pending::due},
+    Field{"PendingJob", &Pending::job},
+    Field{"PendingSince", &Pending::since},
+    Field{"PendingWorker", &Pending::worker},
 };
 
 std::vector<Property> properties_of(const Schedule& schedule) {
@@ -52,7 +54,9 @@ Result<Schedule> schedule_of(const Entity& entity) {
   out.version = entity.version;
   read_properties(entity, out.state, kStateFields);
   if (property<Time>(entity, "PendingDue") != nullptr) {
-    read_properties(entity, out.state.pending.emplace(), kPendingFields);
+    Pending pending{};
+    read_properties(entity, pending, kPendingFields);
+    out.state.pending = std::move(pending);
   }
   return out;
 }
@@ -91,9 +95,7 @@ Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
 }
 
 Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kPartition) + "'";
+  auto request = rows_of(kPartition);
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto page = CO_TRY(co_await tables_.query(std::move(request)));

@@ -17,6 +17,9 @@ constexpr std::size_t kMaxSpecs = 1000;
 constexpr std::size_t kMaxListedProblems = 100;
 constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).count();
 
+constexpr Names<Priority, 3> kPriorities{
+    {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
+
 template <class To>
 std::optional<To> narrowed(std::optional<std::int64_t> number) {
   if (!number) return std::nullopt;
@@ -32,14 +35,10 @@ void read_common(SpecReader& in, JobSpec& spec) {
     }
     spec.idempotency_key = std::move(*chosen);
   }
-  if (auto priority = in.text("priority", false)) {
-    bool known = false;
-    for (auto candidate : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
-      if (*priority != priority_name(candidate)) continue;
-      spec.priority = candidate;
-      known = true;
-    }
-    if (!known) in.problem("priority must be high, normal or low");
+  if (auto name = in.text("priority", false)) {
+    const auto priority = value_in(kPriorities, *name);
+    if (!priority) in.problem("priority must be high, normal or low");
+    spec.priority = priority.value_or(Priority::kNormal);
   }
   spec.not_before = in.time("notBefore");
   spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
@@ -112,17 +111,7 @@ ordered_json ordered(const JobSpec& spec) {
 
 }  // namespace
 
-std::string_view priority_name(Priority priority) {
-  switch (priority) {
-    case Priority::kHigh:
-      return "high";
-    case Priority::kNormal:
-      return "normal";
-    case Priority::kLow:
-      return "low";
-  }
-  return "unknown";
-}
+std::string_view priority_name(Priority priority) { return name_in(kPriorities, priority); }
 
 std::vector<std::string> tables_of(const JobSpec& spec) {
   auto reach = reach_of(spec);

@@ -1,5 +1,5 @@
-// The members of a struct and the names they are kept under, as one table that is read in both directions: properties of
-// a row, members of JSON. Reading is tolerant: what is absent or of another type leaves the member as it is. Pure.
+// The members of a struct and the names they are kept under, as one table that is read in both directions: properties
+// of a row, members of JSON. Reading is tolerant: what is absent or of another type leaves the member as it is. Pure.
 #pragma once
 #include <nlohmann/json.hpp>
 

@@ -150,10 +150,7 @@ Task<Result<std::map<JobState, std::uint64_t>>> Groups::open(Group group) {
   std::set<std::string> ids;
   for (std::uint32_t i = 0; i < group.members; ++i) ids.insert(member_job_id(group, i));
   std::map<JobState, std::uint64_t> states;
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "' and RowKey ge '" + *ids.begin() +
-                   "' and RowKey le '" + *ids.rbegin() + "'";
+  auto request = rows_of(kJobPartition, "RowKey ge '" + *ids.begin() + "' and RowKey le '" + *ids.rbegin() + "'");
   do {
     auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {
@@ -181,10 +178,7 @@ Task<Result<std::optional<GroupStatus>>> Groups::status(std::string id) {
 
 Task<Result<std::uint64_t>> Groups::collect(Time limit) {
   std::uint64_t removed = 0;
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter =
-      "PartitionKey eq '" + std::string(kGroupPartition) + "' and SubmittedAt lt datetime'" + to_iso8601(limit) + "'";
+  auto request = rows_of(kGroupPartition, "SubmittedAt lt datetime'" + to_iso8601(limit) + "'");
   do {
     auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {

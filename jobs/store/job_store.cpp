@@ -51,8 +51,10 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
     lost.started_at = record.claimed_at.value_or(record.submitted_at);
     lost.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - lost.started_at).count();
     lost.outcome = "lost";
+    lost.round = round_after(record.history);
     record.history.push_back(std::move(lost));
   }
+  add_marks(record.history, delivery.story);
   record.claimed_at = now;
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
@@ -234,9 +236,7 @@ Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<
 
 Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
                                      std::string state) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "'";
+  auto request = rows_of(kJobPartition);
   if (!kind.empty()) request.filter += " and Kind eq '" + kind + "'";
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
@@ -348,11 +348,12 @@ std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRec
   return companion;
 }
 
-Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited) {
+Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited, std::vector<Attempt> story) {
   if (!transition_allowed(seen.state, seen.epoch, JobState::kQueued, 0)) co_return Result<void>{};
   seen.state = JobState::kQueued;
   seen.attempts = 0;
   seen.finished_at.reset();
+  add_marks(seen.history, story);
   if (edited) {
     seen.kind = std::string(kind_name(*edited));
     seen.spec = canonical_text(*edited);

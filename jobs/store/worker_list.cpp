@@ -30,9 +30,7 @@ Task<Result<void>> WorkerList::leave(std::string name) {
 }
 
 Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string continuation) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = std::string("PartitionKey eq '") + kWorkerPartition + "'";
+  auto request = rows_of(kWorkerPartition);
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto page = CO_TRY(co_await tables_.query(std::move(request)));

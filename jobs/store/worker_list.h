@@ -24,11 +24,13 @@ struct WorkerInfo {
   Time heartbeat_at{};
 };
 
-inline constexpr std::tuple kWorkerFields{
-    Field{"Host", &WorkerInfo::host},           Field{"Pid", &WorkerInfo::pid},
-    Field{"Concurrency", &WorkerInfo::concurrency}, Field{"Running", &WorkerInfo::running},
-    Field{"Version", &WorkerInfo::version},     Field{"StartedAt", &WorkerInfo::started_at},
-    Field{"HeartbeatAt", &WorkerInfo::heartbeat_at}};
+inline constexpr std::tuple kWorkerFields{Field{"Host", &WorkerInfo::host},
+                                          Field{"Pid", &WorkerInfo::pid},
+                                          Field{"Concurrency", &WorkerInfo::concurrency},
+                                          Field{"Running", &WorkerInfo::running},
+                                          Field{"Version", &WorkerInfo::version},
+                                          Field{"StartedAt", &WorkerInfo::started_at},
+                                          Field{"HeartbeatAt", &WorkerInfo::heartbeat_at}};
 
 struct WorkerPage {
   std::vector<WorkerInfo> workers;  // by name

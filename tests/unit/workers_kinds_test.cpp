@@ -535,13 +535,14 @@ TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
   filter.kind = "unknown";
   auto unknown = run(poison_.list(10, "", filter));
   ASSERT_TRUE(unknown && unknown->records.size() == 1);
-  const auto edited = run(poison_.edit(unknown->records[0].message_id,
-                                       *jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":""})")));
+  const auto edited =
+      run(poison_.edit(unknown->records[0].message_id,
+                       *jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":""})"), "me"));
   ASSERT_TRUE(edited.has_value()) << edited.error().message;
   EXPECT_EQ(edited->kind, "delete");
   EXPECT_EQ(edited->reason, unknown->records[0].reason);
   EXPECT_EQ(messages("tidemark-jobs-poison"), 4U);
-  ASSERT_TRUE(run(poison_.redrive(edited->message_id, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(edited->message_id, std::nullopt, "me")).has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
 }
 

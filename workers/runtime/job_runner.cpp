@@ -119,6 +119,7 @@ Duration JobRunner::wait_for_slot(Run& run) {
 
 Task<RunEnd> JobRunner::claim(Run& run) {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
+  delivery.story = run.story.attempts;
   fail_points::kClaim.before.reach();
   auto claim = co_await services_.jobs.claim(std::move(delivery));
   fail_points::kClaim.after.reach();
@@ -192,6 +193,7 @@ jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
   attempt.duration_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - run.started).count();
   attempt.outcome = std::move(outcome);
+  attempt.round = run.story.redrives + 1;
   return attempt;
 }
 

@@ -1,7 +1,6 @@
 #include "jobs/kinds/archive/object_archive.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/encoding.h"
 #include "jobs/spec/spec_reader.h"
@@ -68,8 +67,8 @@ ObjectArchive read_object_archive(SpecReader& in, const json& object, const char
   if (!is_object_prefix(archive.prefix)) {
     in.problem(where + ": prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
   }
-  choose(in, reader, "format", kFormats, archive.format);
-  choose(in, reader, "per", kUnits, archive.per);
+  archive.format = reader.choice("format", kFormats, archive.format);
+  archive.per = reader.choice("per", kUnits, archive.per);
   archive.gzip = reader.boolean("gzip").value_or(false);
   if (archive.format == ArchiveFormat::kEntity && (reader.has("per") || archive.gzip)) {
     in.problem(where + ": per and gzip are for format lines");
@@ -88,9 +87,9 @@ nlohmann::ordered_json to_json(const ObjectArchive& archive) {
   }
   if (!archive.prefix.empty()) out["prefix"] = archive.prefix;
   out["table"] = archive.table;
-  out["format"] = name_of(kFormats, archive.format);
+  out["format"] = name_in(kFormats, archive.format);
   if (archive.format == ArchiveFormat::kLines) {
-    out["per"] = name_of(kUnits, archive.per);
+    out["per"] = name_in(kUnits, archive.per);
     if (archive.gzip) out["gzip"] = true;
   }
   return out;

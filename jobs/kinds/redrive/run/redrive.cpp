@@ -133,7 +133,7 @@ Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
     }
     next_send_ += gap;
     fail_points::kRedriveSend.before.reach();
-    auto sent = co_await poison_.redrive(id, std::nullopt);
+    auto sent = co_await poison_.redrive(id, std::nullopt, context_.job_id());
     fail_points::kRedriveSend.after.reach();
     // Gone: sent by the delivery before this one, or by a person.
     if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
