@@ -1,10 +1,10 @@
 # One compilation policy for every target: warnings are errors, one precompiled header, ccache and mold when present.
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The precompiled header's timestamp changes between builds; its content is what matters.
+  # Checkouts side by side share what was compiled: paths are relative, and cmake/precompile names the header.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})  # checkouts side by side share results
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 find_program(MOLD mold)
 if(MOLD)
@@ -23,14 +23,27 @@ include_directories(${PROJECT_SOURCE_DIR})
 add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                         BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # as many coroutines deep as a request goes
 
+# The precompiled header. CMake's own way puts the path of the checkout into every command, and ccache finds nothing again.
+add_library(tidemark_pch OBJECT ${PROJECT_SOURCE_DIR}/common/base/pch.h)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/common/base/pch.h PROPERTIES
+  LANGUAGE CXX HEADER_FILE_ONLY OFF COMPILE_OPTIONS "-x;c++-header")
+set_target_properties(tidemark_pch PROPERTIES CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/precompile)
+set(TIDEMARK_PCH ${CMAKE_BINARY_DIR}/pch.h.pch)
+add_custom_command(OUTPUT ${TIDEMARK_PCH} DEPENDS tidemark_pch $<TARGET_OBJECTS:tidemark_pch>
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:tidemark_pch>.sum ${TIDEMARK_PCH}.sum
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:tidemark_pch> ${TIDEMARK_PCH})
+add_custom_target(precompiled_header DEPENDS ${TIDEMARK_PCH})
+function(tidemark_precompiled name)
+  add_dependencies(${name} precompiled_header)
+  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${TIDEMARK_PCH}" -Winvalid-pch)
+endfunction()
+
 # tidemark_library(name SOURCES ... LINK ...): one static library per folder.
 function(tidemark_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
-  if(NOT name STREQUAL "tidemark_base")
-    target_precompile_headers(${name} REUSE_FROM tidemark_base)
-  endif()
+  tidemark_precompiled(${name})
 endfunction()
 
 # A quarter of a small request's time is the allocator's with glibc's. Sanitizers bring their own.
@@ -45,16 +58,22 @@ function(tidemark_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} ${TIDEMARK_ALLOCATOR})
-  target_precompile_headers(${name} REUSE_FROM tidemark_base)
+  tidemark_precompiled(${name})
 endfunction()
+
+# Everything that the label unit runs, for builds that need nothing else.
+add_custom_target(unit_tests)
 
 # tidemark_test(name LABEL unit SOURCES ... LINK ...): a GoogleTest program that ctest runs whole.
 function(tidemark_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  target_precompile_headers(${name} REUSE_FROM tidemark_base)
+  tidemark_precompiled(${name})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  if(ARG_LABEL STREQUAL "unit")
+    add_dependencies(unit_tests ${name})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

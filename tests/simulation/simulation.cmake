@@ -7,7 +7,7 @@ add_executable(simulation_test
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
   ${simulation_directory}/world.cpp)
 target_link_libraries(simulation_test PRIVATE tidemark_workers)
-target_precompile_headers(simulation_test REUSE_FROM tidemark_base)
+tidemark_precompiled(simulation_test)
 
 add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..1000)
 add_test(NAME simulation_repeats_exactly COMMAND simulation_test --seeds 1..20 --twice)

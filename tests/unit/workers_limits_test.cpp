@@ -187,6 +187,49 @@ TEST_F(WorkersLimits, EveryKindHeedsItsTables) {
   EXPECT_TRUE(books("ByNumber", R"({"kind":"index","source":"Source","property":"Number","destination":"ByNumber"})"));
 }
 
+TEST_F(WorkersLimits, APartitionsSlotIsHeldUntilTheChangeIsMade) {
+  const auto rows_in = [&](std::string table, std::string filter) -> Task<std::size_t> {
+    table_store::QueryRequest request;
+    request.table = std::move(table);
+    request.filter = std::move(filter);
+    auto page = co_await tables_.query(std::move(request));
+    co_return page ? page->entities.size() : 0;
+  };
+  const auto watched_run = [&](const std::string& table, const std::string& text) {
+    for (int i = 0; i < 3; ++i) put("p", std::to_string(i), i);
+    set(jobs::partition_target(table, "p"), 1, 0);
+    std::optional<std::size_t> entities;
+    std::size_t slots = 0;
+    int changes = 0, unguarded = 0;
+    bool looking = false;
+    table_link_.before = [&](std::string) -> Task<Result<void>> {
+      if (looking) co_return Result<void>{};
+      looking = true;
+      // Time for whoever gave the slot back too early.
+      for (int i = 0; i < 50; ++i) co_await asio::post(io_, asio::use_awaitable);
+      const auto now = co_await rows_in(table, "PartitionKey eq 'p'");
+      if (entities && *entities != now) {
+        ++changes;
+        if (slots == 0) ++unguarded;
+      }
+      entities = now;
+      slots = co_await rows_in(std::string(jobs::kJobTable), "PartitionKey eq 'slots'");
+      looking = false;
+      co_return Result<void>{};
+    };
+    finish(text);
+    table_link_.before = nullptr;
+    EXPECT_GT(changes, 0) << text;
+    EXPECT_EQ(unguarded, 0) << text;
+  };
+  watched_run("Source", R"({"kind":"archive","source":"Source","destination":"Archive","filter":""})");
+  watched_run("Source",
+              R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"1"})");
+  watched_run("Copies", R"({"kind":"copy","source":"Source","destination":"Copies","filter":""})");
+  watched_run("Source", R"({"kind":"delete","source":"Source","partitionKey":"p","rowKey":"1"})");
+  watched_run("Source", R"({"kind":"delete","source":"Source","filter":""})");
+}
+
 TEST_F(WorkersLimits, AJobThatFindsItsTableFullWaits) {
   put("p", "r", 1);
   set(jobs::table_target("Source"), 1, 0);

@@ -153,7 +153,7 @@ Task<Result<void>> Mover::move_one() {
   if (done_ > 0 && counted_when_removed) co_return Result<void>{};
   CO_TRY(co_await finish_pending());
   if (done_ > 0 && counted_when_removed) co_return Result<void>{};
-  CO_TRY(co_await context_.admit(0, 1, changed_places({spec_.entity->partition_key})));
+  const auto permit = CO_TRY(co_await context_.admit(0, 1, changed_places({spec_.entity->partition_key})));
   std::vector<jobs::EntityKey> keys{*spec_.entity};
   auto moved = CO_TRY(co_await redo(std::move(keys)));
   if (!moved) co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was moved.");
@@ -284,7 +284,7 @@ Task<Result<void>> Mover::admit_and_move(Unit unit, std::vector<jobs::EntityKey>
   for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
   auto admit_task = context_.admit(done_ + under_way_, count, changed_places(partitions));
   under_way_ += count;
-  CO_TRY(co_await std::move(admit_task));
+  const auto permit = CO_TRY(co_await std::move(admit_task));
   auto moved = co_await move_collecting(std::move(unit), again);
   under_way_ -= count;
   if (!moved) co_return moved;

@@ -185,7 +185,7 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
   std::vector<Place> places{{spec_.destination, partition_key}};
   auto admit_task = context_.admit(done_ + page_done_ + under_way_, group.size(), std::move(places));
   under_way_ += group.size();
-  CO_TRY(co_await std::move(admit_task));
+  const auto permit = CO_TRY(co_await std::move(admit_task));
   CO_TRY(context_.check());
   std::vector<Mutation> mutations;
   for (auto& target : group) mutations.push_back(std::move(target.mutation));

@@ -90,7 +90,7 @@ Task<Result<void>> Eraser::drop_table() {
 Task<Result<void>> Eraser::erase_one() {
   const auto& key = *spec_.entity;
   std::vector<Place> places{{spec_.table, key.partition_key}};
-  CO_TRY(co_await context_.admit(0, 1, std::move(places)));
+  const auto permit = CO_TRY(co_await context_.admit(0, 1, std::move(places)));
   for (int pass = 0; pass < kPasses; ++pass) {
     CO_TRY(context_.check());
     auto entity = CO_TRY(co_await context_.tables.get(spec_.table, key.partition_key, key.row_key));
@@ -138,7 +138,7 @@ Task<Result<void>> Eraser::erase_one_of_page(std::vector<Entity> group) {
   std::vector<Place> places{{spec_.table, group.front().partition_key}};
   auto admit_task = context_.admit(done_ + under_way_, count, std::move(places));
   under_way_ += count;
-  CO_TRY(co_await std::move(admit_task));
+  const auto permit = CO_TRY(co_await std::move(admit_task));
   auto gone = co_await erase(std::move(group));
   under_way_ -= count;
   if (!gone) co_return fail(std::move(gone.error()));

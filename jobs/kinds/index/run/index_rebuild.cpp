@@ -230,7 +230,7 @@ Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
   for (std::size_t begin = 0; begin < mutations.size(); begin += kPiecesPerTransaction) {
     const auto count = std::min(kPiecesPerTransaction, mutations.size() - begin);
     std::vector<Place> places{{spec_.destination, partition_key}};
-    CO_TRY(co_await context_.admit(0, count, std::move(places)));
+    const auto permit = CO_TRY(co_await context_.admit(0, count, std::move(places)));
     const auto first = mutations.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = first + static_cast<std::ptrdiff_t>(count);
     std::vector<Mutation> group(std::make_move_iterator(first), std::make_move_iterator(last));

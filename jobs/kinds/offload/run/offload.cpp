@@ -209,7 +209,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   std::vector<Place> places{{walk_.source, entity.partition_key}};
   auto admit_task = context_.admit(done_ + under_way_, 1, std::move(places));
   ++under_way_;
-  CO_TRY(co_await std::move(admit_task));
+  const auto permit = CO_TRY(co_await std::move(admit_task));
   CO_TRY(context_.check());
   auto change = swap_->change_of(entity);
   auto properties = entity.properties;
