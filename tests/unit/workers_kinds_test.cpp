@@ -304,7 +304,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
   put("p", "r", 1);
   const auto job = submit(kThere);
   auto lost = receive();  // its worker dies
-  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}};
+  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}, {}};
   ASSERT_TRUE(run(jobs_.claim(delivery)).has_value());
   queue_service::Lease lease{"tidemark-jobs", lost->id, lost->epoch};
   ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
