@@ -49,40 +49,31 @@ std::string meaning_of(std::string_view flag) {
 }
 
 void add_option(CLI::App& command, JobArguments& arguments, const KindOption& option, const std::string& meaning) {
-  switch (option.form) {
-    case Form::kText:
-      command.add_option(option.flag, arguments.texts[option.flag], meaning);
-      return;
-    case Form::kTime:
-      accept_local_time(*command.add_option(option.flag, arguments.texts[option.flag], meaning));
-      return;
-    case Form::kNumber:
-      command.add_option(option.flag, arguments.numbers[option.flag], meaning)->check(positive_number());
-      return;
-    case Form::kFlag:
-      command.add_flag(option.flag, arguments.flags[option.flag], meaning);
-      return;
-    case Form::kNames:
-      command.add_option(option.flag, arguments.names[option.flag], meaning);
-      return;
-  }
-}
-
-/// Nothing if the option was not given.
-nlohmann::json value_of(const JobArguments& arguments, const KindOption& option) {
   const std::string flag = option.flag;
+  const auto put_text = [&arguments, flag](const std::string& text) {
+    if (!text.empty()) arguments.given[flag] = text;
+  };
   switch (option.form) {
     case Form::kText:
+      command.add_option_function<std::string>(flag, put_text, meaning);
+      return;
     case Form::kTime:
-      return arguments.texts.at(flag).empty() ? nlohmann::json() : nlohmann::json(arguments.texts.at(flag));
+      accept_local_time(*command.add_option_function<std::string>(flag, put_text, meaning));
+      return;
     case Form::kNumber:
-      return arguments.numbers.at(flag) == 0 ? nlohmann::json() : nlohmann::json(arguments.numbers.at(flag));
+      command
+          .add_option_function<std::int64_t>(
+              flag, [&arguments, flag](std::int64_t number) { arguments.given[flag] = number; }, meaning)
+          ->check(positive_number());
+      return;
     case Form::kFlag:
-      return arguments.flags.at(flag) ? nlohmann::json(true) : nlohmann::json();
+      command.add_flag_callback(flag, [&arguments, flag] { arguments.given[flag] = true; }, meaning);
+      return;
     case Form::kNames:
-      return arguments.names.at(flag).empty() ? nlohmann::json() : nlohmann::json(arguments.names.at(flag));
+      command.add_option_function<std::vector<std::string>>(
+          flag, [&arguments, flag](const std::vector<std::string>& names) { arguments.given[flag] = names; }, meaning);
+      return;
   }
-  return {};
 }
 
 /// Where the kind wants what was given. An option of other kinds becomes a member that the api refuses.
@@ -124,12 +115,11 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
 nlohmann::json job_of(const JobArguments& a) {
   auto job = nlohmann::json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;
-  std::set<std::string_view> taken;
+  auto left = a.given;
   const auto take = [&](const KindOption& option, bool own) {
-    if (!taken.insert(option.flag).second) return;
+    auto value = left.extract(option.flag);
     const std::string member = option.member;
-    auto value = value_of(a, option);
-    if (!value.is_null()) put_member(job, own ? member : member.substr(member.find('.') + 1), std::move(value));
+    if (value) put_member(job, own ? member : member.substr(member.find('.') + 1), std::move(value.mapped()));
   };
   for (const auto& option : kCommonOptions) take(option, true);
   for (const bool own : {true, false}) {
@@ -138,9 +128,9 @@ nlohmann::json job_of(const JobArguments& a) {
       for (const auto& option : Spec::kOptions) take(option, own);
     });
   }
+  // Only one of the two: the other one is empty.
   if (job.contains("partitionKey") != job.contains("rowKey")) {
-    job["partitionKey"] = a.texts.at("--partition-key");
-    job["rowKey"] = a.texts.at("--row-key");
+    for (const auto* key : {"partitionKey", "rowKey"}) job.emplace(key, "");
   }
   if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
   a.callback.add_to(job);

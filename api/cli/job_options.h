@@ -3,9 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "api/cli/callback_options.h"
 
@@ -20,10 +18,7 @@ namespace tidemark::cli {
 struct JobArguments {
   std::string kind;
   std::string filter;
-  std::map<std::string, std::string> texts;     // by flag
-  std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
-  std::map<std::string, bool> flags;
-  std::map<std::string, std::vector<std::string>> names;
+  std::map<std::string, nlohmann::json> given;  // by flag
   CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };
