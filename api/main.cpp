@@ -35,21 +35,20 @@ struct ApiSettings {
 
 void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("host", s.host, "address to listen on");
-  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
-  settings.add("data", s.data, "data directory of the whole stack: its run folder holds the stores' sockets");
-  settings.add("name", s.name, "name of this process in the run folder: two of one stack need two names");
+  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one, which the ready line names");
+  settings.add("data", s.data, "data directory of the stack; the stores' sockets are in its run folder");
+  settings.add("name", s.name, "name of this process in the run folder; must be unique in the stack");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
   settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
-  settings.add(
-      "archive_directories", s.archive_directories,
-      "directories of archive jobs that this process may read too, for plans and explain: name=path,name=path");
+  settings.add("archive_directories", s.archive_directories,
+               "directories of archives that plans and explain may read: name=path,name=path");
   settings.add("callback_hosts", s.callback_hosts,
-               "hosts that callbacks may go to, the same as for the workers; jobs that name others are refused");
+               "hosts that callbacks may go to, as for the workers; jobs that name other hosts are refused");
   settings.add("callback_private_hosts", s.callback_private_hosts,
-               "of these, hosts that may be at a loopback, private or other special address");
-  settings.add("callback_http_hosts", s.callback_http_hosts, "of these, hosts that may be called without TLS");
+               "those of them that may be at a loopback, private or other special address");
+  settings.add("callback_http_hosts", s.callback_http_hosts, "those of them that may be called without TLS");
   settings.add("threads", s.threads, 1, 64, "I/O threads");
-  settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at start");
+  settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at startup");
   process::declare(settings, s.log);
 }
 

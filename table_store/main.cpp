@@ -4,8 +4,8 @@
 #include "table_store/storage/table_keys.h"
 
 int main(int argc, char** argv) {
-  tidemark::service::StoreDescription description{
-      "table_store", "table", 10002, "The table store of Tidemark: the Azure Table REST protocol over RocksDB.",
-      tidemark::table_store::fading_operations()};
+  tidemark::service::StoreDescription description{"table_store", "table", 10002,
+                                                  "Stores tables and speaks the Azure Table protocol.",
+                                                  tidemark::table_store::fading_operations()};
   return tidemark::service::run_store(argc, argv, description, tidemark::table_store::make_table_store);
 }

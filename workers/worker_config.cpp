@@ -3,34 +3,35 @@
 namespace tidemark::workers {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config) {
-  settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its folder run");
-  settings.add("name", config.name,
-               "name of this worker in job records, logs and the run folder; empty: worker- and the process id");
-  settings.add("account", config.account, "account whose jobs this worker does");
+  settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its run folder");
+  settings.add("name", config.name, "name of this worker in job records, logs and the run folder; empty: worker-PID");
+  settings.add("account", config.account, "account whose jobs this worker carries out");
   settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
-  settings.add("lease_s", config.lease_s, 2, 3600, "length of a lease: a crashed worker's job goes on after this time");
+  settings.add("lease_s", config.lease_s, 2, 3600,
+               "length of a lease: another worker continues a crashed worker's job after this time");
   settings.add("poll_s", config.poll_s, 1, 30, "length of a long poll for jobs");
   settings.add("retry_base_ms", config.retry_base_ms, 1, 3'600'000, "greatest delay before the first retry");
   settings.add("retry_cap_ms", config.retry_cap_ms, 1, 86'400'000, "greatest delay before any retry");
   settings.add("drain_s", config.drain_s, 0, 3600,
-               "time for running jobs to finish at SIGTERM, then they are given back");
-  settings.add("retention_h", config.retention_h, 2, 87'600, "time that records of finished jobs are kept");
+               "time for running jobs to finish after SIGTERM; then they are given back");
+  settings.add("retention_h", config.retention_h, 2, 87'600, "how long records of finished jobs are kept");
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
   settings.add("archive_directories", config.archive_directories,
                "directories that archive jobs may name: name=path,name=path");
   settings.add("callback_hosts", config.callback_hosts,
                "hosts that callbacks may go to: NAME, *.SUFFIX, address or *, each with :PORT or :*; empty: none");
   settings.add("callback_private_hosts", config.callback_private_hosts,
-               "of these, hosts that may be at a loopback, private or other special address");
-  settings.add("callback_http_hosts", config.callback_http_hosts, "of these, hosts that may be called without TLS");
-  settings.add("callback_secrets", config.callback_secrets,
-               "what callbacks are signed with: NAME=whsec_BASE64, or whsec_BASE64 for the name default; a name that "
-               "stands there twice signs with both",
-               true);
-  settings.add("callback_ca_file", config.callback_ca_file, "certificates (PEM) to trust beside those of the system");
+               "those of them that may be at a loopback, private or other special address");
+  settings.add("callback_http_hosts", config.callback_http_hosts, "those of them that may be called without TLS");
+  settings.add(
+      "callback_secrets", config.callback_secrets,
+      "secrets that sign callbacks: NAME=whsec_BASE64, or whsec_BASE64 for the name default; if a name is given "
+      "twice, both sign",
+      true);
+  settings.add("callback_ca_file", config.callback_ca_file, "certificates (PEM) to trust in addition to the system's");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
-  settings.add("metrics_host", config.metrics_host, "address of the metrics");
-  settings.add("metrics_port", config.metrics_port, 0, 65535, "port of the metrics; 0 takes any free one");
+  settings.add("metrics_host", config.metrics_host, "address to serve metrics on");
+  settings.add("metrics_port", config.metrics_port, 0, 65535, "port to serve metrics on; 0 takes any free one");
   process::declare(settings, config.log);
 }
 

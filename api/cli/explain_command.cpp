@@ -81,7 +81,7 @@ void print(const json& explanation) {
 void add_explain_command(const Commands& program) {
   auto table = std::make_shared<std::string>(), partition = std::make_shared<std::string>(),
        row = std::make_shared<std::string>();
-  auto& command = program.add("explain", "the story of one entity: where it is, who put it there, what comes",
+  auto& command = program.add("explain", "where an entity is, which job put it there and what would take it next",
                               [table, partition, row](const GlobalOptions& options) {
                                 const auto path = "/v1/explain?table=" + percent_encode(*table) +
                                                   "&partitionKey=" + percent_encode(*partition) +

@@ -11,7 +11,7 @@ void add_group_commands(const Commands& program) {
                                {">poisoned", "/states/poisoned"},
                                {">cancelled", "/states/cancelled"},
                                {"ended", "/finishedAt", time_of}});
-  const auto groups = program.family("group", "jobs that were submitted as one");
+  const auto groups = program.family("group", "jobs that were submitted together");
   groups.add_for_one("groups", "id", "the group's id",
                      {{"show", "how many of its jobs are in which state", "GET", "", table}});
 }

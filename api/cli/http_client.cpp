@@ -40,13 +40,6 @@ HeaderList list_of(const HttpHeaders& headers) {
 
 }  // namespace
 
-struct HttpClient::Handle {
-  struct Deleter {
-    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-  };
-  std::unique_ptr<CURL, Deleter> easy{curl_easy_init()};
-};
-
 struct HttpClient::Transfer {
   CURL* easy;
   std::string method, url;
@@ -109,34 +102,31 @@ std::string HttpReply::header(std::string_view name) const {
   return {};
 }
 
-HttpClient::HttpClient(std::string base_url, std::string ca_file, std::unique_ptr<Handle> handle)
+HttpClient::HttpClient(std::string base_url, std::string ca_file, Handle handle)
     : base_url_(std::move(base_url)), ca_file_(std::move(ca_file)), handle_(std::move(handle)) {
   const auto slash = base_url_.find('/', base_url_.find("://") + 3);
   if (slash != std::string::npos) prefix_ = base_url_.substr(slash);
 }
-HttpClient::HttpClient(HttpClient&&) noexcept = default;
-HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
-HttpClient::~HttpClient() = default;
 
 Result<HttpClient> HttpClient::create(std::string base_url, std::string ca_file) {
   if (!base_url.starts_with("http://") && !base_url.starts_with("https://")) {
     return fail(ErrorCode::kConfigInvalid, "\"" + base_url + "\" is not an http:// or https:// URL");
   }
   while (base_url.ends_with('/')) base_url.pop_back();
-  auto handle = std::make_unique<Handle>();
-  if (!handle->easy) return fail(ErrorCode::kInternalError, "libcurl cannot be set up");
+  Handle handle(curl_easy_init(), &curl_easy_cleanup);
+  if (!handle) return fail(ErrorCode::kInternalError, "libcurl cannot be set up");
   return HttpClient(std::move(base_url), std::move(ca_file), std::move(handle));
 }
 
 Result<HttpReply> HttpClient::send(const std::string& method, const std::string& path, const HttpHeaders& headers,
                                    std::string_view body) {
-  Transfer transfer{handle_->easy.get(), method, base_url_ + path, list_of(headers), body};
+  Transfer transfer{handle_.get(), method, base_url_ + path, list_of(headers), body};
   return perform(transfer);
 }
 
 Result<HttpReply> HttpClient::stream(const std::string& path, const HttpHeaders& headers,
                                      const std::function<void(std::string_view)>& each) {
-  Transfer transfer{handle_->easy.get(), "GET", base_url_ + path, list_of(headers), {}, &each};
+  Transfer transfer{handle_.get(), "GET", base_url_ + path, list_of(headers), {}, &each};
   return perform(transfer);
 }
 

@@ -25,9 +25,6 @@ class HttpClient {
   /// `base_url`: "https://host:port/prefix"; kConfigInvalid if it is no http:// or https:// URL. `ca_file`:
   /// certificates (PEM) to trust beside the system's; empty for none.
   static Result<HttpClient> create(std::string base_url, std::string ca_file);
-  HttpClient(HttpClient&&) noexcept;
-  HttpClient& operator=(HttpClient&&) noexcept;
-  ~HttpClient();
 
   /// `path` is appended to the base. kUnavailable if there is no answer.
   Result<HttpReply> send(const std::string& method, const std::string& path, const HttpHeaders& headers,
@@ -41,12 +38,12 @@ class HttpClient {
 
  private:
   struct Transfer;
-  struct Handle;
-  HttpClient(std::string base_url, std::string ca_file, std::unique_ptr<Handle> handle);
+  using Handle = std::unique_ptr<void, void (*)(void*)>;  // libcurl's
+  HttpClient(std::string base_url, std::string ca_file, Handle handle);
   Result<HttpReply> perform(Transfer& transfer);
 
   std::string base_url_, prefix_, ca_file_;
-  std::unique_ptr<Handle> handle_;
+  Handle handle_;
 };
 
 }  // namespace tidemark::cli

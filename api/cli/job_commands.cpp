@@ -108,11 +108,11 @@ void add_submit(const Commands& jobs) {
                               [arguments](const GlobalOptions& options) { return submit(options, *arguments); });
   submitting.add_option("--file", arguments->file, "the whole job as JSON from a file, - for standard input");
   submitting.add_flag("--batch", arguments->batch,
-                      "the file holds many jobs: a JSON array, {\"jobs\":[...]}, or one a line");
-  submitting.add_option("--group", arguments->group, "with --batch: count them together under this name");
+                      "the file has many jobs: a JSON array, {\"jobs\":[...]}, or one per line");
+  submitting.add_option("--group", arguments->group, "with --batch: the name of the group of these jobs");
   add_job_options(submitting, arguments->job);
-  submitting.add_flag("--dry-run", arguments->dry_run, "print what the job would do, and do nothing");
-  submitting.add_flag("--wait", arguments->wait, "wait for the end, with a progress bar");
+  submitting.add_flag("--dry-run", arguments->dry_run, "print what the job would do, without doing it");
+  submitting.add_flag("--wait", arguments->wait, "wait until the job ends, with a progress bar");
 }
 
 void add_show(const Commands& jobs) {
@@ -128,7 +128,7 @@ void add_show(const Commands& jobs) {
         return watch_job(options, api, *id);
       });
   showing.add_option("id", *id, "the job's id")->required();
-  showing.add_flag("--watch", *watching, "follow it to its end with a progress bar");
+  showing.add_flag("--watch", *watching, "wait until the job ends, with a progress bar");
 }
 
 struct ListArguments {
@@ -153,8 +153,8 @@ void add_list(const Commands& jobs) {
   auto& listing = jobs.add("list", "list jobs, newest first",
                            [which](const GlobalOptions& options) { return list(options, *which); });
   listing.add_option("--limit", which->limit, "how many; 0 for all")->capture_default_str();
-  listing.add_option("--kind", which->kind, "of this kind only");
-  listing.add_option("--state", which->state, "in this state only")
+  listing.add_option("--kind", which->kind, "only of this kind");
+  listing.add_option("--state", which->state, "only in this state")
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));
 }
 
@@ -165,13 +165,13 @@ void add_job_commands(const Commands& program) {
   add_submit(jobs);
   add_show(jobs);
   auto id = std::make_shared<std::string>();
-  jobs.add("follow", "print every change of a job until its end, a line each",
+  jobs.add("follow", "print a line for every change of a job until it ends",
            [id](const GlobalOptions& options) { return follow_job(options, *id); })
       .add_option("id", *id, "the job's id")
       ->required();
   add_list(jobs);
   jobs.add_for_one("jobs", "id", "the job's id",
-                   {{"cancel", "end a job; a worker on it stops within a page", "POST", "/cancel",
+                   {{"cancel", "cancel a job; a worker that runs it stops within a page", "POST", "/cancel",
                      [](const json& job) { std::cout << job_summary(job) << "\n"; }}});
 }
 

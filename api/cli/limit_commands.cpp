@@ -45,13 +45,13 @@ void add_scope(const Commands& limits, const std::string& scope, const char* mea
 }  // namespace
 
 void add_limit_commands(const Commands& program) {
-  const auto limits = program.family("limit", "how much of something jobs may do at once, and how fast");
+  const auto limits = program.family("limit", "limit how many jobs run at once, and how fast");
   limits.add("list", "all limits", [](const GlobalOptions& options) {
     return call_and_print(options, "GET", "/v1/limits", member_of("limits", limit_table()));
   });
   add_scope(limits, "kind", "of a kind of job");
-  add_scope(limits, "table", "of the jobs that name a table, and of what they change in it");
-  add_scope(limits, "partition", "of the transactions of jobs in one partition of a table");
+  add_scope(limits, "table", "of the jobs that name a table, and of the changes in it");
+  add_scope(limits, "partition", "of transactions in one partition of a table");
 }
 
 }  // namespace tidemark::cli

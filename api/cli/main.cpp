@@ -26,12 +26,12 @@ int report(const GlobalOptions& options, const Error& error) {
 void add_options(CLI::App& app, GlobalOptions& options) {
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
   app.add_option("--token", options.token, "bearer token of the api")->envname("TIDEMARK_TOKEN");
-  app.add_option("--table-url", options.table, "URL of the table service with the account")
+  app.add_option("--table-url", options.table, "URL of the table service, with the account")
       ->envname("TIDEMARK_TABLE_URL")
       ->capture_default_str();
   app.add_option("--account", options.account, "storage account")->envname("TIDEMARK_ACCOUNT")->capture_default_str();
   app.add_option("--key", options.key, "the account's key, base64")->envname("TIDEMARK_KEY");
-  app.add_option("--ca-file", options.ca_file, "certificates (PEM) to trust for https, beside the system's")
+  app.add_option("--ca-file", options.ca_file, "certificates (PEM) to trust for https, in addition to the system's")
       ->envname("TIDEMARK_CA_FILE");
   app.add_flag("--json", options.json, "print JSON, for scripts");
 }

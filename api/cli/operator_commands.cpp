@@ -27,11 +27,11 @@ void add_change(const Commands& kinds, const char* name, const char* meaning, co
 void add_operator_commands(const Commands& program) {
   const auto kind_table = table_of({{"kind", "/kind"}, {"state", "/paused", activity}});
   const auto kinds = program.family("kind", "pause and resume kinds of job");
-  kinds.add("list", "what is set for each kind", [kind_table](const GlobalOptions& options) {
+  kinds.add("list", "all kinds, and whether they are paused", [kind_table](const GlobalOptions& options) {
     return call_and_print(options, "GET", "/v1/kinds", member_of("kinds", kind_table));
   });
   add_change(kinds, "pause", "jobs of this kind wait; running ones stop within a page", {{"paused", true}}, kind_table);
-  add_change(kinds, "resume", "jobs of this kind go on, within about a second", {{"paused", false}}, kind_table);
+  add_change(kinds, "resume", "jobs of this kind continue, within about a second", {{"paused", false}}, kind_table);
 
   const auto worker_table = table_of({{"worker", "/name"},
                                       {"state", "/alive", life},
@@ -42,8 +42,8 @@ void add_operator_commands(const Commands& program) {
                                       {"version", "/version"},
                                       {"since", "/startedAt", time_of},
                                       {"last heard", "/heartbeatAt", time_of}});
-  program.family("worker", "the workers")
-      .add("list", "workers that live, and those that were lost lately", [worker_table](const GlobalOptions& options) {
+  program.family("worker", "the workers of the stack")
+      .add("list", "workers that are alive, and those lost recently", [worker_table](const GlobalOptions& options) {
         return list_and_print(options, "/v1/workers", "workers", 0, worker_table);
       });
 }

@@ -35,8 +35,8 @@ struct Filter {
   std::string kind, fingerprint, moved_after, moved_before;
 
   void declare(CLI::App& command) {
-    command.add_option("--kind", kind, "of this kind of job; unknown for what is no job");
-    command.add_option("--fingerprint", fingerprint, "with this kind of failure, as `poison groups` shows it");
+    command.add_option("--kind", kind, "of this kind of job; unknown if it is not a job");
+    command.add_option("--fingerprint", fingerprint, "with this kind of failure, as shown by `poison groups`");
     accept_local_time(*command.add_option("--moved-after", moved_after, "that became poison at or after this time"));
     accept_local_time(*command.add_option("--moved-before", moved_before, "and before this time"));
   }
@@ -60,9 +60,10 @@ void add_lists(const Commands& poison) {
   });
   listing.add_option("--limit", *limit, "how many; 0 for all")->capture_default_str();
   filter->declare(listing);
-  filter->declare(poison.add("groups", "count the messages by kind of failure", [filter](const GlobalOptions& options) {
-    return call_and_print(options, "GET", "/v1/poison/groups" + filter->query(), print_groups);
-  }));
+  filter->declare(
+      poison.add("groups", "count poison messages by kind of failure", [filter](const GlobalOptions& options) {
+        return call_and_print(options, "GET", "/v1/poison/groups" + filter->query(), print_groups);
+      }));
 }
 
 Result<int> plan(const GlobalOptions& options, const std::string& id) {
@@ -74,10 +75,11 @@ Result<int> plan(const GlobalOptions& options, const std::string& id) {
 void add_edits(const Commands& poison) {
   auto id = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>();
-  auto& editing = poison.add(
-      "edit", "replace a message's job; it stays where it is", [id, file](const GlobalOptions& options) -> Result<int> {
-        return call_and_print(options, "PUT", item_path("poison", *id), print_details, TRY(read_file(*file)));
-      });
+  auto& editing = poison.add("edit", "replace a message's job; the message stays where it is",
+                             [id, file](const GlobalOptions& options) -> Result<int> {
+                               return call_and_print(options, "PUT", item_path("poison", *id), print_details,
+                                                     TRY(read_file(*file)));
+                             });
   editing.add_option("id", *id, kId)->required();
   editing.add_option("--file", *file, "the new job as JSON, - for standard input")->required();
 
@@ -100,7 +102,7 @@ void add_poison_commands(const Commands& program) {
   add_lists(poison);
   auto id = std::make_shared<std::string>();
   poison
-      .add("plan", "what a message's job would do now; does nothing",
+      .add("plan", "show what a message's job would do now",
            [id](const GlobalOptions& options) { return plan(options, *id); })
       .add_option("id", *id, kId)
       ->required();

@@ -35,9 +35,9 @@ void add_queue_commands(const Commands& program) {
     return list_and_print(options, "/v1/queues", "queues", 0, table);
   });
   queues.add_for_one("queues", "queue", "the queue's name",
-                     {{"show", "one queue's figures", "GET", "", table},
-                      {"pause", "the queue gives out nothing; all else works", "POST", "/pause", table},
-                      {"resume", "the queue gives out messages again", "POST", "/resume", table}});
+                     {{"show", "the figures of one queue", "GET", "", table},
+                      {"pause", "stop giving out messages; everything else still works", "POST", "/pause", table},
+                      {"resume", "give out messages again", "POST", "/resume", table}});
 }
 
 }  // namespace tidemark::cli

@@ -76,15 +76,15 @@ void add_put(const Commands& schedules) {
   putting.add_option("--time-zone", arguments->zone, "such as Europe/Berlin; UTC if absent");
   putting
       .add_option("--catch-up", arguments->catch_up,
-                  "which of the times that passed while no worker ran: none, last or all")
+                  "times to make up for when no worker was running: none, last or all")
       ->check(CLI::IsMember({"none", "last", "all"}));
-  putting.add_option("--overlap", arguments->overlap, "while the job before runs: skip, allow, wait or cancel")
+  putting.add_option("--overlap", arguments->overlap, "if the previous job still runs: skip, allow, wait or cancel")
       ->check(CLI::IsMember({"skip", "allow", "wait", "cancel"}));
-  putting.add_option("--max-late-s", arguments->max_late_s, "a time that is later than this is missed")
+  putting.add_option("--max-late-s", arguments->max_late_s, "a due time that is later than this is missed")
       ->check(positive_number());
   accept_local_time(
-      *putting.add_option("--start-after", arguments->start_after, "only times after this count; now if absent"));
-  putting.add_flag("--create", arguments->create, "refuse to replace one");
+      *putting.add_option("--start-after", arguments->start_after, "count only times after this; default: now"));
+  putting.add_flag("--create", arguments->create, "refuse to replace an existing schedule");
   putting.add_option("--if-match", arguments->if_match, "refuse unless the schedule has this ETag");
   add_job_options(putting, arguments->job);
   putting.footer(
@@ -103,13 +103,13 @@ void add_run(const Commands& schedules) {
             [](const json& job) { std::cout << cell(job, "id") << "\n"; }, body);
       });
   running.add_option("name", *name, "the schedule's name")->required();
-  running.add_option("--due", *due, "as if it were this time; the same time again gives the same job");
+  running.add_option("--due", *due, "as if it were this time; the same time gives the same job");
 }
 
 }  // namespace
 
 void add_schedule_commands(const Commands& program) {
-  const auto schedules = program.family("schedule", "submit a job again and again");
+  const auto schedules = program.family("schedule", "submit a job at regular times");
   add_put(schedules);
   schedules.add("list", "all schedules", [](const GlobalOptions& options) {
     return list_and_print(options, "/v1/schedules", "schedules", 0, schedule_table());
@@ -117,8 +117,8 @@ void add_schedule_commands(const Commands& program) {
   add_run(schedules);
   schedules.add_for_one("schedules", "name", "the schedule's name",
                         {{"show", "a schedule with its next and last run", "GET", "", print_details},
-                         {"pause", "nothing becomes due", "POST", "/pause", print_details},
-                         {"resume", "it goes on from now; what was due during the pause is not caught up", "POST",
+                         {"pause", "stop submitting jobs", "POST", "/pause", print_details},
+                         {"resume", "submit jobs again from now on; times during the pause are not caught up", "POST",
                           "/resume", print_details},
                          {"delete", "remove a schedule; its jobs stay", "DELETE", "", said("deleted")}});
 }

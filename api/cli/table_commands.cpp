@@ -179,14 +179,14 @@ void add_query(const Commands& tables) {
   querying.add_option("table", arguments->table, "the table")->required();
   querying.add_option("--filter", arguments->filter, "OData filter");
   querying.add_option("--select", arguments->select, "properties, separated by commas");
-  querying.add_option("--top", arguments->top, "at most so many; 0 for all");
-  querying.add_flag("--count", arguments->count, "print only how many there are");
+  querying.add_option("--top", arguments->top, "at most this many; 0 for all");
+  querying.add_flag("--count", arguments->count, "print only their number");
 }
 
 }  // namespace
 
 void add_table_commands(const Commands& program) {
-  const auto tables = program.family("table", "bring entities into a table and look at them");
+  const auto tables = program.family("table", "list tables, import entities and query them");
   tables.add("list", "the names of all tables", list_tables);
   add_import(tables);
   add_query(tables);

@@ -6,22 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "blob_store/model/blob.h"
-#include "blob_store/model/fenced_write.h"
+#include "blob_store/client/blob_calls.h"
 #include "common/rpc/transport.h"
 
 namespace tidemark::blob_store {
-
-inline constexpr std::size_t kMaxPieceBytes = 4UL << 20;
-
-struct BlobPiece {
-  Blob blob;  // as it was when this piece was read
-  std::string bytes;
-};
-struct BlobNames {
-  std::vector<std::string> names;
-  std::string next;  // `from` of the next page; empty: this was the last
-};
 
 class BlobClient {
  public:
@@ -50,9 +38,7 @@ class BlobClient {
   Task<Result<OperationLedger>> read_operation(std::string operation_id);
 
  private:
-  Task<Result<std::string>> call(std::string method, std::string payload);
-  Task<Result<WriteOutcome>> call_for_outcome(std::string method, std::string payload);
-  Task<Result<OperationLedger>> call_for_ledger(std::string method, std::string payload);
+  [[nodiscard]] BlobRef ref(std::string container, std::string name) const;
   rpc::Transport& transport_;
   std::string account_;
 };

@@ -1,30 +1,28 @@
 #include "blob_store/internal/blob_dispatch.h"
 
-#include "blob_store/client/blob_messages.h"
+#include "blob_store/client/blob_calls.h"
 #include "blob_store/model/digest.h"
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_service.h"
+#include "common/base/bytes.h"
 #include "common/base/encoding.h"
+#include "common/rpc/call.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-using Reply = Result<std::string>;
-
-Reply outcome_reply(Result<WriteOutcome> done) {
-  if (!done) return fail(std::move(done.error()));
-  return encode_outcome(*done);
-}
-Reply ledger_reply(Result<OperationLedger> done) {
-  if (!done) return fail(std::move(done.error()));
-  return encode_ledger(*done);
-}
-Reply empty_reply(Result<void> done) {
-  if (!done) return fail(std::move(done.error()));
-  return std::string();
+/// The block that holds a staged piece: base64 of 32 bytes, the same length for every fence and index.
+std::string block_id(const Fence& fence, std::uint64_t index) {
+  std::string identity;
+  ByteWriter out(identity);
+  out.raw(md5_of(fence.operation_id));
+  out.u64(fence.epoch);
+  out.u64(index);
+  return base64_encode(identity);
 }
 
 Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
+  if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
   auto writer = service.new_payload();
   auto appended = co_await writer.append(std::move(bytes));
   if (appended) {
@@ -38,55 +36,45 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string byt
   co_return fail(std::move(appended.error()));
 }
 
-Task<Reply> ensure(BlobService& service, BlobRequest request) {
-  CO_TRY(check_container_name(request.ref.container));
-  auto done = co_await service.create_container(request.ref.parent(), {}, {});
-  if (!done && !done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return fail(std::move(done.error()));
-  co_return std::string();
+Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
+  CO_TRY(check_container_name(call.container.name));
+  auto done = co_await service.create_container(std::move(call.container), {}, {});
+  if (done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return Result<void>();
+  CO_TRY(std::move(done));
+  co_return Result<void>();
 }
 
-Task<Reply> put(BlobService& service, BlobRequest request) {
-  CO_TRY(check_blob_name(request.ref.name));
-  request.content.headers.md5 = base64_encode(md5_of(request.bytes));
-  auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
-  auto done = co_await service.put_if_newer(std::move(request.ref), std::move(request.content), std::move(payload),
-                                            std::move(request.write));
-  co_return outcome_reply(std::move(done));
+Task<Result<WriteOutcome>> put(BlobService& service, calls::Put call) {
+  CO_TRY(check_blob_name(call.blob.name));
+  call.content.headers.md5 = base64_encode(md5_of(call.bytes));
+  auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
+  co_return co_await service.put_if_newer(std::move(call.blob), std::move(call.content), std::move(payload),
+                                          std::move(call.write));
 }
 
-Task<Reply> stage(BlobService& service, BlobRequest request) {
-  CO_TRY(check_blob_name(request.ref.name));
-  auto payload = CO_TRY(co_await store_payload(service, std::move(request.bytes)));
-  auto id = block_id(request.write.fence, request.number);
-  auto task =
-      service.stage_block(std::move(request.ref), std::move(id), std::move(payload), std::move(request.write.fence));
-  auto done = co_await std::move(task);
-  co_return empty_reply(std::move(done));
+Task<Result<void>> stage(BlobService& service, calls::Stage call) {
+  CO_TRY(check_blob_name(call.blob.name));
+  auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
+  auto id = block_id(call.fence, call.index);
+  co_return co_await service.stage_block(std::move(call.blob), std::move(id), std::move(payload),
+                                         std::move(call.fence));
 }
 
-Task<Reply> publish(BlobService& service, BlobRequest request) {
-  if (request.number > kMaxBlocksInList) co_return fail(ErrorCode::kInvalidInput, "A blob has at most 50,000 pieces.");
+Task<Result<WriteOutcome>> publish(BlobService& service, calls::Publish call) {
+  if (call.count > kMaxBlocksInList) co_return fail(ErrorCode::kInvalidInput, "A blob has at most 50,000 pieces.");
   std::vector<std::string> ids;
-  for (std::uint64_t index = 0; index < request.number; ++index) ids.push_back(block_id(request.write.fence, index));
-  auto done = co_await service.publish_if_newer(std::move(request.ref), std::move(ids), std::move(request.content),
-                                                std::move(request.write));
-  co_return outcome_reply(std::move(done));
+  for (std::uint32_t index = 0; index < call.count; ++index) ids.push_back(block_id(call.write.fence, index));
+  co_return co_await service.publish_if_newer(std::move(call.blob), std::move(ids), std::move(call.content),
+                                              std::move(call.write));
 }
 
-Task<Reply> erase(BlobService& service, BlobRequest request) {
-  auto done = co_await service.erase_unless_newer(std::move(request.ref), std::move(request.write));
-  co_return outcome_reply(std::move(done));
-}
-
-Reply read_piece(const BlobService& service, const BlobRequest& request) {
-  auto opened = service.open_blob(request.ref, {});
-  if (opened.failed_with(ErrorCode::kBlobNotFound)) return encode_piece({});
+Result<std::optional<BlobPiece>> read(BlobService& service, const calls::Read& call) {
+  auto opened = service.open_blob(call.blob, {});
+  if (opened.failed_with(ErrorCode::kBlobNotFound)) return std::optional<BlobPiece>();
   if (!opened) return fail(std::move(opened.error()));
-  if (request.version && request.version->ticks != opened->blob.version.ticks) {
-    return fail(ErrorCode::kConditionNotMet);
-  }
+  if (call.version && call.version->ticks != opened->blob.version.ticks) return fail(ErrorCode::kConditionNotMet);
   BlobPiece piece{opened->blob, {}};
-  const auto offset = std::min<std::uint64_t>(request.number, piece.blob.size);
+  const auto offset = std::min(call.offset, piece.blob.size);
   const auto length = std::min<std::uint64_t>(piece.blob.size - offset, kMaxPieceBytes);
   PayloadReader reader(opened->snapshot, std::move(opened->extents), offset, length);
   while (piece.bytes.size() < length) {
@@ -94,62 +82,36 @@ Reply read_piece(const BlobService& service, const BlobRequest& request) {
     if (bytes.empty()) return fail(ErrorCode::kCorruption);
     piece.bytes += bytes;
   }
-  return encode_piece(piece);
+  return std::optional<BlobPiece>(std::move(piece));
 }
 
-Task<Reply> read(BlobService& service, BlobRequest request) { co_return read_piece(service, request); }
-
-Task<Reply> list(BlobService& service, BlobRequest request) {
+Result<BlobNames> list(BlobService& service, calls::List call) {
   ListRequest listing;
-  listing.prefix = std::move(request.ref.name);
-  listing.from = std::move(request.bytes);
-  auto page = CO_TRY(service.list_blobs(request.ref.parent(), listing));
+  listing.prefix = std::move(call.prefix);
+  listing.from = std::move(call.from);
+  auto page = TRY(service.list_blobs(call.container, listing));
   BlobNames names;
   for (auto& item : page.items) names.names.push_back(std::move(item.name));
   names.next = std::move(page.next);
-  co_return encode_names(names);
+  return names;
 }
 
-Task<Reply> open(BlobService& service, BlobRequest request) {
-  auto done = co_await service.open_operation(std::move(request.ref.account), std::move(request.write.fence));
-  co_return ledger_reply(std::move(done));
-}
-
-Task<Reply> close(BlobService& service, BlobRequest request) {
-  auto done = co_await service.close_operation(std::move(request.ref.account), std::move(request.write.fence));
-  co_return ledger_reply(std::move(done));
-}
-
-Task<Reply> ledger(BlobService& service, BlobRequest request) {
-  co_return ledger_reply(service.read_operation(request.ref.account, request.write.fence.operation_id));
-}
-
-Task<Reply> unknown(BlobService&, BlobRequest) { co_return fail(ErrorCode::kNotImplemented); }
-Task<Reply> refuse(Error error) { co_return fail(std::move(error)); }
-
-using Handler = Task<Reply> (*)(BlobService&, BlobRequest);
-constexpr std::pair<std::string_view, Handler> kHandlers[] = {
-    {"blob.ensure", &ensure}, {"blob.put", &put},       {"blob.stage", &stage}, {"blob.publish", &publish},
-    {"blob.erase", &erase},   {"blob.read", &read},     {"blob.list", &list},   {"blob.open", &open},
-    {"blob.close", &close},   {"blob.ledger", &ledger},
+using Face = rpc::Face<BlobService>;
+constexpr Face::Handler kHandlers[] = {
+    Face::on<calls::EnsureContainer, &ensure>(),
+    Face::on<calls::Put, &put>(),
+    Face::on<calls::Stage, &stage>(),
+    Face::on<calls::Publish, &publish>(),
+    Face::on<calls::Erase, &BlobService::erase_unless_newer>(),
+    Face::on<calls::Read, &read>(),
+    Face::on<calls::List, &list>(),
+    Face::on<calls::OpenOperation, &BlobService::open_operation>(),
+    Face::on<calls::CloseOperation, &BlobService::close_operation>(),
+    Face::on<calls::ReadOperation, &BlobService::read_operation>(),
 };
-
-Handler handler_of(std::string_view method) {
-  for (const auto& [name, handler] : kHandlers) {
-    if (name == method) return handler;
-  }
-  return &unknown;
-}
 
 }  // namespace
 
-rpc::Dispatch make_blob_dispatch(BlobService& service) {
-  // Not a coroutine itself: it hands out one that owns its arguments.
-  return [&service](std::string method, std::string payload) -> Task<Reply> {
-    auto request = decode_request(payload);
-    if (!request) return refuse(std::move(request.error()));
-    return handler_of(method)(service, std::move(*request));
-  };
-}
+rpc::Dispatch make_blob_dispatch(BlobService& service) { return rpc::make_dispatch(service, kHandlers); }
 
 }  // namespace tidemark::blob_store

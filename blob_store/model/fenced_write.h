@@ -21,6 +21,7 @@ enum class WriteOutcome : std::uint8_t {
   kSuperseded = 2,  // a newer one is there
   kUnchanged = 3,   // a copy of the same version is there already
   kMissing = 4,     // nothing to erase
+  kLast = kMissing,
 };
 
 }  // namespace tidemark::blob_store

@@ -109,8 +109,8 @@ bool is_file_of(int file, const fs::path& path) {
 
 void declare(Settings& settings, LogOptions& options) {
   settings.add_choice("log_level", options.level, {"trace", "debug", "info", "warn", "error", "off"},
-                      "least level logged");
-  settings.add_choice("log_format", options.format, {"text", "json"}, "one line a message, as text or JSON");
+                      "lowest level that is logged");
+  settings.add_choice("log_format", options.format, {"text", "json"}, "format of a log line");
 }
 
 void start_logging(const std::string& process_name, const LogOptions& options) {

@@ -35,31 +35,33 @@ struct StoreSettings {
 
 void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("host", s.host, "address to listen on");
-  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one and the ready line tells it");
-  settings.add("data", s.data, "data directory of the whole stack; the database is in a folder of its own");
+  settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one, which the ready line names");
+  settings.add("data", s.data, "data directory of the whole stack; each database has a folder in it");
   settings.add("accounts", s.accounts,
                "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
   settings.add_choice("durability", s.durability, {"fsync", "os"},
-                      "fsync: nothing acknowledged is lost to a power cut; os: survives a crash of the process only");
+                      "fsync: acknowledged writes survive a power cut; os: they survive only a crash of the process");
   settings.add("threads", s.threads, 1, 64,
-               "I/O threads; half of them, at least one, may be busy with scans of tables");
-  settings.add("max_connections", s.max_connections, 1, 100000, "open connections; beyond it 503 ServerBusy");
-  settings.add("max_internal_calls", s.max_internal_calls, 1, 100000,
-               "calls of workers and the api at once, long polls included; beyond it they are told to come back, and "
-               "slow down");
-  settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "a connection without a request is closed after this time");
-  settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress at SIGTERM");
+               "I/O threads; at most half of them, but at least one, scan tables at a time");
+  settings.add("max_connections", s.max_connections, 1, 100000,
+               "open connections; more are answered with 503 ServerBusy");
+  settings.add(
+      "max_internal_calls", s.max_internal_calls, 1, 100000,
+      "calls of workers and the api at once, including long polls; beyond that, callers are told to slow down");
+  settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "time after which an idle connection is closed");
+  settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress to finish after SIGTERM");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
-      "how long an operation, a worker's or a user's own, is remembered after its last change; longer than any message "
-      "that asks for it");
-  settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures dated more than 15 minutes off");
+      "how long the ledger of an operation is kept after its last change; must exceed the lifetime of the messages "
+      "that ask for it");
+  settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures whose date is more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
-  settings.add("trust_forwarded_proto", s.trust_forwarded_proto,
-               "believe X-Forwarded-Proto: https of a TLS terminator in front, as spr=https of a SAS needs; only where "
-               "nobody else reaches this listener");
+  settings.add(
+      "trust_forwarded_proto", s.trust_forwarded_proto,
+      "trust the X-Forwarded-Proto of a TLS terminator in front, which a SAS with spr=https needs; only if nobody "
+      "else can reach this address");
   process::declare(settings, s.log);
 }
 

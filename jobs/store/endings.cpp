@@ -9,7 +9,7 @@ namespace tidemark::jobs {
 namespace {
 
 using nlohmann::json;
-using queue_service::NextMessage;
+using queue_service::FollowUp;
 
 const FailStep kTellStep("ending.tell");
 
@@ -19,7 +19,7 @@ constexpr std::uint32_t kTellRetryCapMs = 600'000;
 constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
 constexpr std::size_t kMaxErrorBytes = 800;
 
-NextMessage message_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
+FollowUp message_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
   CallbackSpec callback;
   static_cast<CallbackEndpoint&>(callback) = endpoint;
   callback.body = body.dump(-1, ' ', false, json::error_handler_t::ignore);
@@ -28,12 +28,12 @@ NextMessage message_of(std::string id, const CallbackEndpoint& endpoint, const j
   spec.max_attempts = kTellAttempts;
   spec.retry_cap_ms = kTellRetryCapMs;
   spec.priority = priority;
-  NextMessage message;
-  message.queue = std::string(queue_of(priority));
-  message.text = job_message_text(id, spec);
-  message.options.idempotency_key = std::move(id);
-  message.options.retention = kKeyRetention;
-  return message;
+  FollowUp next;
+  next.queue = std::string(queue_of(priority));
+  next.message.text = job_message_text(id, spec);
+  next.message.idempotency_key = std::move(id);
+  next.message.retention = kKeyRetention;
+  return next;
 }
 
 /// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
@@ -81,8 +81,8 @@ std::string ending_job_id(const Group& finished) {
   return job_id_of_message(finished.finished_at.value_or(finished.submitted_at), "group-end\n" + finished.id);
 }
 
-Task<Result<std::vector<NextMessage>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
-  std::vector<NextMessage> out;
+Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
+  std::vector<FollowUp> out;
   if (spec.on_end) {
     out.push_back(message_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
   }
@@ -100,7 +100,7 @@ Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
   auto messages = CO_TRY(co_await follow_ups(std::move(ended), std::move(spec)));
   for (auto& message : messages) {
     kTellStep.before.reach();
-    auto put = co_await queues_.put(std::move(message.queue), std::move(message.text), std::move(message.options));
+    auto put = co_await queues_.put(std::move(message.queue), std::move(message.message));
     kTellStep.after.reach();
     // Put before, in other words: as well.
     if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));

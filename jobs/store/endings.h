@@ -21,7 +21,7 @@ class Endings {
       : groups_(tables, clock), queues_(queues) {}
 
   /// Counts the end and gives the messages to put. `spec`: of the delivery, or the record's own.
-  Task<Result<std::vector<queue_service::NextMessage>>> follow_ups(JobRecord ended, JobSpec spec);
+  Task<Result<std::vector<queue_service::FollowUp>>> follow_ups(JobRecord ended, JobSpec spec);
   /// Counts the end and puts the messages. Succeeds for a job that has nothing to tell.
   Task<Result<void>> tell(JobRecord ended, JobSpec spec);
 

@@ -140,14 +140,12 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
     auto existing = CO_TRY(co_await find(id));
     if (existing.has_value()) co_return Submission{std::move(*existing), false};
   }
-  auto text = job_message_text(record.id, spec);
   const auto delay = spec.not_before ? *spec.not_before - record.submitted_at : Duration::zero();
-  queue_service::PutOptions options;
-  options.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
-  options.idempotency_key = std::move(id);
-  auto message_id =
-      CO_TRY(co_await queues_.put(std::string(queue_of(spec.priority)), std::move(text), std::move(options)));
-  record.message_id = std::move(message_id);
+  queue_service::PutRequest message;
+  message.text = job_message_text(record.id, spec);
+  message.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
+  message.idempotency_key = std::move(id);
+  record.message_id = CO_TRY(co_await queues_.put(std::string(queue_of(spec.priority)), std::move(message)));
   // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
   auto stored = CO_TRY(co_await insert(std::move(record)));
   co_return Submission{std::move(stored.first), true};

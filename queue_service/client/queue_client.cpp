@@ -1,6 +1,7 @@
 #include "queue_service/client/queue_client.h"
 
-#include "queue_service/client/queue_messages.h"
+#include "common/rpc/call.h"
+#include "queue_service/client/queue_calls.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -11,99 +12,37 @@ constexpr Duration kCancelDeadline = std::chrono::seconds(1);
 // time instead of a whole lease; a caller that lives makes the lease whole at once.
 constexpr Duration kHandOver = std::chrono::seconds(1);
 
-Error malformed() {
-  auto error = make_error(ErrorCode::kInternalError);
-  error.detail = "malformed reply of the queue service";
-  return error;
-}
-
-/// A request is the account, the queue, and what the method needs.
-class RequestWriter {
- public:
-  RequestWriter(const std::string& account, const std::string& queue) : out_(bytes_) {
-    out_.string(account);
-    out_.string(queue);
-  }
-  RequestWriter(const RequestWriter&) = delete;
-  RequestWriter& operator=(const RequestWriter&) = delete;
-  ByteWriter& out() { return out_; }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-  ByteWriter out_;
-};
-
-Result<void> expect_nothing(Result<std::string> reply) {
-  if (!reply) return fail(std::move(reply.error()));
-  return {};
-}
-
-Result<std::optional<Message>> expect_message(Result<std::string> reply) {
-  if (!reply) return fail(std::move(reply.error()));
-  ByteReader in(*reply);
-  std::optional<Message> message;
-  if (in.boolean()) message = wire::read_message(in);
-  if (!in.finished()) return fail(malformed());
-  return message;
-}
-
-Result<std::vector<Message>> expect_messages(Result<std::string> reply) {
-  if (!reply) return fail(std::move(reply.error()));
-  ByteReader in(*reply);
-  std::vector<Message> messages;
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) messages.push_back(wire::read_message(in));
-  if (!in.finished()) return fail(malformed());
-  return messages;
-}
-
 std::optional<Message> only(std::vector<Message> messages) {
   return messages.empty() ? std::nullopt : std::optional(std::move(messages.front()));
 }
 
-void write_lease(RequestWriter& request, const Lease& lease) {
-  request.out().string(lease.message_id);
-  request.out().varint(lease.epoch);
-}
-
 }  // namespace
 
-Task<Result<std::string>> QueueClient::call(std::string method, std::string payload, Duration deadline) {
-  return transport_.call(std::move(method), std::move(payload), deadline);
+LeaseKey QueueClient::key_of(Lease lease) const {
+  return {account_, std::move(lease.queue), std::move(lease.message_id), lease.epoch, {}};
 }
 
 Task<Result<void>> QueueClient::ensure_queue(std::string queue) {
-  RequestWriter request(account_, queue);
-  auto reply = co_await call("queue.ensure", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::EnsureQueue{account_, std::move(queue)}, kDeadline);
 }
 
 Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string prefix) {
   std::vector<std::string> names;
   std::string from;
   do {
-    RequestWriter request(account_, prefix);
-    request.out().string(from);
-    auto reply = CO_TRY(co_await call("queue.list_queues", request.take(), kDeadline));
-    ByteReader in(reply);
-    for (auto n = in.varint(); n > 0 && in.ok(); --n) names.emplace_back(in.string());
-    from = in.string();
-    if (!in.finished()) co_return fail(malformed());
+    auto page = CO_TRY(co_await rpc::call(transport_, calls::ListQueues{account_, prefix, from}, kDeadline));
+    std::move(page.first.begin(), page.first.end(), std::back_inserter(names));
+    from = std::move(page.second);
   } while (!from.empty());
   co_return names;
 }
 
-Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
-  PutOptions options;
-  options.delay = visibility_delay;
-  co_return co_await put(std::move(queue), std::move(text), std::move(options));
+Task<Result<std::string>> QueueClient::put(std::string queue, PutRequest message) {
+  return rpc::call(transport_, calls::Put{account_, std::move(queue), std::move(message)}, kDeadline);
 }
 
-Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, PutOptions options) {
-  RequestWriter request(account_, queue);
-  request.out().string(text);
-  wire::write(request.out(), options);
-  co_return co_await call("queue.put", request.take(), kDeadline);
+Task<Result<std::string>> QueueClient::put(std::string queue, std::string text, Duration visibility_delay) {
+  return put(std::move(queue), PutRequest{std::move(text), visibility_delay});
 }
 
 Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Duration visibility, Duration wait) {
@@ -120,14 +59,13 @@ Task<Result<std::optional<Message>>> QueueClient::receive(std::string queue, Dur
     MutexLock lock(mutex_);
     waits_.erase(token);
   }
-  if (!came) co_return fail(std::move(came.error()));
-  auto message = only(std::move(*came));
+  auto message = only(CO_TRY(std::move(came)));
   if (!message) co_return message;
-  Lease lease{queue, message->id, message->epoch};
-  auto kept = co_await renew(std::move(lease), visibility, std::nullopt, 0);
-  if (kept) co_return message;
-  if (kept.error().code != ErrorCode::kLeaseLost) co_return fail(std::move(kept.error()));
-  co_return std::optional<Message>();  // it came too late: another caller has the message by now
+  auto kept = co_await renew({queue, message->id, message->epoch}, visibility, std::nullopt, 0);
+  // It came too late: another caller has the message by now.
+  if (kept.failed_with(ErrorCode::kLeaseLost)) co_return std::optional<Message>();
+  CO_TRY(std::move(kept));
+  co_return message;
 }
 
 Task<Result<std::vector<Message>>> QueueClient::receive_some(std::string queue, Duration visibility,
@@ -142,159 +80,83 @@ Task<void> QueueClient::end_waits() {
     waits_ended_ = true;
     tokens.assign(waits_.begin(), waits_.end());
   }
-  for (const auto& token : tokens) {
-    RequestWriter request(account_, std::string());
-    request.out().string(token);
-    auto reply = co_await call("queue.cancel_wait", request.take(), kCancelDeadline);
-    if (!reply) co_return;  // then the waits cannot bring anything either
+  for (auto& token : tokens) {
+    auto ended = co_await rpc::call(transport_, calls::CancelWait{std::move(token)}, kCancelDeadline);
+    if (!ended) co_return;  // then the waits cannot bring anything either
   }
 }
 
 Task<Result<std::vector<Message>>> QueueClient::take(std::string queue, Duration visibility, Duration wait,
                                                      std::string token, std::uint32_t count) {
-  RequestWriter request(account_, queue);
-  wire::write(request.out(), visibility);
-  wire::write(request.out(), wait);
-  request.out().string(token);
-  request.out().varint(count);
-  auto reply = co_await call("queue.receive", request.take(), wait + kDeadline);
-  co_return expect_messages(std::move(reply));
+  return rpc::call(transport_, calls::Receive{account_, std::move(queue), visibility, wait, std::move(token), count},
+                   wait + kDeadline);
 }
 
 Task<Result<void>> QueueClient::renew(Lease lease, Duration visibility, std::optional<std::string> annotation,
                                       std::uint64_t sequence) {
-  RequestWriter request(account_, lease.queue);
-  write_lease(request, lease);
-  wire::write(request.out(), visibility);
-  wire::write(request.out(), annotation);
-  request.out().varint(sequence);
-  auto reply = co_await call("queue.renew", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::Renew{key_of(std::move(lease)), visibility, std::move(annotation), sequence},
+                   kDeadline);
 }
 
-Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vector<NextMessage> follow_ups) {
-  RequestWriter request(account_, lease.queue);
-  write_lease(request, lease);
-  request.out().varint(follow_ups.size());
-  for (const auto& next : follow_ups) {
-    request.out().string(next.queue);
-    request.out().string(next.text);
-    wire::write(request.out(), next.options);
-  }
-  auto reply = CO_TRY(co_await call("queue.finish", request.take(), kDeadline));
-  ByteReader in(reply);
-  std::vector<std::string> ids;
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) ids.emplace_back(in.string());
-  if (!in.finished()) co_return fail(malformed());
-  co_return ids;
+Task<Result<std::vector<std::string>>> QueueClient::finish(Lease lease, std::vector<FollowUp> follow_ups) {
+  return rpc::call(transport_, calls::Finish{key_of(std::move(lease)), std::move(follow_ups)}, kDeadline);
 }
 
 Task<Result<void>> QueueClient::complete(Lease lease) {
-  RequestWriter request(account_, lease.queue);
-  write_lease(request, lease);
-  auto reply = co_await call("queue.complete", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::Complete{key_of(std::move(lease))}, kDeadline);
 }
 
 Task<Result<std::vector<bool>>> QueueClient::complete_all(std::string queue, std::vector<Lease> leases) {
-  RequestWriter request(account_, queue);
-  request.out().varint(leases.size());
-  for (const auto& lease : leases) write_lease(request, lease);
-  auto reply = CO_TRY(co_await call("queue.complete_all", request.take(), kDeadline));
-  ByteReader in(reply);
-  std::vector<bool> gone;
-  for (std::size_t i = 0; i < leases.size() && in.ok(); ++i) gone.push_back(in.boolean());
-  if (!in.finished()) co_return fail(malformed());
+  calls::CompleteAll all{account_, std::move(queue), {}};
+  for (auto& lease : leases) all.leases.push_back(key_of(std::move(lease)));
+  auto gone = CO_TRY(co_await rpc::call(transport_, all, kDeadline));
+  if (gone.size() != leases.size()) co_return fail(ErrorCode::kInternalError);
   co_return gone;
 }
 
 Task<Result<void>> QueueClient::release(Lease lease, Duration delay, std::string annotation, bool count_attempt) {
-  RequestWriter request(account_, lease.queue);
-  write_lease(request, lease);
-  wire::write(request.out(), delay);
-  request.out().string(annotation);
-  request.out().boolean(count_attempt);
-  auto reply = co_await call("queue.release", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::Release{key_of(std::move(lease)), delay, std::move(annotation), count_attempt},
+                   kDeadline);
 }
 
 Task<Result<void>> QueueClient::move(Lease lease, std::string to_queue, std::string annotation) {
-  RequestWriter request(account_, lease.queue);
-  write_lease(request, lease);
-  request.out().string(to_queue);
-  request.out().string(annotation);
-  auto reply = co_await call("queue.move", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  MoveRequest move{.to_queue = std::move(to_queue), .annotation = std::move(annotation)};
+  return rpc::call(transport_, calls::Move{key_of(std::move(lease)), std::move(move)}, kDeadline);
 }
 
 Task<Result<MessagePage>> QueueClient::list(std::string queue, std::uint32_t limit, std::string continuation) {
-  RequestWriter request(account_, queue);
-  request.out().varint(limit);
-  request.out().string(continuation);
-  auto reply = CO_TRY(co_await call("queue.list", request.take(), kDeadline));
-  ByteReader in(reply);
-  MessagePage page;
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) page.messages.push_back(wire::read_message(in));
-  page.continuation = in.string();
-  if (!in.finished()) co_return fail(malformed());
-  co_return page;
+  return rpc::call(transport_, calls::ListMessages{account_, std::move(queue), limit, std::move(continuation)},
+                   kDeadline);
 }
 
 Task<Result<std::optional<Message>>> QueueClient::find(std::string queue, std::string message_id) {
-  RequestWriter request(account_, queue);
-  request.out().string(message_id);
-  auto reply = co_await call("queue.find", request.take(), kDeadline);
-  co_return expect_message(std::move(reply));
+  return rpc::call(transport_, calls::Find{account_, std::move(queue), std::move(message_id)}, kDeadline);
 }
 
 Task<Result<void>> QueueClient::remove(std::string queue, std::string message_id) {
-  RequestWriter request(account_, queue);
-  request.out().string(message_id);
-  auto reply = co_await call("queue.remove", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::Remove{account_, std::move(queue), std::move(message_id)}, kDeadline);
 }
 
 Task<Result<void>> QueueClient::redrive(std::string queue, std::string message_id, std::string to_queue,
                                         std::optional<std::string> text, std::string annotation) {
-  RequestWriter request(account_, queue);
-  request.out().string(message_id);
-  request.out().string(to_queue);
-  wire::write(request.out(), text);
-  request.out().string(annotation);
-  auto reply = co_await call("queue.redrive", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  MoveRequest move{.to_queue = std::move(to_queue),
+                   .annotation = std::move(annotation),
+                   .reset_dequeue_count = true,
+                   .text = std::move(text)};
+  return rpc::call(transport_, calls::Redrive{account_, std::move(queue), std::move(message_id), std::move(move)},
+                   kDeadline);
 }
 
 Task<Result<QueueFigures>> QueueClient::figures(std::string queue) {
-  RequestWriter request(account_, queue);
-  auto reply = CO_TRY(co_await call("queue.figures", request.take(), kDeadline));
-  ByteReader in(reply);
-  auto figures = wire::read_figures(in);
-  if (!in.finished()) co_return fail(malformed());
-  co_return figures;
+  return rpc::call(transport_, calls::Figures{account_, std::move(queue)}, kDeadline);
 }
 
 Task<Result<QueueFiguresPage>> QueueClient::all_figures(std::uint32_t limit, std::string continuation) {
-  RequestWriter request(account_, std::string());
-  request.out().varint(limit);
-  request.out().string(continuation);
-  auto reply = CO_TRY(co_await call("queue.all_figures", request.take(), kDeadline));
-  ByteReader in(reply);
-  QueueFiguresPage page;
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) {
-    std::string name(in.string());
-    page.queues.emplace_back(std::move(name), wire::read_figures(in));
-  }
-  page.continuation = in.string();
-  if (!in.finished()) co_return fail(malformed());
-  co_return page;
+  return rpc::call(transport_, calls::AllFigures{account_, limit, std::move(continuation)}, kDeadline);
 }
 
 Task<Result<void>> QueueClient::set_paused(std::string queue, bool paused) {
-  RequestWriter request(account_, queue);
-  request.out().boolean(paused);
-  auto reply = co_await call("queue.set_paused", request.take(), kDeadline);
-  co_return expect_nothing(std::move(reply));
+  return rpc::call(transport_, calls::SetPaused{account_, std::move(queue), paused}, kDeadline);
 }
 
 }  // namespace tidemark::queue_service

@@ -9,7 +9,7 @@
 
 #include "common/base/mutex.h"
 #include "common/rpc/transport.h"
-#include "queue_service/model/message.h"
+#include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
 
 namespace tidemark::queue_service {
@@ -18,32 +18,6 @@ struct Lease {
   std::string queue;
   std::string message_id;
   std::uint64_t epoch = 0;
-};
-
-struct MessagePage {
-  std::vector<Message> messages;
-  std::string continuation;  // empty at the end
-};
-
-struct PutOptions {
-  Duration delay{};
-  std::optional<Duration> time_to_live;  // nothing: never expires
-  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
-  std::string group;
-  /// The same key again, within `retention` (at most 7 days), gives the same message. Empty: none.
-  std::string idempotency_key;
-  Duration retention = std::chrono::hours(24);
-};
-
-struct NextMessage {
-  std::string queue;  // must exist
-  std::string text;
-  PutOptions options;
-};
-
-struct QueueFiguresPage {
-  std::vector<std::pair<std::string, QueueFigures>> queues;
-  std::string continuation;  // empty at the end
 };
 
 class QueueClient {
@@ -57,7 +31,7 @@ class QueueClient {
   Task<Result<std::vector<std::string>>> list_queues(std::string prefix);
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
-  Task<Result<std::string>> put(std::string queue, std::string text, PutOptions options);
+  Task<Result<std::string>> put(std::string queue, PutRequest message);
   /// Takes the first visible message, waiting up to `wait` (at most 30 s) for one; nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
   /// Takes those that are visible now, at most `count` (1..32), in one transaction.
@@ -73,7 +47,7 @@ class QueueClient {
   /// 1..100 messages of one queue, in one transaction; for each whether it was held still, and so is gone now.
   Task<Result<std::vector<bool>>> complete_all(std::string queue, std::vector<Lease> leases);
   /// One transaction: deletes the message and puts the follow-ups; returns their ids.
-  Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<NextMessage> follow_ups);
+  Task<Result<std::vector<std::string>>> finish(Lease lease, std::vector<FollowUp> follow_ups);
   /// Gives the message back, visible after `delay`, with a new annotation. `count_attempt` false takes the delivery
   /// out of dequeue_count again (throttling and shutdown are not the message's fault).
   Task<Result<void>> release(Lease lease, Duration delay, std::string annotation, bool count_attempt);
@@ -100,7 +74,7 @@ class QueueClient {
   /// One call, waiting at the service.
   Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
                                           std::uint32_t count);
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline);
+  [[nodiscard]] LeaseKey key_of(Lease lease) const;
   rpc::Transport& transport_;
   std::string account_;
   std::string name_;

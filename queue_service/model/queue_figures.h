@@ -1,6 +1,9 @@
 // What operators and autoscalers ask of a queue. No I/O.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/time.h"
 
@@ -20,6 +23,11 @@ struct QueueFigures {
   double in_rate = 0, out_rate = 0;
   bool paused = false;
   std::uint32_t max_dequeue_count = 0;
+};
+
+struct QueueFiguresPage {
+  std::vector<std::pair<std::string, QueueFigures>> queues;
+  std::string continuation;  // empty at the end
 };
 
 }  // namespace tidemark::queue_service

@@ -37,7 +37,8 @@ class QueueStore final : public service::Store {
 }  // namespace
 
 void declare_settings(process::Settings& settings, QueueSettings& values) {
-  settings.add("max_waiters", values.max_waiters, 0, 1000000, "long polls at once; beyond it 503 ServerBusy");
+  settings.add("max_waiters", values.max_waiters, 0, 1000000,
+               "long polls at once; more are answered with 503 ServerBusy");
   settings.add("upkeep_interval_s", values.upkeep_interval_s, 1, 86400,
                "how often expired messages and dead idempotency keys are collected");
   settings.add("metrics_max_queues", values.metrics_max_queues, 0, 10000,

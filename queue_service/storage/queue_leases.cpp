@@ -100,7 +100,7 @@ Result<ListPosition> read_position(std::string_view continuation) {
 
 /// A page being filled; add() is false for a message that came too late for it.
 struct PageBuilder {
-  StoredPage page;
+  MessagePage page;
   std::uint32_t limit;
   Time now;
   std::size_t bytes = 0;
@@ -117,8 +117,8 @@ struct PageBuilder {
 
 }  // namespace
 
-Result<StoredPage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
-                                      std::string_view continuation) {
+Result<MessagePage> QueueService::list(std::string_view account, std::string_view queue, std::uint32_t limit,
+                                       std::string_view continuation) {
   auto position = TRY(read_position(continuation));
   const auto snapshot = core_->engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));

@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/kv/engine.h"
 #include "queue_service/model/message.h"
+#include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
 #include "queue_service/model/queue_rules.h"
 #include "queue_service/storage/queue_records.h"
@@ -34,47 +35,11 @@ struct QueueProperties {
   std::uint64_t messages = 0;
 };
 
-struct PutRequest {
-  std::string text;
-  Duration delay{};
-  std::optional<Duration> time_to_live = {};  // nothing: never expires
-  std::string group = {};                     // empty: none
-  /// The same key again, within `retention`, gives the same message; with another text kIdempotencyKeyReused.
-  std::string idempotency_key = {};
-  Duration retention = kDefaultIdempotencyRetention;
-};
-
-/// The holder of a message: of a delivery, by its epoch, or of a pop receipt if the epoch is 0.
-struct LeaseKey {
-  std::string account, queue, message_id;
-  std::uint64_t epoch = 0;
-  std::string receipt = {};
-};
-
-struct FollowUp {
-  std::string queue;  // must exist
-  PutRequest message;
-};
-
-struct MoveRequest {
-  std::string to_queue = {};    // made if need be
-  std::string annotation = {};  // replaces the one it has
-  /// Instead: a note with this reason and the message's history.
-  std::optional<std::string> reason = {};
-  bool reset_dequeue_count = false;
-  std::optional<std::string> text = {};
-};
-
 struct WaitRequest {
   Duration span{};
   std::string token = {};  // for cancel_wait; empty: none
   /// Asked when something came: true ends the wait, for nobody is there to take it.
   std::function<bool()> gone = {};
-};
-
-struct StoredPage {
-  std::vector<Message> messages;
-  std::string continuation;  // empty at the end
 };
 
 struct FiguresPage {
@@ -144,8 +109,8 @@ class QueueService {
   Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
 
   // Messages, for people; single ones, by id, of poison queues alone.
-  Result<StoredPage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
-                          std::string_view continuation);
+  Result<MessagePage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
+                           std::string_view continuation);
   Result<std::optional<Message>> find(std::string_view account, std::string_view queue, std::string_view id);
   Task<Result<void>> remove(std::string account, std::string queue, std::string id);
   Task<Result<void>> redrive(std::string account, std::string queue, std::string id, MoveRequest request);

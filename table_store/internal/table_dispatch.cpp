@@ -1,76 +1,59 @@
 #include "table_store/internal/table_dispatch.h"
 
-#include "table_store/client/table_messages.h"
+#include "common/base/encoding.h"
+#include "common/rpc/call.h"
+#include "table_store/client/table_calls.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 namespace {
 
-using Reply = Result<std::string>;
 // Well under the wire's bound on a message, with room for one more entity of the largest size.
 constexpr std::size_t kMaxPageBytes = 4UL << 20;
 
-Task<Reply> create(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_table_request(payload));
-  CO_TRY(co_await service.create_table(std::move(request.account), std::move(request.table)));
-  co_return std::string();
+Task<Result<bool>> exists(TableService& service, calls::TableExists call) {
+  auto found = co_await service.find_table(std::move(call.account), std::move(call.table));
+  if (found.failed_with(ErrorCode::kTableNotFound)) co_return false;
+  CO_TRY(std::move(found));
+  co_return true;
 }
 
-Task<Reply> drop(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_table_request(payload));
-  CO_TRY(co_await service.delete_table(std::move(request.account), std::move(request.table)));
-  co_return std::string();
+Task<Result<TablePage>> list(TableService& service, calls::ListTables call) {
+  return service.list_tables(std::move(call.account), {}, kMaxPageEntities, std::move(call.from));
 }
 
-Task<Reply> drop_fenced(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_fenced_delete_request(payload));
-  auto task =
-      service.delete_table_fenced(std::move(request.account), std::move(request.table), std::move(request.fence));
-  CO_TRY(co_await std::move(task));
-  co_return std::string();
-}
-
-Task<Reply> exists(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_table_request(payload));
-  auto found = co_await service.find_table(std::move(request.account), std::move(request.table));
-  if (!found && !found.failed_with(ErrorCode::kTableNotFound)) co_return fail(std::move(found.error()));
-  co_return encode_exists_reply(found.has_value());
-}
-
-Task<Reply> list(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_list_request(payload));
-  Filter all;
-  auto task =
-      service.list_tables(std::move(request.account), std::move(all), kMaxPageEntities, std::move(request.from));
-  auto page = CO_TRY(co_await std::move(task));
-  co_return encode_list_reply(page);
-}
-
-Task<Reply> get(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_get_request(payload));
-  auto found = CO_TRY(service.get(request.account, request.table, request.partition_key, request.row_key));
-  co_return encode_get_reply(found);
-}
-
-Task<Reply> get_all(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_get_all_request(payload));
+Result<std::vector<std::optional<Entity>>> get_all(TableService& service, const calls::GetAll& call) {
+  if (call.row_keys.size() > kMaxGets) return fail(ErrorCode::kInvalidInput);
   std::vector<std::optional<Entity>> entities;
-  for (const auto& row_key : request.row_keys) {
-    auto found = CO_TRY(service.get(request.account, request.table, request.partition_key, row_key));
-    entities.push_back(std::move(found));
+  for (const auto& row_key : call.row_keys) {
+    entities.push_back(TRY(service.get(call.account, call.table, call.partition_key, row_key)));
   }
-  co_return encode_get_all_reply(entities);
+  return entities;
 }
 
-Query query_of(QueryCall call, Filter filter, std::optional<Continuation> from) {
-  Query query;
-  query.table = std::move(call.query.table);
-  query.filter = std::move(filter);
-  query.top = call.query.top;
-  query.from = std::move(from);
-  query.operation = std::move(call.query.operation);
-  return query;
+// Continuations are kept in checkpoints and stand in JSON: base64 of two strings (common/base/bytes.h), empty for none.
+std::string text_of(const std::optional<Continuation>& next) {
+  if (!next) return {};
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.string(next->partition_key);
+  out.string(next->row_key);
+  return base64_encode(bytes);
+}
+
+Result<std::optional<Continuation>> continuation_in(std::string_view text) {
+  if (text.empty()) return std::optional<Continuation>{};
+  const auto bytes = base64_decode(text);
+  if (!bytes) return fail(ErrorCode::kInvalidInput);
+  ByteReader in(*bytes);
+  Continuation out;
+  out.partition_key = in.string();
+  out.row_key = in.string();
+  if (!in.finished() || !is_valid_utf8(out.partition_key) || !is_valid_utf8(out.row_key)) {
+    return fail(ErrorCode::kInvalidInput);
+  }
+  return std::optional<Continuation>(std::move(out));
 }
 
 std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_only) {
@@ -82,98 +65,44 @@ std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_
   };
 }
 
-Task<Reply> query(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_query_request(payload));
-  auto filter = CO_TRY(Filter::parse(request.query.filter));
-  auto from = CO_TRY(decode_continuation(request.query.continuation));
-  auto account = std::move(request.account);
-  const bool count_only = request.query.count_only;
-  auto query = query_of(std::move(request), std::move(filter), std::move(from));
+Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
+  auto& request = call.query;
+  if (request.top > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
+  Query query;
+  query.filter = CO_TRY(Filter::parse(request.filter));
+  query.from = CO_TRY(continuation_in(request.continuation));
+  query.table = std::move(request.table);
+  query.top = request.top;
+  query.operation = std::move(request.operation);
   QueryPage page;
-  auto each = collector_of(page, count_only);
-  auto done = CO_TRY(co_await service.query(std::move(account), std::move(query), std::move(each)));
-  page.count = done.count;
-  page.continuation = encode_continuation(done.next);
-  co_return encode_query_reply(page);
-}
-
-Task<Reply> mutate(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_mutate_request(payload));
-  auto done = CO_TRY(co_await service.mutate(std::move(request.account), std::move(request.table),
-                                             std::move(request.partition_key), std::move(request.mutations),
-                                             std::move(request.fence)));
-  co_return encode_mutate_reply(done.outcomes);
-}
-
-Task<Reply> move_all(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_move_all_request(payload));
-  auto done = CO_TRY(co_await service.move_all(std::move(request.account), std::move(request.moves)));
-  co_return encode_move_all_reply(done);
-}
-
-using OperationCall = Task<Result<OperationLedger>> (TableService::*)(std::string, std::string, std::uint64_t);
-
-template <OperationCall step>
-Task<Reply> operation(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_operation_request(payload));
   auto done =
-      CO_TRY(co_await (service.*step)(std::move(request.account), std::move(request.operation_id), request.epoch));
-  co_return encode_ledger_reply(done);
+      CO_TRY(co_await service.query(std::move(call.account), std::move(query), collector_of(page, request.count_only)));
+  page.count = done.count;
+  page.continuation = text_of(done.next);
+  co_return page;
 }
 
-Task<Reply> read_operation(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_operation_request(payload));
-  auto done = CO_TRY(co_await service.read_operation(std::move(request.account), std::move(request.operation_id)));
-  co_return encode_ledger_reply(done);
-}
-
-Task<Reply> forget(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_operation_request(payload));
-  CO_TRY(co_await service.forget_operation(std::move(request.account), std::move(request.operation_id)));
-  co_return std::string();
-}
-
-Task<Reply> count(TableService& service, std::string payload) {
-  auto request = CO_TRY(decode_count_request(payload));
-  auto done = CO_TRY(co_await service.count(std::move(request.account), std::move(request.fence), request.amount));
-  co_return encode_ledger_reply(done);
-}
-
-Task<Reply> unknown(TableService&, std::string) { co_return fail(ErrorCode::kNotImplemented); }
-
-using Handler = Task<Reply> (*)(TableService&, std::string);
-constexpr std::pair<std::string_view, Handler> kHandlers[] = {
-    {"table.get", &get},
-    {"table.get_all", &get_all},
-    {"table.mutate", &mutate},
-    {"table.move_all", &move_all},
-    {"table.query", &query},
-    {"table.open", &operation<&TableService::open_operation>},
-    {"table.close", &operation<&TableService::close_operation>},
-    {"table.operation", &read_operation},
-    {"table.count", &count},
-    {"table.create", &create},
-    {"table.delete", &drop},
-    {"table.delete_fenced", &drop_fenced},
-    {"table.forget", &forget},
-    {"table.exists", &exists},
-    {"table.list", &list},
+using Face = rpc::Face<TableService>;
+constexpr Face::Handler kHandlers[] = {
+    Face::on<calls::Get, &TableService::get>(),
+    Face::on<calls::GetAll, &get_all>(),
+    Face::on<calls::Query, &query>(),
+    Face::on<calls::Mutate, &TableService::mutate, &TableService::MutateResult::outcomes>(),
+    Face::on<calls::MoveAll, &TableService::move_all>(),
+    Face::on<calls::OpenOperation, &TableService::open_operation>(),
+    Face::on<calls::CloseOperation, &TableService::close_operation>(),
+    Face::on<calls::ReadOperation, &TableService::read_operation>(),
+    Face::on<calls::ForgetOperation, &TableService::forget_operation>(),
+    Face::on<calls::Count, &TableService::count>(),
+    Face::on<calls::CreateTable, &TableService::create_table>(),
+    Face::on<calls::DeleteTable, &TableService::delete_table>(),
+    Face::on<calls::DeleteTableFenced, &TableService::delete_table_fenced>(),
+    Face::on<calls::TableExists, &exists>(),
+    Face::on<calls::ListTables, &list>(),
 };
-
-Handler handler_of(std::string_view method) {
-  for (const auto& [name, handler] : kHandlers) {
-    if (name == method) return handler;
-  }
-  return &unknown;
-}
 
 }  // namespace
 
-rpc::Dispatch make_table_dispatch(TableService& service) {
-  // Not a coroutine itself: it hands out one that owns its arguments.
-  return [&service](std::string method, std::string payload) -> Task<Reply> {
-    return handler_of(method)(service, std::move(payload));
-  };
-}
+rpc::Dispatch make_table_dispatch(TableService& service) { return rpc::make_dispatch(service, kHandlers); }
 
 }  // namespace tidemark::table_store

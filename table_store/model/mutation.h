@@ -20,6 +20,7 @@ enum class MutationKind : std::uint8_t {
   kInsertOrReplace = 4,  // with source_version: "put if newer"
   kInsertOrMerge = 5,
   kErase = 6,  // kResourceNotFound, kUpdateConditionNotSatisfied
+  kLast = kErase,
 };
 
 struct Mutation {
@@ -43,6 +44,7 @@ enum class OutcomeKind : std::uint8_t {
   kUnchanged = 3,   // the same source version is there already
   kMissing = 4,     // lenient: no such entity
   kConflict = 5,    // lenient: another version is there, or the entity exists already
+  kLast = kConflict,
 };
 
 struct MutationOutcome {

@@ -1,19 +1,42 @@
 #include "tests/simulation/queue_oracle.h"
 
-#include "common/base/bytes.h"
 #include "common/kv/key_codec.h"
+#include "common/rpc/wire.h"
 #include "jobs/store/job_record.h"
+#include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/queue_keys.h"
 #include "tests/simulation/table_oracle.h"
 
 namespace tidemark::simulation {
 
 using queue_service::MessageRecord;
+namespace calls = queue_service::calls;
 
 namespace {
 
-constexpr std::string_view kLeaseMethods[] = {"queue.renew",  "queue.complete", "queue.complete_all",
-                                              "queue.finish", "queue.release",  "queue.move"};
+/// Adds the leases that a call of this kind speaks of.
+template <class Call>
+void collect_leases(const Cause& cause, std::vector<queue_service::LeaseKey>& out) {
+  if (cause.method != Call::kMethod) return;
+  const auto call = wire::decode<Call>(cause.payload);
+  if (!call) return;
+  if constexpr (requires { call->leases; }) {
+    out = call->leases;
+  } else {
+    out.push_back(call->lease);
+  }
+}
+
+std::vector<queue_service::LeaseKey> leases_of(const Cause& cause) {
+  std::vector<queue_service::LeaseKey> out;
+  collect_leases<calls::Renew>(cause, out);
+  collect_leases<calls::Complete>(cause, out);
+  collect_leases<calls::CompleteAll>(cause, out);
+  collect_leases<calls::Finish>(cause, out);
+  collect_leases<calls::Release>(cause, out);
+  collect_leases<calls::Move>(cause, out);
+  return out;
+}
 
 // Ready, timed or waiting.
 bool is_message_row(const std::string& key) {
@@ -31,19 +54,14 @@ std::uint64_t generation_in(std::string_view key) {
 void QueueOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
 
 void QueueOracle::check_lease(const Cause& cause, const std::set<std::string>& touched) {
-  if (std::find(std::begin(kLeaseMethods), std::end(kLeaseMethods), cause.method) == std::end(kLeaseMethods)) return;
-  ByteReader in(cause.payload);
-  static_cast<void>(in.string());  // account
-  static_cast<void>(in.string());  // queue
   // Of many, those that are not held any more are left alone.
-  const bool many = cause.method == "queue.complete_all";
-  for (auto left = many ? in.varint() : 1; left > 0 && in.ok(); --left) {
-    const auto id = std::string(in.string());
-    const auto epoch = in.varint();
+  const bool many = cause.method == calls::CompleteAll::kMethod;
+  for (const auto& lease : leases_of(cause)) {
+    const auto& id = lease.message_id;
     const auto known = messages_.find(id);
     const bool there = known != messages_.end() && !known->second.places.empty();
     if (!there && !many) return violated("Q1: a call changed no known message");
-    const bool held = there && known->second.record.message.epoch == epoch && known->second.record.leased;
+    const bool held = there && known->second.record.message.epoch == lease.epoch && known->second.record.leased;
     if (held) continue;
     if (!many || touched.contains(id)) {
       violated("Q3: " + cause.method + " of an overtaken delivery changed message " + id);

@@ -1,7 +1,8 @@
 #include "tests/simulation/store_hosts.h"
 
+#include "common/rpc/wire.h"
 #include "queue_service/internal/queue_dispatch.h"
-#include "table_store/client/table_messages.h"
+#include "table_store/client/table_calls.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 
@@ -35,8 +36,8 @@ class WatchedTransaction final : public kv::Transaction {
 /// The transactions of a call are submitted before the call first waits, so what was noted just before is their cause.
 Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch& dispatch, Request request) {
   std::size_t transactions = 1;
-  if (request.method == "table.move_all") {
-    if (auto moves = table_store::decode_move_all_request(request.payload)) transactions = moves->moves.size();
+  if (request.method == table_store::calls::MoveAll::kMethod) {
+    if (auto call = wire::decode<table_store::calls::MoveAll>(request.payload)) transactions = call->moves.size();
   }
   engine.expect({request.method, request.payload, request.caller}, transactions);
   auto result = co_await dispatch(std::move(request.method), std::move(request.payload));

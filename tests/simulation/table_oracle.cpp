@@ -3,7 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/kv/key_codec.h"
-#include "table_store/client/table_messages.h"
+#include "common/rpc/wire.h"
+#include "table_store/client/table_calls.h"
 #include "table_store/model/filter.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
@@ -12,6 +13,7 @@ namespace tidemark::simulation {
 
 using table_store::Entity;
 using table_store::OperationLedger;
+namespace calls = table_store::calls;
 
 namespace {
 
@@ -24,11 +26,23 @@ std::uint64_t generation_in(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
+/// The fence of a call that carries one.
+template <class Call>
+std::optional<table_store::Fence> fence_in(const Cause& cause) {
+  auto call = wire::decode<Call>(cause.payload);
+  if (!call) return std::nullopt;
+  if constexpr (requires { call->operation_id; }) {
+    return table_store::Fence{std::move(call->operation_id), call->epoch, {}};
+  } else {
+    return std::move(call->fence);
+  }
+}
+
 /// Of the moves of a call, each a transaction of its own, the one that changed these rows.
 std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::vector<RowChange>& changes) {
-  auto request = table_store::decode_move_all_request(cause.payload);
-  if (!request) return std::nullopt;
-  for (auto& move : request->moves) {
+  auto call = wire::decode<calls::MoveAll>(cause.payload);
+  if (!call) return std::nullopt;
+  for (auto& move : call->moves) {
     const auto key = table_store::operation_key(kAccount, move.fence.operation_id);
     const bool changed =
         std::any_of(changes.begin(), changes.end(), [&](const RowChange& change) { return change.key == key; });
@@ -39,19 +53,11 @@ std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::v
 
 /// Of the calls that work on an operation.
 std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector<RowChange>& changes) {
-  if (cause.method == "table.move_all") return fence_of_move(cause, changes);
-  if (cause.method == "table.mutate") {
-    auto request = table_store::decode_mutate_request(cause.payload);
-    return request ? std::move(request->fence) : std::nullopt;
-  }
-  if (cause.method == "table.count") {
-    auto request = table_store::decode_count_request(cause.payload);
-    if (request) return std::move(request->fence);
-  }
-  if (cause.method == "table.open" || cause.method == "table.close") {
-    auto request = table_store::decode_operation_request(cause.payload);
-    if (request) return table_store::Fence{std::move(request->operation_id), request->epoch, {}};
-  }
+  if (cause.method == calls::MoveAll::kMethod) return fence_of_move(cause, changes);
+  if (cause.method == calls::Mutate::kMethod) return fence_in<calls::Mutate>(cause);
+  if (cause.method == calls::Count::kMethod) return fence_in<calls::Count>(cause);
+  if (cause.method == calls::OpenOperation::kMethod) return fence_in<calls::OpenOperation>(cause);
+  if (cause.method == calls::CloseOperation::kMethod) return fence_in<calls::CloseOperation>(cause);
   return std::nullopt;
 }
 

@@ -20,9 +20,7 @@ BELOW = {"model": {"model"}, "odata": {"odata", "model"}, "client": {"client", "
 # A query plan is made of the engine's key ranges; both headers are plain values and bytes.
 EXCEPTIONS = {("jobs/spec/job_spec.cpp", "table_store/model/filter.h"),
               ("table_store/model/query_plan.h", "common/kv/engine.h"),
-              ("table_store/model/query_plan.cpp", "common/kv/key_codec.h"),
-              ("table_store/client/table_messages.cpp", "table_store/storage/table_records.h"),
-              ("blob_store/client/blob_messages.cpp", "blob_store/storage/blob_records.h")}
+              ("table_store/model/query_plan.cpp", "common/kv/key_codec.h")}
 
 
 def files():

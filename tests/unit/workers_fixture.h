@@ -8,10 +8,11 @@
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/kv/memory_engine.h"
+#include "common/rpc/wire.h"
 #include "jobs/poison/poison.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
-#include "table_store/client/table_messages.h"
+#include "table_store/client/table_calls.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 #include "workers/runtime/job_runner.h"
@@ -45,8 +46,8 @@ class Loopback final : public rpc::Transport {
  private:
   static bool counts(const std::string& method, const std::string& payload) {
     if (method != "table.query") return false;
-    const auto request = table_store::decode_query_request(payload);
-    return request && request->query.count_only;
+    const auto call = wire::decode<table_store::calls::Query>(payload);
+    return call && call->query.count_only;
   }
   rpc::Dispatch dispatch_;
 };

@@ -5,7 +5,7 @@
 #include "common/base/encoding.h"
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "jobs/plan/plan.h"
-#include "workers/runtime/pages.h"
+#include "workers/runtime/source.h"
 
 namespace tidemark::workers {
 namespace {
@@ -77,19 +77,19 @@ TEST(PartitionGroups, AreOfOnePartitionAndBounded) {
   for (int i = 0; i < 250; ++i) entities.push_back({"a", std::to_string(i), 1, {}, {}});
   for (int i = 0; i < 6; ++i) entities.push_back({"b", std::to_string(i), 1, {}, {{"X", std::string(900'000, 'x')}}});
   const auto groups = partition_groups(entities);
-  std::size_t next = 0;
-  for (const auto& [begin, end] : groups) {
-    EXPECT_EQ(begin, next);
-    EXPECT_LE(end - begin, 100U);
+  std::vector<std::string> rows;
+  for (const auto& group : groups) {
+    EXPECT_LE(group.size(), 100U);
     std::size_t bytes = 0;
-    for (auto i = begin; i < end; ++i) {
-      EXPECT_EQ(entities[i].partition_key, entities[begin].partition_key);
-      bytes += jobs::entity_bytes(entities[i]);
+    for (const auto& entity : group) {
+      EXPECT_EQ(entity.partition_key, group.front().partition_key);
+      bytes += jobs::entity_bytes(entity);
+      rows.push_back(entity.row_key);
     }
     EXPECT_LE(bytes, kGroupBytes);
-    next = end;
   }
-  EXPECT_EQ(next, entities.size());
+  ASSERT_EQ(rows.size(), entities.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i], entities[i].row_key);
   EXPECT_EQ(groups.size(), 5U);
 }
 

@@ -202,8 +202,8 @@ TEST_F(WorkersLimits, APartitionsSlotIsHeldUntilTheChangeIsMade) {
     std::size_t slots = 0;
     int changes = 0, unguarded = 0;
     bool looking = false;
-    table_link_.before = [&](std::string) -> Task<Result<void>> {
-      if (looking) co_return Result<void>{};
+    table_link_.before = [&](std::string method) -> Task<Result<void>> {
+      if (looking || method == "table.count") co_return Result<void>{};  // the latter goes on beside the work
       looking = true;
       // Time for whoever gave the slot back too early.
       for (int i = 0; i < 50; ++i) co_await asio::post(io_, asio::use_awaitable);

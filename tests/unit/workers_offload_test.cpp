@@ -142,6 +142,38 @@ TEST_F(WorkersOffload, AMissingBlobIsSkippedAndChangesNothing) {
   EXPECT_EQ(blob_count(), 1U);
 }
 
+TEST_F(WorkersOffload, NeverChangesMoreThanMaxAffected) {
+  for (int i = 0; i < 10; ++i) put_large(std::to_string(100 + i), i);
+  submit(R"({"kind":"offload","source":"Source","filter":"","container":"values","minBytes":100,"maxAffected":10})");
+  bool counted = false;
+  bool more = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    // They come when the job has counted, and before it reads its page.
+    if (method == "table.count") counted = true;
+    if (method == "table.query" && counted && !more) {
+      more = true;
+      for (int i = 10; i < 40; ++i) {
+        Mutation mutation;
+        mutation.kind = MutationKind::kInsertOrReplace;
+        mutation.row_key = std::to_string(100 + i);
+        mutation.properties = properties(i);
+        std::vector<Mutation> mutations{mutation};
+        auto done = co_await table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt);
+        EXPECT_TRUE(done.has_value());
+      }
+    }
+    // Many are on their way to the store at once.
+    if (method == "table.mutate") co_await sleep_for(*clock_, std::chrono::milliseconds(2));
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(more);
+  std::size_t changed = 0;
+  for (const auto& entity : all("Source")) changed += entity.find("Picture_tidemark_blob") != nullptr ? 1 : 0;
+  EXPECT_EQ(changed, 10U);
+}
+
 TEST_F(WorkersOffload, OffloadingSurvivesALossAnywhere) {
   survives_a_loss_anywhere(
       kOffload,

@@ -38,13 +38,6 @@ Task<Result<void>> JobContext::wait_until(Time when) {
   }
 }
 
-Task<Result<void>> JobContext::admit(std::uint64_t done, std::uint64_t count) {
-  std::vector<Place> places;
-  for (const auto& table : run_.tables) places.push_back({table, std::nullopt});
-  CO_TRY(co_await admit(done, count, std::move(places)));
-  co_return Result<void>{};
-}
-
 Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places) {
   if (run_.limits.max_affected && done + count > *run_.limits.max_affected) {
     co_return fail(ErrorCode::kMaxAffectedExceeded,

@@ -66,7 +66,6 @@ struct RunIdentity {
   std::uint32_t attempt = 0;  // the message's dequeue count
   Time submitted_at{};
   JobLimits limits;
-  std::vector<std::string> tables;     // that the job names
   std::optional<std::uint64_t> total;  // that an earlier delivery found
 };
 
@@ -101,10 +100,9 @@ class JobContext {
 
   /// kLeaseLost: stop at once. kCancelled: the worker shuts down, or the kind is paused; the message is given back.
   [[nodiscard]] Result<void> check() const;
-  /// Before `count` more changes after `done`: waits as the job's maxPerSecond and the limits of its kind and tables
-  /// ask. kMaxAffectedExceeded, and what check() says.
-  Task<Result<void>> admit(std::uint64_t done, std::uint64_t count);
-  /// The same for changes whose places are known: limits of partitions hold too. Keep the permit while they are made.
+  /// Before `count` more changes after `done`, at these places: waits as the job's maxPerSecond and the limits of its
+  /// kind, tables and partitions ask. Keep the permit while the changes are made. kMaxAffectedExceeded, and what
+  /// check() says.
   Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
   /// Kept with the next renewal, within a second.
   void save(nlohmann::json checkpoint);

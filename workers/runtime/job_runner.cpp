@@ -175,7 +175,6 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.attempt = run.message.dequeue_count;
   identity.submitted_at = run.claimed->submitted_at;
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
-  identity.tables = jobs::tables_of(*run.spec);
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
@@ -349,7 +348,7 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
 }
 
 Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecord> ended) {
-  std::vector<queue_service::NextMessage> follow_ups;
+  std::vector<queue_service::FollowUp> follow_ups;
   if (ended && run.spec && jobs::has_followers(*run.spec)) {
     follow_ups = CO_TRY(co_await endings_.follow_ups(std::move(*ended), *run.spec));
   }

@@ -26,18 +26,15 @@ Task<void> lane(Shared& shared) {
 
 }  // namespace
 
-Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step) {
-  if (count == 1) {
-    co_return co_await step(0);
-  }
+Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step, std::size_t at_once) {
+  if (count == 1) co_return co_await step(0);
   auto executor = co_await asio::this_coro::executor;
   Shared shared;
   shared.step = std::move(step);
   shared.count = count;
-  shared.running = std::min(count, kStepsAtOnce);
+  shared.running = std::min(count, at_once);
   for (auto i = shared.running; i > 0; --i) {
-    auto task = lane(shared);
-    spawn(executor, std::move(task));
+    spawn(executor, lane(shared));
   }
   while (shared.running > 0) {
     co_await shared.ended.wait(clock, std::chrono::hours(1));

@@ -14,6 +14,6 @@ inline constexpr std::size_t kStepsAtOnce = 8;
 using Step = std::function<Task<Result<void>>(std::size_t number)>;
 
 /// Until all `count` steps are done, or one has failed and those under way have ended: then its error.
-Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step);
+Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);
 
 }  // namespace tidemark::workers

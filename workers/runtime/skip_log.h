@@ -8,6 +8,13 @@
 
 namespace tidemark::workers {
 
+// Reasons that several kinds give.
+inline constexpr std::string_view kMissing = "not found";
+inline constexpr std::string_view kInTheWay = "another entity is in the way";
+inline constexpr std::string_view kNewerEntity = "a newer entity is there";
+inline constexpr std::string_view kNewerCopy = "a newer copy is there";
+inline constexpr std::string_view kForeign = "not an archived entity";
+
 class SkipLog {
  public:
   void add(std::string_view reason, const std::string& partition_key, const std::string& row_key);

@@ -2,7 +2,7 @@
 // of them.
 #pragma once
 #include "jobs/kinds/archive/object_names.h"
-#include "jobs/kinds/archive/run/place.h"
+#include "jobs/kinds/archive/run/side.h"
 #include "jobs/objects/object_store.h"
 #include "table_store/model/filter.h"
 
@@ -11,7 +11,7 @@ namespace tidemark::workers {
 class ObjectSide : public Side {
  public:
   ObjectSide(JobContext& context, std::unique_ptr<jobs::ObjectStore> objects, jobs::ObjectArchive archive,
-             PlaceSelection selection, table_store::Filter filter)
+             Selected selection, table_store::Filter filter)
       : Side(context),
         objects_(std::move(objects)),
         archive_(std::move(archive)),
@@ -30,7 +30,7 @@ class ObjectSide : public Side {
 
   std::unique_ptr<jobs::ObjectStore> objects_;
   jobs::ObjectArchive archive_;
-  PlaceSelection selection_;
+  Selected selection_;
   table_store::Filter filter_;
 };
 

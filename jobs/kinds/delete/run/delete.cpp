@@ -1,153 +1,45 @@
 #include "jobs/kinds/delete/run/delete.h"
 
+#include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/pages.h"
 #include "workers/runtime/run_as.h"
-#include "workers/runtime/side_by_side.h"
-#include "workers/runtime/skip_log.h"
 
 namespace tidemark::workers {
 namespace {
 
-using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OperationLedger;
 using table_store::OutcomeKind;
 
-constexpr std::string_view kSkipped = "skipped";
-constexpr int kPasses = 10;
-
-/// One run of a deleting job. Lives in run_erase's frame.
-class Eraser {
+/// One run of a deleting job.
+class Eraser final : public BulkJob {
  public:
   Eraser(JobContext& context, EraseSpec spec)
-      : context_(context),
-        spec_(std::move(spec)),
-        pages_(context, {spec_.table, spec_.filter.value_or(""), spec_.operation}) {}
-
-  Task<Result<JobOutcome>> run();
+      : BulkJob(context, source_, {.entity = spec.entity, .doing = "deleting", .changed = "deleted"}),
+        table_(spec.table),
+        source_(context, {spec.table, spec.filter.value_or(""), spec.operation}) {}
 
  private:
-  Task<Result<void>> work(OperationLedger ledger);
-  Task<Result<void>> drop_table();
-  Task<Result<void>> erase_one();
-  Task<Result<void>> erase_all();
-  Task<Result<void>> erase_one_of_page(std::vector<Entity> group);
-  /// True: all of them are gone; otherwise some changed meanwhile.
-  Task<Result<bool>> erase(std::vector<Entity> group);
-  Task<Result<void>> pause();
-  Task<Result<void>> report();
+  Task<Result<void>> work_on(std::vector<Entity> entities) override;
+  Task<Result<void>> erase(std::vector<Entity> group);
 
-  JobContext& context_;
-  EraseSpec spec_;
-  Pages pages_;
-  std::string continuation_;
-  std::uint64_t done_ = 0;
-  std::uint64_t under_way_ = 0;  // entities of groups that are being removed
-  bool page_clean_ = true;
+  std::string table_;
+  TableSource source_;
 };
 
-Task<Result<JobOutcome>> Eraser::run() {
-  if (context_.checkpoint().is_object()) continuation_ = context_.checkpoint().value("continuation", std::string());
-  JobContext::Work doing = [this](OperationLedger before) { return work(std::move(before)); };
-  auto ledger = CO_TRY(co_await context_.complete(std::move(doing)));
-  JobOutcome outcome;
-  outcome.done = ledger.counter(kDone);
-  outcome.skipped = ledger.counter(kSkipped);
-  if (spec_.whole_table) outcome.total = 1;
-  if (*outcome.skipped > 0 && spec_.entity) {
-    SkipLog skips;
-    skips.add("not found", spec_.entity->partition_key, spec_.entity->row_key);
-    outcome.skips = skips.text();
+Task<Result<void>> Eraser::work_on(std::vector<Entity> entities) {
+  std::vector<Change> changes;
+  for (auto& group : partition_groups(std::move(entities))) {
+    changes.push_back({group.size(),
+                       {{table_, group.front().partition_key}},
+                       [this, group = std::move(group)]() mutable { return erase(std::move(group)); }});
   }
-  co_return outcome;
+  CO_TRY(co_await make(std::move(changes)));
+  fail_points::kDeletePageAfter.reach();
+  co_return Result<void>{};
 }
 
-Task<Result<void>> Eraser::work(OperationLedger ledger) {
-  done_ = ledger.counter(kDone);
-  // One entity or one table: what this operation removed is not removed again, whatever has been created since.
-  const bool single = spec_.entity || spec_.whole_table;
-  if (single && (ledger.counter(kDone) > 0 || ledger.counter(kSkipped) > 0)) co_return Result<void>{};
-  CO_TRY(co_await require_table(context_, spec_.table, "source"));
-  if (!spec_.entity && (!spec_.whole_table || context_.limits().max_affected)) {
-    CO_TRY(co_await pages_.begin(continuation_, done_));
-  }
-  co_return co_await (spec_.whole_table ? drop_table() : spec_.entity ? erase_one() : erase_all());
-}
-
-Task<Result<void>> Eraser::drop_table() {
-  CO_TRY(context_.check());
-  fail_points::kDropTable.before.reach();
-  auto dropped = co_await context_.tables.delete_table_fenced(spec_.table, context_.fence(std::string(kDone)));
-  fail_points::kDropTable.after.reach();
-  if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
-    co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.table + "' does not exist.");
-  }
-  co_return dropped;
-}
-
-Task<Result<void>> Eraser::erase_one() {
-  const auto& key = *spec_.entity;
-  std::vector<Place> places{{spec_.table, key.partition_key}};
-  const auto permit = CO_TRY(co_await context_.admit(0, 1, std::move(places)));
-  for (int pass = 0; pass < kPasses; ++pass) {
-    CO_TRY(context_.check());
-    auto entity = CO_TRY(co_await context_.tables.get(spec_.table, key.partition_key, key.row_key));
-    if (!entity.has_value()) {
-      CO_TRY(co_await context_.tables.count(context_.fence(std::string(kSkipped)), 1));
-      co_return Result<void>{};
-    }
-    std::vector<Entity> group;
-    group.push_back(std::move(*entity));
-    auto gone = CO_TRY(co_await erase(std::move(group)));
-    if (gone) co_return Result<void>{};
-  }
-  co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "The entity kept changing while it was deleted.");
-}
-
-Task<Result<void>> Eraser::erase_all() {
-  int passes = 0;
-  while (true) {
-    CO_TRY(context_.check());
-    auto page = CO_TRY(co_await pages_.read(continuation_));
-    page_clean_ = true;
-    const auto cuts = partition_groups(page.entities);
-    auto groups = cut_up(std::move(page.entities), cuts);
-    CO_TRY(co_await side_by_side(context_.clock, groups.size(), [this, &groups](std::size_t number) {
-      return erase_one_of_page(std::move(groups[number]));
-    }));
-    fail_points::kDeletePageAfter.reach();
-    if (!page_clean_) {
-      // The cursor never passes unfinished work: what changed is read again, and stays if it matches no more.
-      if (++passes >= kPasses) {
-        co_return fail(ErrorCode::kUpdateConditionNotSatisfied, "Some entities kept changing while they were deleted.");
-      }
-      CO_TRY(co_await pause());
-      continue;
-    }
-    passes = 0;
-    continuation_ = page.continuation;
-    if (continuation_.empty()) co_return Result<void>{};
-    context_.save({{"continuation", continuation_}});
-  }
-}
-
-Task<Result<void>> Eraser::erase_one_of_page(std::vector<Entity> group) {
-  const auto count = group.size();
-  std::vector<Place> places{{spec_.table, group.front().partition_key}};
-  auto admit_task = context_.admit(done_ + under_way_, count, std::move(places));
-  under_way_ += count;
-  const auto permit = CO_TRY(co_await std::move(admit_task));
-  auto gone = co_await erase(std::move(group));
-  under_way_ -= count;
-  if (!gone) co_return fail(std::move(gone.error()));
-  page_clean_ = page_clean_ && *gone;
-  co_return co_await report();
-}
-
-Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
-  auto partition_key = group.front().partition_key;
+Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
   std::vector<Mutation> mutations;
   for (auto& entity : group) {
     Mutation mutation;
@@ -157,32 +49,52 @@ Task<Result<bool>> Eraser::erase(std::vector<Entity> group) {
     mutation.lenient = true;
     mutations.push_back(std::move(mutation));
   }
-  CO_TRY(context_.check());
   fail_points::kDeleteErase.before.reach();
-  auto outcomes = co_await context_.tables.mutate(spec_.table, std::move(partition_key), std::move(mutations),
-                                                  context_.fence(std::string(kDone)));
+  const auto outcomes = co_await context_.tables.mutate(table_, group.front().partition_key, std::move(mutations),
+                                                        context_.fence(std::string(kDone)));
   fail_points::kDeleteErase.after.reach();
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  bool clean = true;
-  for (const auto& outcome : *outcomes) {
-    if (outcome.kind == OutcomeKind::kApplied) ++done_;
-    if (outcome.kind == OutcomeKind::kConflict) clean = false;
+  for (const auto& outcome : CO_TRY(outcomes)) {
+    if (outcome.kind == OutcomeKind::kApplied) did(1);
+    // What changed is read again, and stays if it matches no more.
+    if (outcome.kind == OutcomeKind::kConflict) look_again();
   }
-  co_return clean;
-}
-
-Task<Result<void>> Eraser::pause() {
-  const auto pause = Duration(static_cast<std::int64_t>(context_.random.below(2'000'000)));
-  co_await sleep_for(context_.clock, pause);
   co_return Result<void>{};
 }
 
-Task<Result<void>> Eraser::report() {
-  JobProgress progress;
-  progress.done = done_;
-  progress.phase = "deleting";
-  return pages_.report(std::move(progress), false);
-}
+/// A whole table.
+class Dropper {
+ public:
+  Dropper(JobContext& context, std::string table) : context_(context), table_(std::move(table)) {}
+
+  Task<Result<JobOutcome>> run() {
+    JobContext::Work work = [this](const table_store::OperationLedger& before) { return drop(before.counter(kDone)); };
+    JobOutcome outcome;
+    outcome.done = CO_TRY(co_await context_.complete(std::move(work))).counter(kDone);
+    outcome.total = 1;
+    co_return outcome;
+  }
+
+ private:
+  Task<Result<void>> drop(std::uint64_t done) {
+    // A table of this name that is there by now has been created since.
+    if (done > 0) co_return Result<void>{};
+    if (context_.limits().max_affected) {
+      TableSource entities(context_, {table_, "", ""});
+      CO_TRY(co_await entities.begin({}, 0));
+    }
+    CO_TRY(context_.check());
+    fail_points::kDropTable.before.reach();
+    auto dropped = co_await context_.tables.delete_table_fenced(table_, context_.fence(std::string(kDone)));
+    fail_points::kDropTable.after.reach();
+    if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
+      co_return fail(ErrorCode::kTableNotFound, "The source table '" + table_ + "' does not exist.");
+    }
+    co_return dropped;
+  }
+
+  JobContext& context_;
+  std::string table_;
+};
 
 }  // namespace
 
@@ -191,10 +103,10 @@ Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec) {
 }
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec) {
+  if (spec.whole_table) return run_as<Dropper>(context, std::move(spec.source));
   EraseSpec erase;
   static_cast<jobs::Selection&>(erase) = static_cast<jobs::Selection&>(spec);
   erase.table = std::move(spec.source);
-  erase.whole_table = spec.whole_table;
   return run_erase(context, std::move(erase));
 }
 

@@ -5,16 +5,13 @@
 
 namespace tidemark::workers {
 
-class DocumentPlace final : public ObjectSide {
+class DocumentSide final : public ObjectSide {
  public:
   using ObjectSide::ObjectSide;
 
-  Task<Result<PlacePage>> read(std::string continuation) override;
+  Task<Result<Page>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
-  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return partition_groups(entities); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
-  std::vector<Unit> units(std::vector<Entity> entities) override { return partition_units(std::move(entities)); }
-  [[nodiscard]] nlohmann::json note(const std::vector<Unit>& units) const override { return keys_note(units); }
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
 

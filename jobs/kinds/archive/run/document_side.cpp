@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/document_place.h"
+#include "jobs/kinds/archive/run/document_side.h"
 
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/plan/plan.h"
@@ -19,9 +19,9 @@ constexpr std::size_t kLargePageBytes = 16UL << 20;
 
 }  // namespace
 
-Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
+Task<Result<Page>> DocumentSide::read(std::string continuation) {
   auto names = CO_TRY(co_await objects_->list(jobs::archive_root(archive_), std::move(continuation)));
-  PlacePage page;
+  Page page;
   page.continuation = std::move(names.next);
   if (names.names.size() > page_documents_) {
     page.continuation = names.names[page_documents_];
@@ -51,13 +51,13 @@ Task<Result<PlacePage>> DocumentPlace::read(std::string continuation) {
   co_return page;
 }
 
-Task<Result<void>> DocumentPlace::load_into(std::string name, Document& into) {
+Task<Result<void>> DocumentSide::load_into(std::string name, Document& into) {
   CO_TRY(context_.check());
   into = CO_TRY(co_await load(std::move(name)));
   co_return Result<void>{};
 }
 
-Task<Result<DocumentPlace::Document>> DocumentPlace::load(std::string name) {
+Task<Result<DocumentSide::Document>> DocumentSide::load(std::string name) {
   auto object = CO_TRY(co_await objects_->read(name));
   Document document;
   document.exists = object.has_value();
@@ -69,13 +69,13 @@ Task<Result<DocumentPlace::Document>> DocumentPlace::load(std::string name) {
   co_return document;
 }
 
-Task<Result<std::optional<Entity>>> DocumentPlace::get(jobs::EntityKey key) {
+Task<Result<std::optional<Entity>>> DocumentSide::get(jobs::EntityKey key) {
   auto document = CO_TRY(co_await load(jobs::document_name(archive_, key.partition_key, key.row_key)));
   if (document.entity && !of_operation(*document.entity)) co_return std::optional<Entity>();
   co_return std::move(document.entity);
 }
 
-Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
+Task<Result<Unfinished>> DocumentSide::unfinished(nlohmann::json note) {
   auto keys = keys_of_note(note);
   std::vector<Document> found(keys.size());
   CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t i) {
@@ -88,7 +88,7 @@ Task<Result<Unfinished>> DocumentPlace::unfinished(nlohmann::json note) {
   co_return out;
 }
 
-Task<Result<PutOutcome>> DocumentPlace::put(Unit unit) {
+Task<Result<PutOutcome>> DocumentSide::put(Unit unit) {
   PutOutcome out;
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
   CO_TRY(co_await side_by_side(context_.clock, unit.entities.size(),
@@ -96,7 +96,7 @@ Task<Result<PutOutcome>> DocumentPlace::put(Unit unit) {
   co_return out;
 }
 
-Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
+Task<Result<void>> DocumentSide::put_one(const Entity& entity, PutEnd& end) {
   CO_TRY(context_.check());
   auto archived = entity;
   archived.operation = context_.job_id();
@@ -117,7 +117,7 @@ Task<Result<void>> DocumentPlace::put_one(const Entity& entity, PutEnd& end) {
   co_return Result<void>{};
 }
 
-Task<Result<RemoveOutcome>> DocumentPlace::remove(std::vector<Entity> entities) {
+Task<Result<RemoveOutcome>> DocumentSide::remove(std::vector<Entity> entities) {
   RemoveOutcome out;
   out.ends.resize(entities.size(), RemoveEnd::kRemoved);
   CO_TRY(co_await side_by_side(context_.clock, entities.size(),
@@ -125,7 +125,7 @@ Task<Result<RemoveOutcome>> DocumentPlace::remove(std::vector<Entity> entities) 
   co_return out;
 }
 
-Task<Result<void>> DocumentPlace::remove_one(const Entity& entity, RemoveEnd& end) {
+Task<Result<void>> DocumentSide::remove_one(const Entity& entity, RemoveEnd& end) {
   fail_points::kObjectErase.before.reach();
   auto outcome = co_await objects_->erase(name_of(entity), entity.version, context_.fence({}));
   fail_points::kObjectErase.after.reach();

@@ -1,7 +1,7 @@
 // The sides of a move, from what the job names. kJobInvalid: this worker cannot reach what it names.
 #pragma once
 #include "jobs/kinds/archive/run/mover.h"
-#include "jobs/kinds/archive/run/place.h"
+#include "jobs/kinds/archive/run/side.h"
 
 namespace tidemark::workers {
 

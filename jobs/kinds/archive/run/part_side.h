@@ -21,13 +21,12 @@ inline constexpr std::size_t kBatchEntities = 10'000;
 inline constexpr std::size_t kBatchBytes = 16UL << 20;
 inline constexpr std::size_t kMaxIndexedLines = 4'000'000;
 
-class PartPlace final : public ObjectSide {
+class PartSide final : public ObjectSide {
  public:
   using ObjectSide::ObjectSide;
 
-  Task<Result<PlacePage>> read(std::string continuation) override;
+  Task<Result<Page>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
-  [[nodiscard]] Cuts cuts(const std::vector<Entity>& entities) const override { return {{0, entities.size()}}; }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   [[nodiscard]] bool removes_pages() const override { return true; }
   Task<Result<void>> finish_page() override;

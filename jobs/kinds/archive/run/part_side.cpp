@@ -1,4 +1,4 @@
-#include "jobs/kinds/archive/run/part_place.h"
+#include "jobs/kinds/archive/run/part_side.h"
 
 #include <algorithm>
 #include <set>
@@ -29,7 +29,7 @@ bool is_dropped(const std::map<std::pair<std::string_view, std::string_view>, st
 
 }  // namespace
 
-PartPlace::KeyDigest PartPlace::digest_of(const Entity& entity) {
+PartSide::KeyDigest PartSide::digest_of(const Entity& entity) {
   // No key has a line break in it.
   const auto hash = sha256(entity.partition_key + "\n" + entity.row_key);
   KeyDigest digest{};
@@ -37,7 +37,7 @@ PartPlace::KeyDigest PartPlace::digest_of(const Entity& entity) {
   return digest;
 }
 
-Task<Result<std::optional<PartPlace::Part>>> PartPlace::load(std::string name) {
+Task<Result<std::optional<PartSide::Part>>> PartSide::load(std::string name) {
   auto object = CO_TRY(co_await objects_->read(name));
   if (!object.has_value()) co_return std::optional<Part>();
   if (!object->version) co_return std::optional<Part>({std::move(name), kForeign, {}});
@@ -50,13 +50,13 @@ Task<Result<std::optional<PartPlace::Part>>> PartPlace::load(std::string name) {
   co_return std::optional<Part>(std::move(part));
 }
 
-Task<Result<jobs::ObjectNames>> PartPlace::part_names(std::string root, std::string from) {
+Task<Result<jobs::ObjectNames>> PartSide::part_names(std::string root, std::string from) {
   auto names = co_await objects_->list(std::move(root), std::move(from));
   if (names) std::erase_if(names->names, [](const std::string& name) { return !jobs::is_part_name(name); });
   co_return names;
 }
 
-Task<Result<void>> PartPlace::learn_newest() {
+Task<Result<void>> PartSide::learn_newest() {
   if (learned_) co_return Result<void>{};
   learned_ = true;
   std::string from;
@@ -88,7 +88,7 @@ Task<Result<void>> PartPlace::learn_newest() {
   co_return Result<void>{};
 }
 
-bool PartPlace::obsolete(const Entity& entity) const {
+bool PartSide::obsolete(const Entity& entity) const {
   if (newest_.empty()) return false;
   const auto digest = digest_of(entity);
   const auto found = std::lower_bound(newest_.begin(), newest_.end(), digest,
@@ -96,11 +96,11 @@ bool PartPlace::obsolete(const Entity& entity) const {
   return found != newest_.end() && found->first == digest && entity.version < found->second;
 }
 
-Task<Result<PlacePage>> PartPlace::read(std::string continuation) {
+Task<Result<Page>> PartSide::read(std::string continuation) {
   CO_TRY(co_await learn_newest());
   read_from_.clear();
   obsolete_.clear();
-  PlacePage page;
+  Page page;
   auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(continuation)));
   page.continuation = names.names.size() > 1 ? names.names[1] : std::move(names.next);
   if (names.names.empty()) co_return page;
@@ -117,7 +117,7 @@ Task<Result<PlacePage>> PartPlace::read(std::string continuation) {
   co_return page;
 }
 
-Task<Result<std::optional<Entity>>> PartPlace::get(jobs::EntityKey key) {
+Task<Result<std::optional<Entity>>> PartSide::get(jobs::EntityKey key) {
   read_from_.clear();
   obsolete_.clear();
   auto root = jobs::archive_root(archive_);
@@ -141,7 +141,7 @@ Task<Result<std::optional<Entity>>> PartPlace::get(jobs::EntityKey key) {
   co_return newest;
 }
 
-Task<Result<RemoveOutcome>> PartPlace::remove(std::vector<Entity> entities) {
+Task<Result<RemoveOutcome>> PartSide::remove(std::vector<Entity> entities) {
   RemoveOutcome out;
   out.ends.resize(entities.size(), RemoveEnd::kRemoved);
   entities.insert(entities.end(), std::make_move_iterator(obsolete_.begin()), std::make_move_iterator(obsolete_.end()));
@@ -152,13 +152,13 @@ Task<Result<RemoveOutcome>> PartPlace::remove(std::vector<Entity> entities) {
   co_return out;
 }
 
-Task<Result<void>> PartPlace::finish_page() {
+Task<Result<void>> PartSide::finish_page() {
   if (obsolete_.empty()) co_return Result<void>{};
   CO_TRY(co_await remove({}));
   co_return Result<void>{};
 }
 
-bool PartPlace::wants_more(const std::vector<Entity>& page) const {
+bool PartSide::wants_more(const std::vector<Entity>& page) const {
   if (page.size() >= kBatchEntities) return false;
   const auto rate = context_.limits().max_per_second;
   if (rate && page.size() >= kBatchSeconds * *rate) return false;
@@ -174,7 +174,7 @@ bool PartPlace::wants_more(const std::vector<Entity>& page) const {
   return bytes < kBatchBytes && noted < kPageKeyBytes;
 }
 
-std::vector<Unit> PartPlace::units(std::vector<Entity> entities) {
+std::vector<Unit> PartSide::units(std::vector<Entity> entities) {
   std::map<std::string, Unit> by_group;
   for (auto& entity : entities) {
     auto& unit = by_group[jobs::part_group(archive_, entity.partition_key, entity.version)];
@@ -188,14 +188,14 @@ std::vector<Unit> PartPlace::units(std::vector<Entity> entities) {
   return out;
 }
 
-json PartPlace::note(const std::vector<Unit>& units) const {
+json PartSide::note(const std::vector<Unit>& units) const {
   const auto root = jobs::archive_root(archive_).size();
   json names = json::array();
   for (const auto& unit : units) names.push_back(unit.name.substr(root));
   return names;
 }
 
-Task<Result<Unfinished>> PartPlace::unfinished(json note) {
+Task<Result<Unfinished>> PartSide::unfinished(json note) {
   Unfinished out;
   if (!note.is_array()) co_return out;
   for (const auto& name : note) {
@@ -207,7 +207,7 @@ Task<Result<Unfinished>> PartPlace::unfinished(json note) {
   co_return out;
 }
 
-Task<Result<PutOutcome>> PartPlace::put(Unit unit) {
+Task<Result<PutOutcome>> PartSide::put(Unit unit) {
   PutOutcome out;
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
   for (auto& entity : unit.entities) entity.operation = context_.job_id();
@@ -218,8 +218,8 @@ Task<Result<PutOutcome>> PartPlace::put(Unit unit) {
   co_return out;
 }
 
-Task<Result<jobs::WriteOutcome>> PartPlace::publish(std::string name, std::vector<Entity> entities,
-                                                    std::int64_t version, std::optional<std::int64_t> replaces) {
+Task<Result<jobs::WriteOutcome>> PartSide::publish(std::string name, std::vector<Entity> entities, std::int64_t version,
+                                                   std::optional<std::int64_t> replaces) {
   jobs::ObjectWrite write;
   write.name = std::move(name);
   write.bytes = jobs::part_text(entities, archive_.gzip);
@@ -232,12 +232,12 @@ Task<Result<jobs::WriteOutcome>> PartPlace::publish(std::string name, std::vecto
   co_return outcome;
 }
 
-Task<Result<bool>> PartPlace::retract(std::string unit_name, std::vector<Entity> changed) {
+Task<Result<bool>> PartSide::retract(std::string unit_name, std::vector<Entity> changed) {
   CO_TRY(co_await drop(std::move(unit_name), std::move(changed)));
   co_return true;
 }
 
-Task<Result<void>> PartPlace::drop(std::string name, std::vector<Entity> entities) {
+Task<Result<void>> PartSide::drop(std::string name, std::vector<Entity> entities) {
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> dropped;
   for (const auto& entity : entities) {
     auto& version = dropped[{entity.partition_key, entity.row_key}];
@@ -259,7 +259,7 @@ Task<Result<void>> PartPlace::drop(std::string name, std::vector<Entity> entitie
   co_return fail(ErrorCode::kConditionNotMet, "The part '" + name + "' kept changing.");
 }
 
-Task<Result<jobs::WriteOutcome>> PartPlace::replace(Part part, std::vector<Entity> kept) {
+Task<Result<jobs::WriteOutcome>> PartSide::replace(Part part, std::vector<Entity> kept) {
   if (!kept.empty()) {
     co_return co_await publish(std::move(part.name), std::move(kept), part.version + 1, part.version);
   }

@@ -1,0 +1,103 @@
+// The calls that the blob store answers (common/rpc/call.h). Their fields are in the order of what serves them.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "blob_store/model/fenced_write.h"
+
+namespace tidemark::blob_store {
+
+inline constexpr std::size_t kMaxPieceBytes = 4UL << 20;
+
+struct BlobPiece {
+  Blob blob;  // as it was when this piece was read
+  std::string bytes;
+};
+
+struct BlobNames {
+  std::vector<std::string> names;
+  std::string next;  // `from` of the next page; empty: this was the last
+};
+
+namespace calls {
+
+struct EnsureContainer {
+  static constexpr std::string_view kMethod = "blob.ensure";
+  using Reply = void;
+  ContainerRef container;
+};
+
+struct Put {
+  static constexpr std::string_view kMethod = "blob.put";
+  using Reply = WriteOutcome;
+  BlobRef blob;
+  NewContent content;
+  FencedWrite write;
+  std::string bytes;
+};
+
+struct Stage {
+  static constexpr std::string_view kMethod = "blob.stage";
+  using Reply = void;
+  BlobRef blob;
+  Fence fence;
+  std::uint32_t index = 0;
+  std::string bytes;
+};
+
+struct Publish {
+  static constexpr std::string_view kMethod = "blob.publish";
+  using Reply = WriteOutcome;
+  BlobRef blob;
+  std::uint32_t count = 0;  // of the pieces
+  NewContent content;
+  FencedWrite write;
+};
+
+struct Erase {
+  static constexpr std::string_view kMethod = "blob.erase";
+  using Reply = WriteOutcome;
+  BlobRef blob;
+  FencedWrite write;
+};
+
+struct Read {
+  static constexpr std::string_view kMethod = "blob.read";
+  using Reply = std::optional<BlobPiece>;
+  BlobRef blob;
+  std::uint64_t offset = 0;
+  std::optional<Version> version;
+};
+
+struct List {
+  static constexpr std::string_view kMethod = "blob.list";
+  using Reply = BlobNames;
+  ContainerRef container;
+  std::string prefix, from;
+};
+
+struct OpenOperation {
+  static constexpr std::string_view kMethod = "blob.open";
+  using Reply = OperationLedger;
+  std::string account;
+  Fence fence;
+};
+
+struct CloseOperation {
+  static constexpr std::string_view kMethod = "blob.close";
+  using Reply = OperationLedger;
+  std::string account;
+  Fence fence;
+};
+
+struct ReadOperation {
+  static constexpr std::string_view kMethod = "blob.ledger";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+};
+
+}  // namespace calls
+}  // namespace tidemark::blob_store

@@ -1,0 +1,31 @@
+#include "jobs/kinds/archive/run/side.h"
+
+namespace tidemark::workers {
+
+std::vector<Unit> Side::units(std::vector<Entity> entities) {
+  std::vector<Unit> out;
+  for (auto& group : partition_groups(std::move(entities))) out.push_back({std::move(group), {}});
+  return out;
+}
+
+nlohmann::json Side::note(const std::vector<Unit>& units) const {
+  auto keys = nlohmann::json::array();
+  for (const auto& unit : units) {
+    for (const auto& entity : unit.entities) {
+      keys.push_back(nlohmann::json::array({entity.partition_key, entity.row_key}));
+    }
+  }
+  return keys;
+}
+
+std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note) {
+  std::vector<jobs::EntityKey> keys;
+  if (!note.is_array()) return keys;
+  for (const auto& key : note) {
+    if (!key.is_array() || key.size() != 2 || !key[0].is_string() || !key[1].is_string()) continue;
+    keys.push_back({key[0].get<std::string>(), key[1].get<std::string>()});
+  }
+  return keys;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,114 @@
+#include "jobs/kinds/archive/run/table_side.h"
+
+#include "workers/runtime/fail_points.h"
+#include "workers/runtime/side_by_side.h"
+
+namespace tidemark::workers {
+
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::MutationOutcome;
+using table_store::OutcomeKind;
+
+namespace {
+
+Mutation copy_of(const Entity& entity, bool back) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = entity.row_key;
+  mutation.properties = entity.properties;
+  mutation.source_version = back ? entity.source_version.value_or(entity.version) : entity.version;
+  return mutation;
+}
+
+Mutation removal_of(const Entity& entity) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kErase;
+  mutation.row_key = entity.row_key;
+  mutation.if_version = entity.version;
+  mutation.lenient = true;
+  return mutation;
+}
+
+}  // namespace
+
+Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
+  auto partition_key = entities.front().partition_key;
+  std::vector<Mutation> removals;
+  for (const auto& entity : entities) removals.push_back(removal_of(entity));
+  auto fence = context_.fence(role_.counts_puts ? std::string() : std::string(kDone));
+  fail_points::kMoveErase.before.reach();
+  auto erased =
+      co_await context_.tables.mutate(table_, std::move(partition_key), std::move(removals), std::move(fence));
+  fail_points::kMoveErase.after.reach();
+  const auto outcomes = CO_TRY(std::move(erased));
+  if (outcomes.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
+  RemoveOutcome out;
+  for (const auto& outcome : outcomes) {
+    const bool applied = outcome.kind == OutcomeKind::kApplied;
+    if (applied && !role_.counts_puts) ++out.counted;
+    const auto otherwise = outcome.kind == OutcomeKind::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
+    out.ends.push_back(applied ? RemoveEnd::kRemoved : otherwise);
+  }
+  co_return out;
+}
+
+Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
+  auto keys = keys_of_note(note);
+  std::vector<char> copied(keys.size(), 0);
+  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t number) -> Task<Result<void>> {
+    CO_TRY(context_.check());
+    const auto& key = keys[number];
+    const auto copy = CO_TRY(co_await context_.tables.get(table_, key.partition_key, key.row_key));
+    // Without a copy nothing was begun: the page's query finds the entity, if it still matches.
+    copied[number] = copy.has_value() && copy->source_version ? 1 : 0;
+    co_return Result<void>{};
+  }));
+  Unfinished out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (copied[i] != 0) out.keys.push_back(std::move(keys[i]));
+  }
+  co_return out;
+}
+
+Task<Result<PutOutcome>> TableSide::put(Unit unit) {
+  const auto partition_key = unit.entities.front().partition_key;
+  std::vector<Mutation> copies;
+  for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, role_.back));
+  auto copied = CO_TRY(co_await put_copies(partition_key, std::move(copies)));
+  if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
+  PutOutcome out;
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    const auto kind = copied[i].kind;
+    if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
+      if (role_.counts_puts && kind == OutcomeKind::kApplied) ++out.counted;
+      out.ends.push_back(PutEnd::kThere);
+      continue;
+    }
+    out.ends.push_back(CO_TRY(co_await why_superseded({partition_key, unit.entities[i].row_key}, copied[i])));
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string partition_key,
+                                                                 std::vector<Mutation> copies) {
+  // The tables of a bulk job were checked at its start; one entity's job asks only when it must.
+  std::vector<Mutation> again;
+  if (role_.make_when_missing) again = copies;
+  auto fence = context_.fence(role_.counts_puts ? std::string(kDone) : std::string());
+  fail_points::kMoveCopy.before.reach();
+  auto copied = co_await context_.tables.mutate(table_, partition_key, std::move(copies), fence);
+  fail_points::kMoveCopy.after.reach();
+  if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
+  CO_TRY(co_await prepare());
+  co_return co_await context_.tables.mutate(table_, std::move(partition_key), std::move(again), std::move(fence));
+}
+
+Task<Result<PutEnd>> TableSide::why_superseded(jobs::EntityKey key, MutationOutcome outcome) {
+  if (role_.back) co_return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
+  auto there = CO_TRY(co_await context_.tables.get(table_, std::move(key.partition_key), std::move(key.row_key)));
+  const bool original = there.has_value() && !there->source_version;
+  co_return original ? PutEnd::kInTheWay : PutEnd::kReadAgain;
+}
+
+}  // namespace tidemark::workers

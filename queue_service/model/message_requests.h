@@ -1,0 +1,51 @@
+// What is asked of messages: to put one, to move one, and who may change one. Plain values.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queue_service/model/message.h"
+#include "queue_service/model/queue_rules.h"
+
+namespace tidemark::queue_service {
+
+struct PutRequest {
+  std::string text;
+  Duration delay{};
+  std::optional<Duration> time_to_live = {};  // nothing: never expires
+  /// At most one message of a group is in flight, and they come in the order they were put. Empty: none.
+  std::string group = {};
+  /// The same key again, within `retention` (at most 7 days), gives the same message; with another text
+  /// kIdempotencyKeyReused. Empty: none.
+  std::string idempotency_key = {};
+  Duration retention = kDefaultIdempotencyRetention;
+};
+
+/// The holder of a message: of a delivery, by its epoch, or of a pop receipt if the epoch is 0.
+struct LeaseKey {
+  std::string account, queue, message_id;
+  std::uint64_t epoch = 0;
+  std::string receipt = {};
+};
+
+struct FollowUp {
+  std::string queue;  // must exist
+  PutRequest message;
+};
+
+struct MoveRequest {
+  std::string to_queue = {};    // made if need be
+  std::string annotation = {};  // replaces the one it has
+  /// Instead: a note with this reason and the message's history.
+  std::optional<std::string> reason = {};
+  bool reset_dequeue_count = false;
+  std::optional<std::string> text = {};
+};
+
+/// Messages of a queue as it has them, visible or not.
+struct MessagePage {
+  std::vector<Message> messages;
+  std::string continuation;  // empty at the end
+};
+
+}  // namespace tidemark::queue_service

@@ -1,0 +1,115 @@
+// The calls that the table store answers (common/rpc/call.h). Their fields are in the order of what serves them.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "table_store/model/move.h"
+#include "table_store/model/mutation.h"
+#include "table_store/model/query.h"
+
+namespace tidemark::table_store::calls {
+
+struct CreateTable {
+  static constexpr std::string_view kMethod = "table.create";
+  using Reply = void;
+  std::string account, table;
+};
+
+struct DeleteTable {
+  static constexpr std::string_view kMethod = "table.delete";
+  using Reply = void;
+  std::string account, table;
+};
+
+struct DeleteTableFenced {
+  static constexpr std::string_view kMethod = "table.delete_fenced";
+  using Reply = void;
+  std::string account, table;
+  Fence fence;
+};
+
+struct TableExists {
+  static constexpr std::string_view kMethod = "table.exists";
+  using Reply = bool;
+  std::string account, table;
+};
+
+struct ListTables {
+  static constexpr std::string_view kMethod = "table.list";
+  using Reply = TablePage;
+  std::string account, from;
+};
+
+struct Get {
+  static constexpr std::string_view kMethod = "table.get";
+  using Reply = std::optional<Entity>;
+  std::string account, table, partition_key, row_key;
+};
+
+struct GetAll {
+  static constexpr std::string_view kMethod = "table.get_all";
+  using Reply = std::vector<std::optional<Entity>>;
+  std::string account, table, partition_key;
+  std::vector<std::string> row_keys;
+};
+
+struct Query {
+  static constexpr std::string_view kMethod = "table.query";
+  using Reply = QueryPage;
+  std::string account;
+  QueryRequest query;
+};
+
+struct Mutate {
+  static constexpr std::string_view kMethod = "table.mutate";
+  using Reply = std::vector<MutationOutcome>;
+  std::string account, table, partition_key;
+  std::vector<Mutation> mutations;
+  std::optional<Fence> fence;
+};
+
+struct MoveAll {
+  static constexpr std::string_view kMethod = "table.move_all";
+  using Reply = std::vector<Result<void>>;
+  std::string account;
+  std::vector<Move> moves;
+};
+
+struct OpenOperation {
+  static constexpr std::string_view kMethod = "table.open";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0;
+};
+
+struct CloseOperation {
+  static constexpr std::string_view kMethod = "table.close";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0;
+};
+
+struct ReadOperation {
+  static constexpr std::string_view kMethod = "table.operation";
+  using Reply = OperationLedger;
+  std::string account, operation_id;
+};
+
+struct ForgetOperation {
+  static constexpr std::string_view kMethod = "table.forget";
+  using Reply = void;
+  std::string account, operation_id;
+};
+
+struct Count {
+  static constexpr std::string_view kMethod = "table.count";
+  using Reply = OperationLedger;
+  std::string account;
+  Fence fence;
+  std::uint64_t amount = 0;
+};
+
+}  // namespace tidemark::table_store::calls

@@ -1,0 +1,108 @@
+// A job over many entities, or over one: what all such kinds have in common. It opens the operation, goes through the
+// source page by page, keeps the place in the checkpoint, heeds the job's limits, counts what is done and what is
+// skipped, tells of it, and closes the operation. A kind supplies what becomes of a page.
+//   pages        The cursor never passes unfinished work: a page in which entities changed under the job is read again.
+//   maxAffected  What is under way counts as changed until its page is through, so the job never changes more.
+//   crash        A page is repeated from its beginning by the next delivery. A kind that needs to know more than the
+//                place notes it before its first effect, and finishes it in resume().
+//   checkpoint   {"continuation":C,"skips":[...]}, "done":N if the ledger does not count, and the kind's note
+// One delivery's, on its strand.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/fail_points.h"
+#include "workers/runtime/skip_log.h"
+#include "workers/runtime/source.h"
+
+namespace tidemark::workers {
+
+struct BulkTraits {
+  std::optional<jobs::EntityKey> entity;  // the only one, instead of what the source selects
+  std::string_view doing;                 // the phase in the record: "archiving"
+  std::string_view changed;               // what happens to entities: "moved"
+  bool ledger_counts = true;              // kDone is what is done; otherwise the checkpoint says
+  bool done_when_counted = true;          // nothing is left to do with an entity that the ledger has counted
+  bool total_known = true;                // everything that is selected will be done or skipped
+};
+
+/// What is changed together, in one transaction or one after the other.
+struct Change {
+  std::uint64_t count = 0;  // entities
+  std::vector<Place> places;
+  std::function<Task<Result<void>>()> make;
+};
+
+class BulkJob {
+ public:
+  virtual ~BulkJob() = default;
+  BulkJob(const BulkJob&) = delete;
+  BulkJob& operator=(const BulkJob&) = delete;
+
+  Task<Result<JobOutcome>> run();
+
+ protected:
+  /// Both outlive the job.
+  BulkJob(JobContext& context, Source& source, BulkTraits traits)
+      : context_(context), source_(source), traits_(std::move(traits)) {}
+
+  // What a kind supplies, in the order in which it is called.
+
+  /// Opens the operation in further stores. True: there it is closed, the work was completed before.
+  virtual Task<Result<bool>> open() { co_return false; }
+  /// Whatever the job needs beside its source.
+  virtual Task<Result<void>> prepare() { co_return Result<void>{}; }
+  /// Finishes what an earlier delivery noted and left half done. Null if there was none.
+  virtual Task<Result<void>> resume(nlohmann::json saved);
+  virtual Task<Result<Page>> read(std::string continuation) { return source_.read(std::move(continuation)); }
+  virtual Task<Result<void>> work_on(std::vector<Entity> entities) = 0;
+  /// The job's only entity is not there, and the job has done nothing.
+  virtual Task<Result<void>> missing();
+  /// Closes it in those stores again.
+  virtual Task<Result<void>> close() { co_return Result<void>{}; }
+
+  // What it may use.
+
+  /// Durable when it returns: what the next delivery finds in resume() if this one dies from here on.
+  Task<Result<void>> note(const char* name, nlohmann::json value, const FailStep& step);
+  /// Makes the changes side by side, each as soon as the job's limits let it.
+  Task<Result<void>> make(std::vector<Change> changes);
+  void did(std::uint64_t entities) { done_ += entities; }
+  void skip(std::string_view reason, const Entity& entity) { skip(reason, entity.partition_key, entity.row_key); }
+  void skip(std::string_view reason, const std::string& partition_key, const std::string& row_key) {
+    page_skips_.add(reason, partition_key, row_key);
+  }
+  /// Entities changed under the job: their page is read again.
+  void look_again() { clean_ = false; }
+  /// Whether the job's only entity has met its end already. What is there by now has been written since.
+  [[nodiscard]] bool settled() const {
+    return traits_.entity && (skipped_before_ || (traits_.done_when_counted && done_ > 0));
+  }
+  [[nodiscard]] std::unexpected<Error> kept_changing() const;
+
+  JobContext& context_;
+
+ private:
+  Task<Result<void>> carry_out(table_store::OperationLedger before);
+  Task<Result<void>> walk();
+  Task<Result<Page>> next_page();
+  Task<Result<void>> admit_and_make(Change& change);
+  Task<Result<void>> account();
+  Task<Result<void>> report(bool force);
+  [[nodiscard]] nlohmann::json checkpoint() const;
+
+  Source& source_;
+  BulkTraits traits_;
+  std::string continuation_;
+  std::uint64_t done_ = 0;
+  std::uint64_t admitted_ = 0;  // what is done, and what was let through since its page began
+  SkipLog skips_;
+  SkipLog page_skips_;  // of the page at hand; counted when it is finished
+  bool clean_ = true;   // nothing has changed under the page at hand
+  bool skipped_before_ = false;
+  JobOutcome outcome_;
+};
+
+}  // namespace tidemark::workers

@@ -1,0 +1,89 @@
+// Where a bulk job (bulk_job.h) finds the entities that it works on, page by page: a table, or an archive outside of
+// tables (jobs/kinds/archive/run/object_side.h).
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/runtime/job_context.h"
+
+namespace tidemark::workers {
+
+using table_store::Entity;
+
+/// The keys of a page must fit into the note that goes into the message.
+inline constexpr std::size_t kPageKeyBytes = 40'000;
+/// What one transaction changes at most.
+inline constexpr std::size_t kGroupEntities = 100;
+inline constexpr std::size_t kGroupBytes = 3UL << 20;
+
+struct Page {
+  std::vector<Entity> entities;
+  std::string continuation;          // empty: this was the last
+  std::vector<std::string> foreign;  // names of objects among the archived ones that no job has made
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// kTableNotFound.
+  virtual Task<Result<void>> require() { co_return Result<void>{}; }
+  /// Before a job's first change: with maxAffected, counts what is selected; kMaxAffectedExceeded. `before` was done by
+  /// earlier deliveries, as far as `continuation`.
+  virtual Task<Result<void>> begin(std::string continuation, std::uint64_t before);
+  /// The page at the continuation; its keys fit into a note.
+  virtual Task<Result<Page>> read(std::string continuation) = 0;
+  /// The newest version that is here. Nothing if it is not selected any more because another operation has written it.
+  virtual Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) = 0;
+  /// How much is selected, once that is known.
+  [[nodiscard]] virtual std::optional<std::uint64_t> total() const { return std::nullopt; }
+
+ protected:
+  explicit Source(JobContext& context) : context_(context) {}
+  JobContext& context_;
+};
+
+struct Selected {
+  std::string table;
+  std::string filter;
+  std::string operation;  // if given: only copies that this operation wrote
+};
+
+class TableSource final : public Source {
+ public:
+  TableSource(JobContext& context, Selected selected) : Source(context), selected_(std::move(selected)) {}
+  ~TableSource() override { count_->stopped = true; }
+  TableSource(const TableSource&) = delete;
+  TableSource& operator=(const TableSource&) = delete;
+
+  Task<Result<void>> require() override;
+  /// Without maxAffected, begins to count what is selected from `continuation` on, beside the work and ahead of it.
+  Task<Result<void>> begin(std::string continuation, std::uint64_t before) override;
+  Task<Result<Page>> read(std::string continuation) override;
+  Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
+  [[nodiscard]] std::optional<std::uint64_t> total() const override;
+
+ private:
+  /// What is known of how much there is to do. Shared with the counting, which may outlive the job's run by a call.
+  struct Count {
+    std::uint64_t found = 0;
+    bool through = false;
+    bool stopped = false;
+  };
+  static Task<void> count(table_store::TableClient& tables, table_store::QueryRequest request,
+                          std::shared_ptr<Count> into);
+  Task<Result<void>> check_affected(std::uint64_t done);
+  [[nodiscard]] table_store::QueryRequest request(std::string continuation) const;
+  [[nodiscard]] std::unexpected<Error> missing_table() const;
+
+  Selected selected_;
+  std::shared_ptr<Count> count_ = std::make_shared<Count>();
+  std::uint32_t page_size_ = 1000;
+};
+
+/// Cuts them into consecutive entities of one partition that fit into one transaction each.
+std::vector<std::vector<Entity>> partition_groups(std::vector<Entity> entities);
+/// Creates the table if it is missing.
+Task<Result<void>> ensure_table(JobContext& context, std::string table);
+
+}  // namespace tidemark::workers
