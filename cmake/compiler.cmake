@@ -38,9 +38,9 @@ function(tidemark_precompiled name)
   target_compile_options(${name} PRIVATE "SHELL:-include-pch ${TIDEMARK_PCH}" -Winvalid-pch)
 endfunction()
 
-# tidemark_library(name SOURCES ... LINK ...): one static library per folder.
+# tidemark_library(name FOLDERS ... SOURCES ... LINK ...): a static library of these folders, or of the one it is said in.
 function(tidemark_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   tidemark_precompiled(${name})

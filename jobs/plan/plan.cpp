@@ -19,6 +19,7 @@ constexpr LookBounds kPlanBounds{.keys = kPlannedKeys, .samples = kPlanSamples, 
 
 std::string there_now(bool back, const Entity& from, const std::optional<Entity>& there) {
   if (!there) return "nothing is there";
+  if (!back && !there->is_copy()) return "another entity is in the way, so this one would be skipped";
   const auto carried = back ? from.source_version.value_or(from.version) : from.version;
   const auto effective = there->source_version.value_or(there->version);
   if (effective > carried) return "a newer entity is there, so this one would be skipped or read again";

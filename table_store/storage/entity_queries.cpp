@@ -6,8 +6,8 @@
 #include "common/base/encoding.h"
 #include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
-#include "table_store/model/query_plan.h"
 #include "table_store/model/text_order.h"
+#include "table_store/storage/query_plan.h"
 #include "table_store/storage/service_impl.h"
 #include "table_store/storage/table_keys.h"
 

@@ -1,6 +1,6 @@
 tidemark_program(queue_crash_client
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/queue_crash_client.cpp
-  LINK tidemark_queue_service tidemark_process tidemark_rpc tidemark_service)
+  LINK tidemark_queue_server tidemark_process tidemark_rpc tidemark_service)
 # The queue service against kill -9 at every fail point and at random. One entry per class: each has a stack of its own.
 foreach(queue_case FailPointTest RandomKillTest)
   add_test(NAME crash_queue_${queue_case}

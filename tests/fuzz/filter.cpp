@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "table_store/model/query_plan.h"
+#include "table_store/storage/query_plan.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/kv/key_codec.h"
-#include "table_store/model/query_plan.h"
+#include "table_store/storage/query_plan.h"
 
 namespace tidemark::table_store {
 namespace {

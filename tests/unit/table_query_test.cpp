@@ -2,7 +2,7 @@
 // filter's text, and against looking at every row.
 #include "table_fixture.h"
 #include "table_random_filter.h"
-#include "table_store/model/query_plan.h"
+#include "table_store/storage/query_plan.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -1,4 +1,4 @@
-#include "table_store/model/key_set.h"
+#include "table_store/storage/key_set.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,10 @@
 // A node of the filter becomes a set of keys (key_set.h): `or` is union, `and` is intersection, `not` is pushed down to
 // the comparisons (exact there: keys are never missing). What says nothing about keys is every key, inexactly.
-#include "table_store/model/query_plan.h"
+#include "table_store/storage/query_plan.h"
 
 #include "common/kv/key_codec.h"
 #include "table_store/model/filter_node.h"
-#include "table_store/model/key_set.h"
+#include "table_store/storage/key_set.h"
 
 namespace tidemark::table_store {
 namespace {
