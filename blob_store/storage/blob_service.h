@@ -17,7 +17,7 @@
 #include "blob_store/storage/payload.h"
 #include "common/base/operation_ledger.h"
 #include "common/base/random.h"
-#include "common/kv/engine.h"
+#include "common/kv/operation_ledgers.h"
 
 namespace tidemark::blob_store {
 
@@ -121,12 +121,11 @@ class BlobService {
   Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                             const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
-  using LedgerStep = Result<void> (*)(OperationLedger&, std::uint64_t epoch);
-  Task<Result<OperationLedger>> change_ledger(std::string account, Fence fence, LedgerStep step);
   Task<Result<WriteOutcome>> fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;
+  kv::OperationLedgers ledgers_;
   Collector collector_;
 };
 

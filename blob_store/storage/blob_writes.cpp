@@ -21,7 +21,7 @@ const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob
 
 // Everything the blob and its staged blocks refer to.
 void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
-  for (const auto payload : payloads) txn.put(keys::dead(payload), "");
+  for (const auto payload : payloads) txn.put(blob_keys::dead(payload), "");
 }
 
 // Resolves the choices against what is there; drops the staged blocks.
@@ -38,7 +38,7 @@ Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t genera
 // All block ids of a blob have one length; a new one counts against the limit.
 Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref,
                           const std::string& block_id, bool is_new, Time now) {
-  const auto key = keys::staged_summary(generation, ref.name);
+  const auto key = blob_keys::staged_summary(generation, ref.name);
   auto stored = TRY(txn.get(key));
   records::StagedSummary summary{block_id.size(), 0, now};
   if (stored) {
@@ -57,8 +57,8 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
 Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
   auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        txn.erase(keys::pending(payload));
-        txn.put(keys::dead(payload), "");
+        txn.erase(blob_keys::pending(payload));
+        txn.put(blob_keys::dead(payload), "");
         return {};
       },
       &kAbandonStep);
@@ -72,8 +72,8 @@ Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generat
   auto version = TRY(next_version(txn));
   blob.version = version;
   blob.created = old ? old->created : version;
-  txn.put(keys::blob(generation, name), records::encode(blob));
-  txn.put(keys::extents(generation, name), records::encode(extents));
+  txn.put(blob_keys::blob(generation, name), records::encode(blob));
+  txn.put(blob_keys::extents(generation, name), records::encode(extents));
   return {};
 }
 
@@ -118,8 +118,8 @@ Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& 
 
 Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
   TRY(replace_blocks(txn, current.generation, name, {}));
-  txn.erase(keys::blob(current.generation, name));
-  txn.erase(keys::extents(current.generation, name));
+  txn.erase(blob_keys::blob(current.generation, name));
+  txn.erase(blob_keys::extents(current.generation, name));
   return {};
 }
 
@@ -127,13 +127,13 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref,
                                        const WrittenPayload& payload) const {
   TRY(check_blob_name(ref.name));
   auto container = TRY(find_container(txn, ref.parent()));
-  const auto key = keys::staged_block(container.generation, ref.name, block_id);
+  const auto key = blob_keys::staged_block(container.generation, ref.name, block_id);
   auto stored = TRY(txn.get(key));
   const bool replaces = stored.has_value();
   TRY(count_staged(txn, container.generation, ref, block_id, !replaces, clock_.now()));
   if (replaces) {
     auto old = TRY(records::decode_staged_block(*stored));
-    if (old.payload != 0) txn.put(keys::dead(old.payload), "");
+    if (old.payload != 0) txn.put(blob_keys::dead(old.payload), "");
   }
   auto id = TRY(settle(txn, payload));
   txn.put(key, records::encode(StagedBlock{id, payload.size}));
@@ -179,7 +179,7 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
         auto next = TRY(next_version(txn));
         current.blob->version = version = next;
         change(*current.blob);
-        txn.put(keys::blob(current.generation, ref.name), records::encode(*current.blob));
+        txn.put(blob_keys::blob(current.generation, ref.name), records::encode(*current.blob));
         return {};
       },
       &kChangeBlobStep));

@@ -124,15 +124,6 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
   return out;
 }
 
-Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
-  const auto& name = job.fence->count_applied_as;
-  if (applied > 0 && !name.empty()) {
-    TRY(add_to_counter(ledger, name, applied));
-  }
-  store_ledger(txn, job.account, job.fence->operation_id, ledger);
-  return {};
-}
-
 }  // namespace
 
 Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
@@ -167,12 +158,13 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
 }
 
-Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job) {
-  const auto name = table_key(job.account, job.table);
-  if (const auto known = job.directory->find(name)) return *known;
-  const auto ticket = job.directory->ticket();
-  auto generation = find_generation(txn, job.account, job.table);
-  if (generation) job.directory->remember(name, *generation, ticket);
+Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
+                                    std::string_view table) {
+  const auto name = table_key(account, table);
+  if (const auto known = directory.find(name)) return *known;
+  const auto ticket = directory.ticket();
+  auto generation = find_generation(txn, account, table);
+  if (generation) directory.remember(name, *generation, ticket);
   return generation;
 }
 
@@ -183,17 +175,12 @@ Result<Version> next_version(const kv::Reader& reader, Version now) {
 
 namespace {
 
-Result<void> run(kv::Transaction& txn, MutationJob& job) {
+/// Gives how many were applied. May run again.
+Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, MutationJob& job) {
   job.outcomes.clear();
-  OperationLedger ledger;
-  if (job.fence) {
-    ledger = TRY(load_ledger(txn, job.account, job.fence->operation_id));
-    TRY(check_fence(ledger, job.fence->epoch));
-  }
-  auto generation = generation_of(txn, job);
-  if (!generation) return fail_at(0, std::move(generation.error()));
-  auto next = TRY(next_version(txn, job.now));
-  const auto version = next;
+  const auto generation = generation_of(txn, directory, job.account, job.table);
+  if (!generation) return fail_at(0, generation.error());
+  const auto version = TRY(next_version(txn, job.now));
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     auto outcome = apply_mutation(txn, job, i, *generation, version);
@@ -202,7 +189,7 @@ Result<void> run(kv::Transaction& txn, MutationJob& job) {
     job.outcomes.push_back(*outcome);
   }
   if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
-  return job.fence ? record_fence(txn, job, std::move(ledger), applied) : Result<void>{};
+  return applied;
 }
 
 }  // namespace
@@ -211,22 +198,18 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
                                                               std::string partition_key,
                                                               std::vector<Mutation> mutations,
                                                               std::optional<Fence> fence) {
-  // Shared with the body: at shutdown the engine may run it after this coroutine's frame is gone.
-  auto job = std::make_shared<MutationJob>();
-  job->directory = impl_->directory;
-  job->account = std::move(account);
-  job->table = std::move(table);
-  job->partition_key = std::move(partition_key);
-  job->mutations = std::move(mutations);
-  job->fence = std::move(fence);
-  job->now = impl_->clock.now().time_since_epoch().count();
-  CO_TRY(check_job(*job));
-  for (const auto& mutation : job->mutations) job->blocks.push_back(block_of(mutation));
-  CO_TRY(co_await impl_->engine.transact([job](kv::Transaction& txn) { return run(txn, *job); }, &kMutateStep));
-  MutateResult result;
-  result.outcomes = std::move(job->outcomes);
-  result.blocks = std::move(job->blocks);
-  co_return result;
+  MutationJob job{std::move(account), std::move(table), std::move(partition_key), std::move(mutations),
+                  std::move(fence)};
+  job.now = impl_->clock.now().time_since_epoch().count();
+  CO_TRY(check_job(job));
+  for (const auto& mutation : job.mutations) job.blocks.push_back(block_of(mutation));
+  CO_TRY(co_await impl_->engine.transact(
+      [&](kv::Transaction& txn) {
+        return impl_->ledgers.fenced(txn, job.account, job.fence,
+                                     [&](OperationLedger&) { return run(txn, impl_->directory, job); });
+      },
+      &kMutateStep));
+  co_return MutateResult{std::move(job.outcomes), std::move(job.blocks)};
 }
 
 }  // namespace tidemark::table_store

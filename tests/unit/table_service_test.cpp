@@ -1,3 +1,4 @@
+#include "common/kv/operation_ledgers.h"
 #include "table_fixture.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/test_switches.h"
@@ -202,9 +203,9 @@ TEST_F(TableServiceTest, SwitchesTakeSafetyOut) {
   EXPECT_EQ(mutate(stale)->outcomes[0].kind, OutcomeKind::kApplied);
   test_switches().ignore_if_version = false;
   ASSERT_TRUE(run_task(service->close_operation("acct", "op", 3)).has_value());
-  test_switches().ignore_fence = true;
+  kv::test_switches::ignore_fence = true;
   EXPECT_TRUE(mutate(change(kInsert, "a"), Fence{"op", 1, ""}).has_value());
-  test_switches().ignore_fence = false;
+  kv::test_switches::ignore_fence = false;
   EXPECT_TRUE(mutate(change(kErase, "a"), Fence{"op", 1, ""}).failed_with(ErrorCode::kFenced));
 }
 
