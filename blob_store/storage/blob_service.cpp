@@ -31,6 +31,7 @@ Result<Version> BlobService::next_version(kv::Transaction& txn) const {
 }
 
 Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
+  CO_TRY(check_metadata(metadata));
   Container container;
   container.metadata = std::move(metadata);
   container.public_access = std::move(public_access);
@@ -88,8 +89,9 @@ Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions
 }
 
 Task<Result<Version>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
-  std::function<void(Container&)> change = [metadata](Container& container) { container.metadata = metadata; };
-  return change_container(std::move(ref), std::move(conditions), std::move(change));
+  CO_TRY(check_metadata(metadata));
+  co_return co_await change_container(std::move(ref), std::move(conditions),
+                                      [&](Container& container) { container.metadata = metadata; });
 }
 
 Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
@@ -101,7 +103,7 @@ Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::s
   return change_container(std::move(ref), std::move(conditions), std::move(change));
 }
 
-Result<std::string> BlobService::get_service_properties(const std::string& account) const {
+Result<std::string> BlobService::get_service_properties(std::string_view account) const {
   auto stored = TRY(engine_.snapshot()->get(keys::service(account)));
   return std::move(stored).value_or("");
 }

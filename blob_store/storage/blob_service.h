@@ -67,6 +67,8 @@ class BlobService {
   /// anywhere calls abandon() with its id, unless that is 0.
   [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
   Task<Result<void>> abandon(std::uint64_t payload);
+  /// What can be refused before the content travels: the name, the metadata, the container.
+  Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
   Task<Result<Version>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
   Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload);
   Task<Result<Version>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
@@ -95,7 +97,7 @@ class BlobService {
   Result<OperationLedger> read_operation(const std::string& account, const std::string& operation_id) const;
 
   /// Whatever text was stored last; empty if none.
-  Result<std::string> get_service_properties(const std::string& account) const;
+  Result<std::string> get_service_properties(std::string_view account) const;
   /// `change` makes the new text of the old one; it runs inside the transaction.
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);

@@ -1,6 +1,7 @@
 // The operations on blobs that change something.
 #include <set>
 
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
@@ -76,8 +77,16 @@ Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generat
   return {};
 }
 
+Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata) const {
+  TRY(check_metadata(metadata));
+  TRY(check_blob_name(ref.name));
+  TRY(find_container(*engine_.snapshot(), ref.parent()));
+  return {};
+}
+
 Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
                                             Conditions conditions) {
+  CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
   blob.metadata = std::move(content.metadata);
@@ -116,6 +125,7 @@ Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& cu
 
 Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                                        const WrittenPayload& payload) const {
+  TRY(check_blob_name(ref.name));
   auto container = TRY(find_container(txn, ref.parent()));
   const auto key = keys::staged_block(container.generation, ref.name, block_id);
   auto stored = TRY(txn.get(key));
@@ -144,6 +154,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
 
 Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                                   Conditions conditions) {
+  CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
   blob.metadata = std::move(content.metadata);
@@ -181,8 +192,8 @@ Task<Result<Version>> BlobService::set_headers(BlobRef ref, ContentHeaders heade
 }
 
 Task<Result<Version>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
-  std::function<void(Blob&)> change = [metadata](Blob& blob) { blob.metadata = metadata; };
-  return change_blob(std::move(ref), std::move(conditions), std::move(change));
+  CO_TRY(check_metadata(metadata));
+  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
 }
 
 Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) {
