@@ -69,7 +69,7 @@ Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view st
   copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
   entity.blocks[kCopy] = view.block;
   auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
-  if (copied.kind != OutcomeKind::kApplied && copied.kind != OutcomeKind::kUnchanged) {
+  if (copied.kind != WriteOutcome::kApplied && copied.kind != WriteOutcome::kUnchanged) {
     return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
   }
   return {};

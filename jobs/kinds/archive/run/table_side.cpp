@@ -8,7 +8,7 @@ namespace tidemark::workers {
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::MutationOutcome;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 namespace {
 
@@ -45,9 +45,9 @@ Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
   if (outcomes.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
   RemoveOutcome out;
   for (const auto& outcome : outcomes) {
-    const bool applied = outcome.kind == OutcomeKind::kApplied;
+    const bool applied = outcome.kind == WriteOutcome::kApplied;
     if (applied && !role_.counts_puts) ++out.counted;
-    const auto otherwise = outcome.kind == OutcomeKind::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
+    const auto otherwise = outcome.kind == WriteOutcome::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
     out.ends.push_back(applied ? RemoveEnd::kRemoved : otherwise);
   }
   co_return out;
@@ -80,8 +80,8 @@ Task<Result<PutOutcome>> TableSide::put(Unit unit) {
   PutOutcome out;
   for (std::size_t i = 0; i < copied.size(); ++i) {
     const auto kind = copied[i].kind;
-    if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
-      if (role_.counts_puts && kind == OutcomeKind::kApplied) ++out.counted;
+    if (kind == WriteOutcome::kApplied || kind == WriteOutcome::kUnchanged) {
+      if (role_.counts_puts && kind == WriteOutcome::kApplied) ++out.counted;
       out.ends.push_back(PutEnd::kThere);
       continue;
     }
