@@ -28,16 +28,15 @@ constexpr std::size_t kFileThreads = 4;
 constexpr auto kReadyRetry = std::chrono::milliseconds(100);
 
 /// Until both stores answer and the jobs' table and queues exist.
-Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock, std::shared_ptr<std::atomic<bool>> ready) {
+Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock) {
   ErrorCode told = ErrorCode::kInvalidInput;
   while (true) {
-    auto done = co_await jobs.ensure_ready();
-    if (done) break;
+    const auto done = co_await jobs.ensure_ready();
+    if (done) co_return;
     if (done.error().code != told) spdlog::warn("waiting for the stores: {}", done.error().message);
     told = done.error().code;
     co_await sleep_for(clock, kReadyRetry);
   }
-  ready->store(true);
 }
 
 void observe(process::Metrics& metrics, const RunReport& report, Duration took) {
@@ -86,26 +85,27 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
                           });
 }
 
-/// Callbacks as configured; `http` is what they are sent with. Without hosts: none.
-Result<CallbackServices> make_callbacks(const WorkerConfig& config, std::unique_ptr<OutboundHttp>& http) {
-  CallbackServices out;
-  auto policy =
-      jobs::CallbackPolicy::create(config.callback_hosts, config.callback_private_hosts, config.callback_http_hosts);
-  if (!policy) return fail(std::move(policy.error()));
-  auto secrets = TRY(SigningSecrets::parse(config.callback_secrets));
-  if (policy->enabled() && secrets.empty()) {
+/// Callbacks as configured, and what they are sent with; nothing without hosts.
+struct Callbacks {
+  std::unique_ptr<OutboundHttp> http;
+  CallbackServices services;
+};
+Result<std::unique_ptr<Callbacks>> make_callbacks(const WorkerConfig& config) {
+  auto out = std::make_unique<Callbacks>();
+  out->services.policy = TRY(
+      jobs::CallbackPolicy::create(config.callback_hosts, config.callback_private_hosts, config.callback_http_hosts));
+  out->services.secrets = TRY(SigningSecrets::parse(config.callback_secrets));
+  if (!out->services.policy.enabled()) return nullptr;
+  if (out->services.secrets.empty()) {
     return fail(ErrorCode::kConfigInvalid, "callback_hosts needs callback_secrets: callbacks are always signed");
   }
-  out.policy = std::move(*policy);
-  out.secrets = std::move(secrets);
-  if (!out.policy.enabled()) return out;
   CurlHttpOptions options;
-  options.policy = out.policy;
+  options.policy = out->services.policy;
   options.ca_file = config.callback_ca_file;
   options.user_agent = "Tidemark/" TIDEMARK_VERSION;
   options.max_connections = static_cast<std::size_t>(config.concurrency);
-  http = TRY(make_curl_http(std::move(options)));
-  out.http = http.get();
+  out->http = TRY(make_curl_http(std::move(options)));
+  out->services.http = out->http.get();
   return out;
 }
 
@@ -140,6 +140,46 @@ jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
   return self;
 }
 
+/// The stores as this worker reaches them.
+struct Stores {
+  Stores(const std::string& data, const std::string& account, Clock& clock, Random& random)
+      : table_link(rpc::connect(service::internal_endpoint(data, "table"))),
+        queue_link(rpc::connect(service::internal_endpoint(data, "queue"))),
+        blob_link(rpc::connect(service::internal_endpoint(data, "blob"))),
+        tables(*table_link, account),
+        queues(*queue_link, account, random.guid()),
+        blobs(*blob_link, account),
+        jobs(tables, queues, clock, random, &blobs) {}
+
+  std::unique_ptr<rpc::Transport> table_link, queue_link, blob_link;
+  table_store::TableClient tables;
+  queue_service::QueueClient queues;
+  blob_store::BlobClient blobs;
+  jobs::JobStore jobs;
+};
+
+/// Signals must work while the stores are still away, so readiness is waited for in a thread of its own. It never ends
+/// if they never come.
+std::thread once_ready(Runner& runner, jobs::JobStore& jobs, Clock& clock, std::function<void()> begin) {
+  auto stores = asio::co_spawn(runner.executor(), wait_until_ready(jobs, clock), asio::use_future);
+  return std::thread([stores = std::move(stores), begin = std::move(begin)]() mutable {
+    try {
+      stores.get();
+    } catch (const std::exception&) {
+      return;  // the worker was stopped before the stores came
+    }
+    begin();
+  });
+}
+
+/// Lets running jobs finish, and gives back what does not within `drain_s`.
+void drain(const WorkerConfig& config, WorkerLoop& loop, Housekeeping* housekeeping) {
+  asio::co_spawn(loop.strand(), loop.drain(std::chrono::seconds(config.drain_s)), asio::use_future).get();
+  if (housekeeping == nullptr) return;
+  auto left = asio::co_spawn(loop.strand(), housekeeping->stop(), asio::use_future);
+  left.wait_for(std::chrono::seconds(2));  // a store that is gone must not hold up the end
+}
+
 Result<void> run(const WorkerConfig& config) {
   const std::string data = std::filesystem::absolute(config.data).string();
   auto clock = make_system_clock();
@@ -149,45 +189,24 @@ Result<void> run(const WorkerConfig& config) {
   auto pid_file = TRY(process::PidFile::create(data, config.name));
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
-  Runner runner;
-  auto table_link = rpc::connect(service::internal_endpoint(data, "table"));
-  auto queue_link = rpc::connect(service::internal_endpoint(data, "queue"));
-  auto blob_link = rpc::connect(service::internal_endpoint(data, "blob"));
-  table_store::TableClient tables(*table_link, config.account);
-  queue_service::QueueClient queues(*queue_link, config.account, random->guid());
-  blob_store::BlobClient blobs(*blob_link, config.account);
-  jobs::JobStore jobs(tables, queues, *clock, *random, &blobs);
-  std::unique_ptr<OutboundHttp> outbound;
-  auto callbacks = TRY(make_callbacks(config, outbound));
-
+  Stores stores(data, config.account, *clock, *random);
+  const auto callbacks = TRY(make_callbacks(config));
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
     metrics_server = TRY(start_metrics(config, *random, metrics, ready));
   }
-  auto options = worker_options(config);
-  if (outbound) options.callbacks = &callbacks;
-  auto loop = WorkerLoop::create(
-      std::move(options), tables, queues, jobs, *clock, *random, runner.executor(),
-      [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); },
-      jobs::ObjectAccess{&blobs, directories});
-  HousekeepingOptions chores;
-  chores.self = describe_self(config, *clock);
-  chores.retention = std::chrono::hours(config.retention_h);
-  chores.directories = directories;
-  chores.collect_every = std::chrono::seconds(config.collect_every_s);
-  chores.schedule_hold = std::chrono::seconds(config.lease_s);
-  auto housekeeping = Housekeeping::create(std::move(chores), tables, queues, jobs, *clock, *random, loop);
+  JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
+  services.callbacks = callbacks ? &callbacks->services : nullptr;
+  services.objects = {&stores.blobs, std::move(directories)};
+  Runner runner;
+  auto loop =
+      WorkerLoop::create(worker_options(config), services, runner.executor(),
+                         [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
+
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
-  // The signals must work while the stores are still away: readiness is announced from a thread of its own.
-  std::thread announcer;
-  auto waiting = wait_until_ready(jobs, *clock, ready);
-  auto readiness = asio::co_spawn(runner.executor(), std::move(waiting), asio::use_future);
-  announcer = std::thread([&] {
-    try {
-      readiness.get();
-    } catch (const std::exception&) {
-      return;  // the worker was stopped before the stores came
-    }
+  auto announcer = once_ready(runner, stores.jobs, *clock, [&] {
+    ready->store(true);
     loop->start();
     housekeeping->start();
     std::string line = "worker name=" + config.name;
@@ -197,14 +216,7 @@ Result<void> run(const WorkerConfig& config) {
   process::wait_for_shutdown();
 
   spdlog::info("stopping");
-  auto draining = loop->drain(std::chrono::seconds(config.drain_s));
-  auto drained = asio::co_spawn(loop->strand(), std::move(draining), asio::use_future);
-  drained.get();
-  if (ready->load()) {
-    auto leaving = housekeeping->stop();
-    auto left = asio::co_spawn(loop->strand(), std::move(leaving), asio::use_future);
-    left.wait_for(std::chrono::seconds(2));  // a store that is gone must not hold up the end
-  }
+  drain(config, *loop, ready->load() ? housekeeping.get() : nullptr);
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
   files.join();  // a call that is still under way ends into a context that is still there

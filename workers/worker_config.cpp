@@ -46,4 +46,13 @@ WorkerOptions worker_options(const WorkerConfig& config) {
   return options;
 }
 
+HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::WorkerInfo self) {
+  HousekeepingOptions options;
+  options.self = std::move(self);
+  options.retention = std::chrono::hours(config.retention_h);
+  options.collect_every = std::chrono::seconds(config.collect_every_s);
+  options.schedule_hold = std::chrono::seconds(config.lease_s);
+  return options;
+}
+
 }  // namespace tidemark::workers

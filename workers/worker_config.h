@@ -6,6 +6,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "workers/runtime/worker_loop.h"
+#include "workers/upkeep/housekeeping.h"
 
 namespace tidemark::workers {
 
@@ -35,5 +36,6 @@ struct WorkerConfig {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config);
 WorkerOptions worker_options(const WorkerConfig& config);
+HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::WorkerInfo self);
 
 }  // namespace tidemark::workers

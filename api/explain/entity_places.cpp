@@ -85,7 +85,7 @@ void EntityPlaces::follow_copies(std::size_t from) {
     if (!reach.templates || !is_same(reach.from, places_[from].location)) continue;
     const auto* entity = original_at(from);
     // Within one table, copies are not copied again.
-    if (entity == nullptr || (entity->source_version && is_same(reach.from, reach.to))) continue;
+    if (entity == nullptr || (entity->is_copy() && is_same(reach.from, reach.to))) continue;
     if (const auto key = apply_key_templates(*reach.templates, *entity)) add(reach.to, *key, true);
   }
 }

@@ -2,7 +2,6 @@
 
 #include "blob_store/client/blob_calls.h"
 #include "blob_store/model/digest.h"
-#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
@@ -37,7 +36,6 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string byt
 }
 
 Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
-  CO_TRY(check_container_name(call.container.name));
   auto done = co_await service.create_container(std::move(call.container), {}, {});
   if (done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return Result<void>();
   CO_TRY(std::move(done));
@@ -45,7 +43,6 @@ Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
 }
 
 Task<Result<WriteOutcome>> put(BlobService& service, calls::Put call) {
-  CO_TRY(check_blob_name(call.blob.name));
   call.content.headers.md5 = base64_encode(md5_of(call.bytes));
   auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
   co_return co_await service.put_if_newer(std::move(call.blob), std::move(call.content), std::move(payload),
@@ -53,7 +50,6 @@ Task<Result<WriteOutcome>> put(BlobService& service, calls::Put call) {
 }
 
 Task<Result<void>> stage(BlobService& service, calls::Stage call) {
-  CO_TRY(check_blob_name(call.blob.name));
   auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
   auto id = block_id(call.fence, call.index);
   co_return co_await service.stage_block(std::move(call.blob), std::move(id), std::move(payload),

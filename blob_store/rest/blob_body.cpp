@@ -1,6 +1,6 @@
 // Request bodies: streamed content, and small XML documents.
 #include "blob_store/model/digest.h"
-#include "blob_store/rest/blob_routes.h"
+#include "blob_store/rest/blob_operations.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
@@ -16,8 +16,8 @@ Result<void> check_md5(const std::string& expected, const std::string& computed)
 }
 
 Result<void> check_declared(const Call& call, std::uint64_t limit, const std::string& expected_md5) {
-  const auto length = call.request.body->content_length();
-  if (!length && !call.request.header("Transfer-Encoding")) return fail(ErrorCode::kMissingContentLengthHeader);
+  const auto length = call.http.body->content_length();
+  if (!length && !call.http.header("Transfer-Encoding")) return fail(ErrorCode::kMissingContentLengthHeader);
   if (length.value_or(0) > limit) return fail(ErrorCode::kRequestBodyTooLarge);
   if (expected_md5.empty()) return {};
   const auto raw = base64_decode(expected_md5);
@@ -30,14 +30,14 @@ Task<Result<ReceivedBody>> stream_body(Call& call, PayloadWriter& writer, std::u
   Md5 digest;
   std::uint64_t size = 0;
   while (true) {
-    auto piece = CO_TRY(co_await call.request.body->read_some(kReadBytes));
+    auto piece = CO_TRY(co_await call.http.body->read_some(kReadBytes));
     if (piece.empty()) break;
     size += piece.size();
     if (size > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
     digest.update(piece);
     CO_TRY(co_await writer.append(std::move(piece)));
   }
-  const auto declared = call.request.body->content_length();
+  const auto declared = call.http.body->content_length();
   if (declared && *declared != size) co_return fail(ErrorCode::kInvalidInput);
   auto md5 = base64_encode(digest.finish());
   CO_TRY(check_md5(expected_md5, md5));
@@ -52,15 +52,14 @@ Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::st
   auto writer = call.service.new_payload();
   auto received = co_await stream_body(call, writer, limit, std::move(expected_md5));
   if (!received && writer.id() != 0) {
-    auto abandoning = call.service.abandon(writer.id());
     // If this fails as well, the next start of the store collects it.
-    (void)co_await std::move(abandoning);
+    (void)co_await call.service.abandon(writer.id());
   }
   co_return received;
 }
 
 Task<Result<std::string>> receive_text(Call& call, std::size_t limit) {
-  auto text = CO_TRY(co_await call.request.body->read_all(limit));
+  auto text = CO_TRY(co_await call.http.body->read_all(limit));
   CO_TRY(check_md5(call.header("Content-MD5"), base64_encode(md5(text))));
   co_return text;
 }

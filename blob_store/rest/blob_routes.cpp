@@ -1,164 +1,163 @@
-// The operations that change blobs, and the choice among all blob operations.
 #include "blob_store/rest/blob_routes.h"
 
-#include "blob_store/model/names.h"
+#include <algorithm>
+
+#include "blob_store/rest/blob_operations.h"
+#include "common/auth/signature.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
-constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
-constexpr std::size_t kMaxBlockListBytes = 16UL << 20;
 using auth::ResourceType;
 
-// "w" allows every write. "c" alone allows only what creates a blob: then the write is made conditional on there
-// being none.
-Result<void> may_write(const Call& call, Conditions* creating) {
-  auto allowed = call.authorize({ResourceType::kObject, "w"});
-  if (allowed || creating == nullptr) return allowed;
-  if (!allowed.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return allowed;
-  allowed = call.authorize({ResourceType::kObject, "c"});
-  if (allowed) creating->if_none_match = {"*"};
-  return allowed;
-}
+constexpr std::string_view kNewestVersion = "2026-04-06";
 
-http::Response changed(unsigned status, const Version& version) {
-  auto response = empty_response(status);
-  add_version(response, version);
-  response.set("x-ms-request-server-encrypted", "true");
-  return response;
-}
+struct Operation {
+  auth::Need need;
+  Answer (*run)(Call&);
+};
 
-Result<NewContent> read_new_content(const Call& call, bool plain) {
-  auto metadata = TRY(read_metadata(call));
-  NewContent content{read_content_headers(call, plain), std::move(metadata)};
-  if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
-  return content;
-}
+// Operations of the protocol that are not offered, or not with this verb.
+constexpr std::string_view kKnownOperations[] = {"userdelegationkey", "batch",    "blobs", "lease",
+                                                 "undelete",          "rename",   "page",  "pagelist",
+                                                 "appendblock",       "seal",     "tags",  "tier",
+                                                 "snapshot",          "expiry",   "list",  "immutabilityPolicies",
+                                                 "legalhold",         "copy",     "query", "incrementalcopy",
+                                                 "properties",        "metadata", "acl",   "block",
+                                                 "blocklist"};
 
-Task<void> discard(Call& call, std::uint64_t payload) {
-  auto abandoning = call.service.abandon(payload);
-  // If this fails, the next start of the store collects it.
-  (void)co_await std::move(abandoning);
-}
-
-Answer put_blob(Call& call) {
-  auto conditions = read_conditions(call);
-  CO_TRY(may_write(call, &conditions));
-  const auto type = call.header("x-ms-blob-type");
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
-  if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
-  if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
-  if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
-  auto content = CO_TRY(read_new_content(call, true));
-  // Refused before the content travels; the transaction looks again.
-  CO_TRY(call.service.get_container(call.container_ref()));
-  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
-  content.headers.md5 = body.md5;
-  const auto payload = body.payload.id;
-  auto putting =
-      call.service.put_blob(call.blob_ref(), std::move(content), std::move(body.payload), std::move(conditions));
-  auto version = co_await std::move(putting);
-  if (!version && payload != 0) {
-    co_await discard(call, payload);
+/// kNotImplemented for an operation of the protocol that is not offered, kInvalidQueryParameterValue for no operation.
+Error unknown_operation(const Call& call) {
+  const auto comp = call.parameter("comp");
+  if (comp.empty()) return make_error(ErrorCode::kUnsupportedHttpVerb);
+  if (std::ranges::find(kKnownOperations, comp) != std::end(kKnownOperations)) {
+    return make_error(ErrorCode::kNotImplemented);
   }
-  if (!version) co_return fail(std::move(version.error()));
-  auto response = changed(201, *version);
-  response.set("Content-MD5", body.md5);
-  co_return response;
+  return protocol::invalid_parameter("comp", comp);
 }
 
-Answer put_block(Call& call) {
-  Conditions ignored;  // blocks have no conditions
-  CO_TRY(may_write(call, &ignored));
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
-  const auto id = call.parameter("blockid");
-  if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
-  const auto raw = base64_decode(id);
-  if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
-  CO_TRY(call.service.get_container(call.container_ref()));
-  const auto expected = call.header("Content-MD5");
-  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, expected));
-  const auto payload = body.payload.id;
-  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload));
-  if (!done && payload != 0) {
-    co_await discard(call, payload);
+auth::Need account_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
+constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
+constexpr std::string_view kAnyLetter = "rwdlacup";
+
+Result<Operation> find_account_operation(const Call& call) {
+  using namespace operations;
+  const auto comp = call.parameter("comp");
+  const auto restype = call.parameter("restype");
+  if (call.reads() && comp == "list") return Operation{account_need(ResourceType::kService, "l"), list_containers};
+  if (call.reads() && comp == "properties" && restype == "account") {
+    return Operation{{ResourceType::kService, kAnyLetter}, get_account};
   }
-  if (!done) co_return fail(std::move(done.error()));
-  auto response = empty_response(201);
-  response.set("Content-MD5", body.md5);
-  response.set("x-ms-request-server-encrypted", "true");
-  co_return response;
+  if (restype != "service") return fail(unknown_operation(call));
+  if (call.reads() && comp == "stats") return Operation{account_need(ResourceType::kService, "r"), get_stats};
+  if (call.reads() && comp == "properties") {
+    return Operation{account_need(ResourceType::kService, "r"), get_service_properties};
+  }
+  if (call.http.method == "PUT" && comp == "properties") {
+    return Operation{account_need(ResourceType::kService, "w"), set_service_properties};
+  }
+  return fail(unknown_operation(call));
 }
 
-Answer put_block_list(Call& call) {
-  auto conditions = read_conditions(call);
-  CO_TRY(may_write(call, &conditions));
-  auto content = CO_TRY(read_new_content(call, false));
-  auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
-  auto choices = CO_TRY(parse_block_list(text));
-  auto putting =
-      call.service.put_block_list(call.blob_ref(), std::move(choices), std::move(content), std::move(conditions));
-  auto version = CO_TRY(co_await std::move(putting));
-  auto response = changed(201, version);
-  response.set("Content-MD5", base64_encode(md5(text)));
-  co_return response;
+Result<Operation> find_container_operation(const Call& call) {
+  using namespace operations;
+  constexpr auto kType = ResourceType::kContainer;
+  const auto comp = call.parameter("comp");
+  const auto restype = call.parameter("restype");
+  if (call.reads() && comp == "properties" && restype == "account") return Operation{{kType, kAnyLetter}, get_account};
+  if (restype != "container") return fail(unknown_operation(call));
+  if (call.reads()) {
+    if (comp.empty()) return Operation{account_need(kType, "r"), get_container};
+    if (comp == "metadata") return Operation{account_need(kType, "r"), get_container_metadata};
+    if (comp == "acl") return Operation{kAclNeed, get_container_acl};
+    if (comp == "list") return Operation{{kType, "l"}, list_blobs};
+  } else if (call.http.method == "PUT") {
+    if (comp.empty()) return Operation{account_need(kType, "cw"), create_container};
+    if (comp == "metadata") return Operation{account_need(kType, "w"), set_container_metadata};
+    if (comp == "acl") return Operation{kAclNeed, set_container_acl};
+  } else if (call.http.method == "DELETE" && comp.empty()) {
+    return Operation{account_need(kType, "d"), delete_container};
+  }
+  return fail(unknown_operation(call));
 }
 
-Answer set_headers(Call& call) {
-  CO_TRY(may_write(call, nullptr));
-  auto version = CO_TRY(
-      co_await call.service.set_headers(call.blob_ref(), read_content_headers(call, false), read_conditions(call)));
-  co_return changed(200, version);
+Result<Operation> find_blob_operation(const Call& call) {
+  using namespace operations;
+  constexpr auto kType = ResourceType::kObject;
+  const auto comp = call.parameter("comp");
+  if (call.reads() && comp == "properties" && call.parameter("restype") == "account") {
+    return Operation{{kType, kAnyLetter}, get_account};
+  }
+  if (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
+      !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty()) {
+    return fail(ErrorCode::kNotImplemented);
+  }
+  if (call.reads()) {
+    if (comp.empty()) return Operation{{kType, "r"}, read_blob};
+    if (comp == "metadata") return Operation{{kType, "r"}, read_blob_metadata};
+    if (comp == "blocklist") return Operation{{kType, "r"}, read_block_list};
+  } else if (call.http.method == "PUT") {
+    // What creates a blob takes "c" as well: see write_conditions().
+    if (comp.empty()) return Operation{{kType, "wc"}, put_blob};
+    if (comp == "block") return Operation{{kType, "wc"}, put_block};
+    if (comp == "blocklist") return Operation{{kType, "wc"}, put_block_list};
+    if (comp == "properties") return Operation{{kType, "w"}, set_blob_headers};
+    if (comp == "metadata") return Operation{{kType, "w"}, set_blob_metadata};
+  } else if (call.http.method == "DELETE" && comp.empty()) {
+    return Operation{{kType, "d"}, delete_blob};
+  }
+  return fail(unknown_operation(call));
 }
 
-Answer set_metadata(Call& call) {
-  CO_TRY(may_write(call, nullptr));
-  auto metadata = CO_TRY(read_metadata(call));
-  auto version =
-      CO_TRY(co_await call.service.set_metadata(call.blob_ref(), std::move(metadata), read_conditions(call)));
-  co_return changed(200, version);
+Result<void> split_resource(Call& call) {
+  const auto rest = call.resource.rest;
+  const auto slash = std::min(rest.find('/'), rest.size());
+  auto container = percent_decode(rest.substr(0, slash), false);
+  auto blob = percent_decode(rest.substr(std::min(slash + 1, rest.size())), false);
+  if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
+  call.container = std::move(*container);
+  call.blob = std::move(*blob);
+  return {};
 }
 
-Answer remove(Call& call) {
-  CO_TRY(call.authorize({ResourceType::kObject, "d"}));
-  // There are no snapshots: deleting only those is not an operation here.
-  if (call.header("x-ms-delete-snapshots") == "only") co_return fail(ErrorCode::kNotImplemented);
-  CO_TRY(co_await call.service.delete_blob(call.blob_ref(), read_conditions(call)));
-  auto response = empty_response(202);
-  response.set("x-ms-delete-type-permanent", "true");
-  co_return response;
+Answer answer(Call& call) {
+  if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
+  CO_TRY(split_resource(call));
+  const auto operation = CO_TRY(call.container.empty() ? find_account_operation(call)
+                                : call.blob.empty()    ? find_container_operation(call)
+                                                       : find_blob_operation(call));
+  CO_TRY(call.authorize(operation.need));
+  co_return co_await operation.run(call);
 }
 
 }  // namespace
 
-Answer serve_blob(Call& call) {
-  CO_TRY(check_container_name(call.container));
-  CO_TRY(check_blob_name(call.blob));
-  const auto comp = call.parameter("comp");
-  const auto method = call.request.method;
-  if (call.is_read() && comp == "properties" && call.parameter("restype") == "account") co_return account_info(call);
-  if (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
-      !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty()) {
-    co_return fail(ErrorCode::kNotImplemented);
+BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
+    : Front({auth::Service::kBlob, protocol::StoreKind::kBlob,
+             auth::authentication_failed("The query of the URL has a broken percent escape."), kNewestVersion},
+            clock, std::move(accounts), policy, service::properties_of(service)),
+      service_(service) {}
+
+Task<http::Response> BlobRoutes::serve(http::Request& request) {
+  Call call(*this, request, service_);
+  auto answered = admit(call);
+  if (!answered) answered = co_await answer(call);
+  co_return finish(call, std::move(*answered));
+}
+
+Result<StoredPolicies> BlobRoutes::policies_of(const service::Call& call, std::string_view resource) const {
+  const auto container = resource.substr(0, resource.find('/'));
+  return TRY(service_.get_container({call.account(), std::string(container)})).policies;
+}
+
+http::Response BlobRoutes::render(const Error& error, const std::string& request_id, const service::Call* call) const {
+  auto response = Front::render(error, request_id, call);
+  if (error.code == ErrorCode::kInvalidRange && !error.fields.empty()) {
+    response.set("Content-Range", "bytes */" + error.fields.front().second);
   }
-  if (call.is_read()) {
-    if (comp.empty()) co_return read_blob(call);
-    if (comp == "metadata") co_return read_blob_metadata(call);
-    if (comp == "blocklist") co_return read_block_list(call);
-  }
-  Answer (*change)(Call&) = nullptr;
-  if (method == "DELETE" && comp.empty()) change = remove;
-  if (method == "PUT") {
-    if (comp.empty()) change = put_blob;
-    if (comp == "block") change = put_block;
-    if (comp == "blocklist") change = put_block_list;
-    if (comp == "properties") change = set_headers;
-    if (comp == "metadata") change = set_metadata;
-  }
-  if (change == nullptr) co_return fail(unknown_operation(call));
-  co_return co_await change(call);
+  return response;
 }
 
 }  // namespace tidemark::blob_store

@@ -1,32 +1,23 @@
-// The operations, by the resource they act on. Each authorizes, parses, makes one call of the service and renders.
+// The public face of the blob store: finds the operation that a request names, checks that the caller may, and runs it.
+// Thread safe.
 #pragma once
 #include "blob_store/rest/blob_call.h"
-#include "blob_store/rest/blob_xml.h"
 
 namespace tidemark::blob_store {
 
-using Answer = Task<Result<http::Response>>;
+class BlobRoutes final : public service::Front {
+ public:
+  /// Service and clock must outlive the routes.
+  BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy);
 
-Answer serve_account(Call& call);
-Answer serve_container(Call& call);
-Answer serve_blob(Call& call);
+  Task<http::Response> serve(http::Request& request) override;
 
-Result<http::Response> account_info(const Call& call);
-/// GET, HEAD of a blob.
-Result<http::Response> read_blob(const Call& call);
-Result<http::Response> read_blob_metadata(const Call& call);
-Result<http::Response> read_block_list(const Call& call);
-/// kNotImplemented for an operation of the protocol that is not offered, kInvalidQueryParameterValue for no operation.
-Error unknown_operation(const Call& call);
+ private:
+  Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
+  [[nodiscard]] http::Response render(const Error& error, const std::string& request_id,
+                                      const service::Call* call) const override;
 
-/// Streams the request's body into a payload, checking its length and MD5 against what was declared. The error
-/// leaves nothing behind.
-struct ReceivedBody {
-  WrittenPayload payload;
-  std::string md5;  // base64, computed
+  BlobService& service_;
 };
-Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5);
-/// A small body whole, with its Content-MD5 checked.
-Task<Result<std::string>> receive_text(Call& call, std::size_t limit);
 
 }  // namespace tidemark::blob_store

@@ -1,5 +1,6 @@
 #include "blob_store/storage/blob_lookup.h"
 
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 
@@ -7,13 +8,19 @@ namespace tidemark::blob_store {
 
 Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref) {
   auto stored = TRY(reader.get(keys::container(ref.account, ref.name)));
-  if (!stored) return fail(ErrorCode::kContainerNotFound);
+  if (!stored) {
+    TRY(check_container_name(ref.name));
+    return fail(ErrorCode::kContainerNotFound);
+  }
   return records::decode_container(*stored);
 }
 
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   auto stored = TRY(reader.get(keys::blob(generation, name)));
-  if (!stored) return std::optional<Blob>();
+  if (!stored) {
+    TRY(check_blob_name(name));
+    return std::optional<Blob>();
+  }
   auto blob = TRY(records::decode_blob(*stored));
   return std::optional<Blob>(std::move(blob));
 }

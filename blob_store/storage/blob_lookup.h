@@ -1,4 +1,5 @@
-// Reading records out of a snapshot or a transaction. Errors: kContainerNotFound, kBlobNotFound, kCorruption.
+// Reading records out of a snapshot or a transaction. Errors: kContainerNotFound, kBlobNotFound, kCorruption;
+// for a name that nothing can have, those of model/names.h.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,6 +1,7 @@
 // The operations on blobs that change something.
 #include <set>
 
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
@@ -16,7 +17,7 @@ const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
 const FailStep kDeleteBlobStep("blob.delete_blob");
 
-const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
+const Stamp* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
 
 // Everything the blob and its staged blocks refer to.
 void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
@@ -76,8 +77,16 @@ Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generat
   return {};
 }
 
-Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
-                                            Conditions conditions) {
+Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata) const {
+  TRY(check_metadata(metadata));
+  TRY(check_blob_name(ref.name));
+  TRY(find_container(*engine_.snapshot(), ref.parent()));
+  return {};
+}
+
+Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
+                                          Conditions conditions) {
+  CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
   blob.metadata = std::move(content.metadata);
@@ -116,6 +125,7 @@ Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& cu
 
 Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                                        const WrittenPayload& payload) const {
+  TRY(check_blob_name(ref.name));
   auto container = TRY(find_container(txn, ref.parent()));
   const auto key = keys::staged_block(container.generation, ref.name, block_id);
   auto stored = TRY(txn.get(key));
@@ -142,8 +152,9 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
   co_return done;
 }
 
-Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
-                                                  Conditions conditions) {
+Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
+                                                Conditions conditions) {
+  CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
   blob.metadata = std::move(content.metadata);
@@ -158,8 +169,8 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
   co_return blob.version;
 }
 
-Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
-  Version version;
+Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
+  Stamp version;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
@@ -175,14 +186,14 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
   co_return version;
 }
 
-Task<Result<Version>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
   std::function<void(Blob&)> change = [headers](Blob& blob) { blob.headers = headers; };
   return change_blob(std::move(ref), std::move(conditions), std::move(change));
 }
 
-Task<Result<Version>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
-  std::function<void(Blob&)> change = [metadata](Blob& blob) { blob.metadata = metadata; };
-  return change_blob(std::move(ref), std::move(conditions), std::move(change));
+Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
+  CO_TRY(check_metadata(metadata));
+  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
 }
 
 Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) {

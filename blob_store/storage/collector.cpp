@@ -1,10 +1,9 @@
 #include "blob_store/storage/collector.h"
 
-#include <spdlog/spdlog.h>
-
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
+#include "common/process/failures.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -65,8 +64,7 @@ void Collector::start() {
         return {};
       },
       [](const Result<void>& done) {
-        if (!done)
-          spdlog::error("collecting unfinished uploads failed: {} {}", done.error().message, done.error().detail);
+        if (!done) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
       });
   kick();
 }
@@ -78,8 +76,7 @@ void Collector::kick() {
 Task<void> Collector::run(Collector* self) {
   while (true) {
     const int seen = self->wanted_.load();
-    auto done = co_await self->collect();
-    if (!done) spdlog::warn("collecting dead content failed: {} {}", done.error().message, done.error().detail);
+    if (const auto done = co_await self->collect(); !done) process::log_failed_task("blob.collect", done.error());
     int expected = seen;
     if (self->wanted_.compare_exchange_strong(expected, 0)) co_return;
   }

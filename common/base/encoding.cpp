@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <simdjson.h>
 
 #include <array>
 #include <cstdint>
@@ -43,28 +44,6 @@ std::size_t ascii_prefix(std::string_view text) {
     if ((word & 0x8080808080808080) != 0) break;
   }
   return at;
-}
-
-// Length of the well-formed UTF-8 sequence at the front, 0 if there is none.
-std::size_t utf8_sequence(std::string_view text) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (!continues(1) || !continues(2)) return 0;
-    if (first == 0xE0 && byte(1) < 0xA0) return 0;
-    if (first == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (!continues(1) || !continues(2) || !continues(3)) return 0;
-    if (first == 0xF0 && byte(1) < 0x90) return 0;
-    if (first == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -172,16 +151,7 @@ bool constant_time_equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-bool is_valid_utf8(std::string_view text) {
-  while (true) {
-    text.remove_prefix(ascii_prefix(text));
-    if (text.empty()) break;
-    const auto length = utf8_sequence(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
+bool is_valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 std::size_t utf16_length(std::string_view utf8) {
   std::size_t units = ascii_prefix(utf8);

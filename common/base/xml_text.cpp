@@ -54,16 +54,4 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  append_escaped(out, text);
-  return out;
-}
-
-void append_element(std::string& out, std::string_view name, std::string_view text) {
-  out.append("<").append(name).append(">");
-  append_escaped(out, text);
-  out.append("</").append(name).append(">");
-}
-
 }  // namespace tidemark

@@ -9,8 +9,5 @@ namespace tidemark {
 bool is_xml_text(std::string_view utf8);
 /// What XML cannot carry becomes a space.
 void append_escaped(std::string& out, std::string_view text);
-std::string escaped(std::string_view text);
-/// <name>escaped text</name>
-void append_element(std::string& out, std::string_view name, std::string_view text);
 
 }  // namespace tidemark

@@ -1,13 +1,12 @@
 #include "common/http/server.h"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <list>
 
 #include "common/http/session.h"
+#include "common/process/failures.h"
 
 namespace tidemark::http {
 namespace {
@@ -82,7 +81,11 @@ class Worker {
   }
 
   void refuse(Socket socket) {
-    auto response = context_.render_error(make_error(ErrorCode::kServerBusy), context_.random->guid());
+    auto error = make_error(ErrorCode::kServerBusy);
+    error.detail = "max_connections are open";
+    const auto request_id = context_.random->guid();
+    process::log_failed_request(request_id, "connect", error);
+    const auto response = context_.render_error(error, request_id);
     const auto head = render_head(nullptr, response, false, context_.options.server_name);
     error_code ignored;
     socket.non_blocking(true, ignored);

@@ -129,9 +129,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
     input_.received(received);
   }
   idle_ = false;
-  if (malformed) {
-    co_return co_await refuse(malformed);
-  }
+  if (malformed) co_return co_await refuse(malformed);
   fill_request(request_, parser);
   request_.request_id = context_.random->guid();
   const auto expect = request_.header("expect");
@@ -156,21 +154,13 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   }
   kReplyStep.before.reach();
   std::string_view head_left = head, body_left = response.body;
-  const bool alive = co_await outbox_.send(socket_, head_left, body_left);
-  if (!alive) co_return false;
+  if (!co_await outbox_.send(socket_, head_left, body_left)) co_return false;
   if (!head_left.empty() || !body_left.empty()) {
-    const bool written = co_await write(head_left, body_left);
-    if (!written) co_return false;
+    if (!co_await write(head_left, body_left)) co_return false;
   }
   kReplyStep.after.reach();
-  if (response.source) {
-    const bool streamed = co_await stream_body(*response.source, response.source_length);
-    if (!streamed) co_return false;
-  }
-  if (!body.finished()) {
-    const bool drained = co_await drain(body);
-    if (!drained) co_return false;
-  }
+  if (response.source && !co_await stream_body(*response.source, response.source_length)) co_return false;
+  if (!body.finished() && !co_await drain(body)) co_return false;
   co_return keep_alive;
 }
 
@@ -200,8 +190,7 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
       prefix.assign(digits, end).append("\r\n");
       piece->append("\r\n");
     }
-    const bool written = co_await write(prefix, *piece);
-    if (!written) co_return false;
+    if (!co_await write(prefix, *piece)) co_return false;
   }
   if (length) co_return sent == *length;
   co_return co_await write("0\r\n\r\n", {});

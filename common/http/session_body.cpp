@@ -46,8 +46,7 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
 
 Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
   if (finished() || limit == 0) co_return std::string();
-  const bool asked = co_await send_continue();
-  if (!asked) co_return truncated();
+  if (!co_await send_continue()) co_return truncated();
   session_.set_deadline(session_.context_.options.body_timeout);
   co_return co_await (chunked_ ? read_chunked(limit) : read_sized(limit));
 }
@@ -93,8 +92,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
     if (parser_.is_done()) break;
     if (error == boost::beast::http::error::need_more || consumed == 0) {
       if (body.size < piece.size()) break;  // hand over what there is
-      const bool received = co_await session_.receive_more();
-      if (!received) co_return truncated();
+      if (!co_await session_.receive_more()) co_return truncated();
     }
   }
   piece.resize(piece.size() - body.size);

@@ -27,19 +27,22 @@ double cpu_seconds() {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type, double value) {
-  prometheus::ClientMetric metric;
-  if (type == prometheus::MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
+class ProcessFigures final : public prometheus::Collectable {
+ public:
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    return {figure("process_resident_memory_bytes", "Resident memory of the process.", prometheus::MetricType::Gauge,
+                   resident_bytes()),
+            figure("process_cpu_seconds_total", "Processor time used by the process.", prometheus::MetricType::Counter,
+                   cpu_seconds())};
   }
-  return {name, help, type, {metric}};
-}
+};
 
 }  // namespace
 
-Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {}
+Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()), process_(std::make_shared<ProcessFigures>()) {
+  add(registry_);
+  add(process_);
+}
 
 prometheus::Counter& Metrics::counter(const std::string& name, const std::string& help,
                                       const std::map<std::string, std::string>& labels) {
@@ -56,25 +59,33 @@ prometheus::Histogram& Metrics::latency_histogram(const std::string& name, const
   return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, kLatencyBuckets);
 }
 
-void Metrics::add_source(std::function<std::vector<prometheus::MetricFamily>()> source) {
+void Metrics::add(std::weak_ptr<const prometheus::Collectable> figures) {
   MutexLock lock(mutex_);
-  sources_.push_back(std::move(source));
+  collectables_.push_back(std::move(figures));
 }
 
 std::string Metrics::render() const {
-  auto families = registry_->Collect();
-  {
-    MutexLock lock(mutex_);
-    for (const auto& source : sources_) {
-      auto more = source();
-      families.insert(families.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    }
+  std::vector<prometheus::MetricFamily> families;
+  MutexLock lock(mutex_);
+  for (const auto& collectable : collectables_) {
+    const auto alive = collectable.lock();
+    if (!alive) continue;
+    auto more = alive->Collect();
+    families.insert(families.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
-  families.push_back(family("process_resident_memory_bytes", "Resident memory of the process.",
-                            prometheus::MetricType::Gauge, resident_bytes()));
-  families.push_back(family("process_cpu_seconds_total", "Processor time used by the process.",
-                            prometheus::MetricType::Counter, cpu_seconds()));
   return prometheus::TextSerializer().Serialize(families);
+}
+
+void add_value(prometheus::MetricFamily& family, double value, std::vector<prometheus::ClientMetric::Label> labels) {
+  auto& metric = family.metric.emplace_back();
+  metric.label = std::move(labels);
+  (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+}
+
+prometheus::MetricFamily figure(std::string name, std::string help, prometheus::MetricType type, double value) {
+  prometheus::MetricFamily family{std::move(name), std::move(help), type, {}};
+  add_value(family, value);
+  return family;
 }
 
 }  // namespace tidemark::process

@@ -1,12 +1,12 @@
 // Prometheus metrics of a process; rendered as text for GET /metrics.
 #pragma once
+#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,23 +20,28 @@ namespace tidemark::process {
 class Metrics {
  public:
   Metrics();
-  prometheus::Registry& registry() { return *registry_; }
   prometheus::Counter& counter(const std::string& name, const std::string& help,
                                const std::map<std::string, std::string>& labels = {});
   prometheus::Gauge& gauge(const std::string& name, const std::string& help,
                            const std::map<std::string, std::string>& labels = {});
   prometheus::Histogram& latency_histogram(const std::string& name, const std::string& help,
                                            const std::map<std::string, std::string>& labels = {});
-  /// Families asked for at each render(), for figures that are kept elsewhere. `source` is called from any thread and
-  /// must outlive the last render().
-  void add_source(std::function<std::vector<prometheus::MetricFamily>()> source);
+  /// Asked at each render(), from any thread, as long as it lives: for figures that are kept elsewhere.
+  void add(std::weak_ptr<const prometheus::Collectable> figures);
   /// The text exposition format, with process_resident_memory_bytes and process_cpu_seconds_total.
   [[nodiscard]] std::string render() const;
 
  private:
   std::shared_ptr<prometheus::Registry> registry_;
+  std::shared_ptr<const prometheus::Collectable> process_;
   mutable Mutex mutex_;
-  std::vector<std::function<std::vector<prometheus::MetricFamily>()>> sources_ GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<const prometheus::Collectable>> collectables_ GUARDED_BY(mutex_);
 };
+
+/// One more value of a family of counters or gauges.
+void add_value(prometheus::MetricFamily& family, double value,
+               std::vector<prometheus::ClientMetric::Label> labels = {});
+/// A family of one value without labels.
+prometheus::MetricFamily figure(std::string name, std::string help, prometheus::MetricType type, double value);
 
 }  // namespace tidemark::process

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::protocol {
 namespace {
@@ -60,12 +61,6 @@ std::string exposed_headers(const CorsRule& rule, const http::Response& response
     }
   }
   return out;
-}
-
-Error invalid_header(std::string_view name, std::string_view value) {
-  auto error = make_error(ErrorCode::kInvalidHeaderValue);
-  error.fields = {{"HeaderName", std::string(name)}, {"HeaderValue", std::string(value)}};
-  return error;
 }
 
 void allow_origin(const CorsRule& rule, std::string_view origin, http::Response& response) {

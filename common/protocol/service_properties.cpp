@@ -1,12 +1,12 @@
 #include "common/protocol/service_properties.h"
 
 #include <algorithm>
-#include <charconv>
 #include <pugixml.hpp>
-#include <sstream>
 
-#include "common/base/encoding.h"
+#include "common/base/numbers.h"
 #include "common/base/xml_text.h"
+#include "common/protocol/protocol_errors.h"
+#include "common/protocol/xml.h"
 
 namespace tidemark::protocol {
 namespace {
@@ -20,19 +20,7 @@ constexpr std::size_t kMaxPrefixedHeaders = 2;
 constexpr std::uint32_t kMaxRetentionDays = 365;
 constexpr std::string_view kMethods[] = {"CONNECT", "DELETE", "GET",  "HEAD", "MERGE",
                                          "OPTIONS", "PATCH",  "POST", "PUT",  "TRACE"};
-constexpr const char* kRoot = "StorageServiceProperties";
-
-Error invalid_value(const char* name, std::string_view value) {
-  auto error = make_error(ErrorCode::kInvalidXmlNodeValue);
-  error.fields = {{"XmlNodeName", name}, {"XmlNodeValue", std::string(value)}};
-  return error;
-}
-
-Error missing(const char* name) {
-  auto error = make_error(ErrorCode::kMissingRequiredXmlNode);
-  error.fields = {{"XmlNodeName", name}};
-  return error;
-}
+constexpr std::string_view kRoot = "StorageServiceProperties";
 
 std::unexpected<Error> over_limit() { return fail(ErrorCode::kInvalidXmlDocument); }
 
@@ -51,23 +39,22 @@ class Reader {
   Reader& boolean(const char* name, bool& out) {
     const auto value = required(name);
     if (!value) return *this;
-    if (*value != "true" && *value != "false") return reject(invalid_value(name, *value));
+    if (*value != "true" && *value != "false") return reject(invalid_node(name, *value));
     out = *value == "true";
     return *this;
   }
   Reader& number(const char* name, std::uint32_t& out) {
     const auto value = required(name);
     if (!value) return *this;
-    const auto [end, status] = std::from_chars(value->data(), value->data() + value->size(), out);
-    if (status != std::errc() || end != value->data() + value->size() || out > INT32_MAX) {
-      return reject(invalid_value(name, *value));
-    }
+    const auto number = parse_number<std::uint32_t>(*value, 0, INT32_MAX);
+    if (!number) return reject(invalid_node(name, *value));
+    out = *number;
     return *this;
   }
   Reader& version(std::string& out) {
     const auto value = required("Version");
     if (!value) return *this;
-    if (*value != "1.0" && *value != "2.0") return reject(invalid_value("Version", *value));
+    if (*value != "1.0" && *value != "2.0") return reject(invalid_node("Version", *value));
     out = *value;
     return *this;
   }
@@ -92,7 +79,7 @@ class Reader {
   Reader& retention(const char* name, RetentionPolicy& out) {
     if (error_) return *this;
     const auto child = node_.child(name);
-    if (!child) return reject(missing(name));
+    if (!child) return reject(missing_node(name));
     Reader policy(child);
     policy.boolean("Enabled", out.enabled);
     if (out.enabled) policy.number("Days", out.days);
@@ -113,13 +100,13 @@ class Reader {
     if (error_) return std::nullopt;
     const auto child = node_.child(name);
     if (!child) {
-      reject(missing(name));
+      reject(missing_node(name));
       return std::nullopt;
     }
     const auto value = trim(child.text().get());
     // A carriage return, written as a reference, would be kept as one and read as a line feed.
     if (is_xml_text(value) && value.find('\r') == std::string_view::npos) return value;
-    reject(invalid_value(name, value));
+    reject(invalid_node(name, value));
     return std::nullopt;
   }
   Reader& reject(Error error) {
@@ -167,7 +154,7 @@ Result<void> check_headers(const char* name, const std::vector<std::string>& hea
   for (const auto& header : headers) {
     const auto star = header.find('*');
     if (star == std::string::npos) continue;
-    if (star + 1 != header.size()) return fail(invalid_value(name, header));
+    if (star + 1 != header.size()) return fail(invalid_node(name, header));
     ++prefixed;
   }
   if (prefixed > kMaxPrefixedHeaders || headers.size() - prefixed > kMaxLiteralHeaders) return over_limit();
@@ -183,14 +170,14 @@ Result<CorsRule> read_cors_rule(pugi::xml_node node, std::size_t& total) {
       .list("ExposedHeaders", rule.exposed_headers)
       .number("MaxAgeInSeconds", rule.max_age_s);
   TRY(reader.done());
-  if (rule.origins.empty()) return fail(invalid_value("AllowedOrigins", ""));
-  if (rule.methods.empty()) return fail(invalid_value("AllowedMethods", ""));
+  if (rule.origins.empty()) return fail(invalid_node("AllowedOrigins", ""));
+  if (rule.methods.empty()) return fail(invalid_node("AllowedMethods", ""));
   if (rule.origins.size() > kMaxOrigins) return over_limit();
   for (auto& method : rule.methods) {
     std::transform(method.begin(), method.end(), method.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
     if (std::find(std::begin(kMethods), std::end(kMethods), method) == std::end(kMethods)) {
-      return fail(invalid_value("AllowedMethods", method));
+      return fail(invalid_node("AllowedMethods", method));
     }
   }
   for (const auto* items : {&rule.origins, &rule.methods, &rule.allowed_headers, &rule.exposed_headers}) {
@@ -227,8 +214,7 @@ Result<StaticWebsite> read_static_website(pugi::xml_node node) {
 /// Puts what `read` gives into `out`.
 template <class T>
 Result<void> take(Result<T> read, std::optional<T>& out) {
-  if (!read) return fail(std::move(read.error()));
-  out = std::move(*read);
+  out = TRY(std::move(read));
   return {};
 }
 
@@ -260,7 +246,7 @@ Result<void> read_section(StoreKind store, pugi::xml_node root, pugi::xml_node n
     if (name == "StaticWebsite") return take(read_static_website(node), out.static_website);
     if (name == "DefaultServiceVersion") {
       const auto version = trim(node.text().get());
-      if (!is_date(version)) return fail(invalid_value("DefaultServiceVersion", version));
+      if (!is_date(version)) return fail(invalid_node("DefaultServiceVersion", version));
       out.default_service_version = std::string(version);
       return {};
     }
@@ -268,25 +254,27 @@ Result<void> read_section(StoreKind store, pugi::xml_node root, pugi::xml_node n
   return fail(ErrorCode::kInvalidXmlDocument);
 }
 
-void add(pugi::xml_node parent, const char* name, const std::string& text) {
-  parent.append_child(name).text().set(text.c_str());
-}
-void add(pugi::xml_node parent, const char* name, bool value) {
-  parent.append_child(name).text().set(value ? "true" : "false");
-}
-
-void add_retention(pugi::xml_node parent, const char* name, const RetentionPolicy& policy) {
-  auto node = parent.append_child(name);
-  add(node, "Enabled", policy.enabled);
-  if (policy.enabled) add(node, "Days", std::to_string(policy.days));
+void write_retention(XmlWriter& out, std::string_view name, const RetentionPolicy& policy) {
+  out.begin(name).element("Enabled", policy.enabled);
+  if (policy.enabled) out.element("Days", policy.days);
+  out.end();
 }
 
-void add_metrics(pugi::xml_node parent, const char* name, const Metrics& metrics) {
-  auto node = parent.append_child(name);
-  add(node, "Version", metrics.version);
-  add(node, "Enabled", metrics.enabled);
-  if (metrics.enabled) add(node, "IncludeAPIs", metrics.include_apis);
-  add_retention(node, "RetentionPolicy", metrics.retention);
+void write_logging(XmlWriter& out, const Logging& logging) {
+  out.begin("Logging")
+      .element("Version", logging.version)
+      .element("Read", logging.read)
+      .element("Write", logging.write)
+      .element("Delete", logging.remove);
+  write_retention(out, "RetentionPolicy", logging.retention);
+  out.end();
+}
+
+void write_metrics(XmlWriter& out, std::string_view name, const Metrics& metrics) {
+  out.begin(name).element("Version", metrics.version).element("Enabled", metrics.enabled);
+  if (metrics.enabled) out.element("IncludeAPIs", metrics.include_apis);
+  write_retention(out, "RetentionPolicy", metrics.retention);
+  out.end();
 }
 
 std::string join(const std::vector<std::string>& items) {
@@ -298,22 +286,18 @@ std::string join(const std::vector<std::string>& items) {
   return out;
 }
 
-void add_cors(pugi::xml_node parent, const std::vector<CorsRule>& rules) {
-  auto cors = parent.append_child("Cors");
+void write_cors(XmlWriter& out, const std::vector<CorsRule>& rules) {
+  out.begin("Cors");
   for (const auto& rule : rules) {
-    auto node = cors.append_child("CorsRule");
-    add(node, "AllowedOrigins", join(rule.origins));
-    add(node, "AllowedMethods", join(rule.methods));
-    add(node, "AllowedHeaders", join(rule.allowed_headers));
-    add(node, "ExposedHeaders", join(rule.exposed_headers));
-    add(node, "MaxAgeInSeconds", std::to_string(rule.max_age_s));
+    out.begin("CorsRule")
+        .element("AllowedOrigins", join(rule.origins))
+        .element("AllowedMethods", join(rule.methods))
+        .element("AllowedHeaders", join(rule.allowed_headers))
+        .element("ExposedHeaders", join(rule.exposed_headers))
+        .element("MaxAgeInSeconds", rule.max_age_s)
+        .end();
   }
-}
-
-std::string print(const pugi::xml_document& document) {
-  std::ostringstream out;
-  document.save(out, "", pugi::format_raw | pugi::format_no_declaration, pugi::encoding_utf8);
-  return R"(<?xml version="1.0" encoding="utf-8"?>)" + out.str();
+  out.end();
 }
 
 }  // namespace
@@ -338,28 +322,22 @@ Result<ServiceProperties> parse_service_properties(StoreKind store, std::string_
 }
 
 std::string render_service_properties(StoreKind store, const ServiceProperties& properties) {
-  pugi::xml_document document;
-  auto root = document.append_child(kRoot);
-  const auto logging = properties.logging.value_or(Logging{});
-  auto node = root.append_child("Logging");
-  add(node, "Version", logging.version);
-  add(node, "Read", logging.read);
-  add(node, "Write", logging.write);
-  add(node, "Delete", logging.remove);
-  add_retention(node, "RetentionPolicy", logging.retention);
-  add_metrics(root, "HourMetrics", properties.hour_metrics.value_or(Metrics{}));
-  add_metrics(root, "MinuteMetrics", properties.minute_metrics.value_or(Metrics{}));
-  add_cors(root, properties.cors.value_or(std::vector<CorsRule>{}));
-  if (store != StoreKind::kBlob) return print(document);
-  if (properties.default_service_version) add(root, "DefaultServiceVersion", *properties.default_service_version);
-  add_retention(root, "DeleteRetentionPolicy", properties.delete_retention.value_or(RetentionPolicy{}));
+  XmlWriter out;
+  out.begin(kRoot);
+  write_logging(out, properties.logging.value_or(Logging{}));
+  write_metrics(out, "HourMetrics", properties.hour_metrics.value_or(Metrics{}));
+  write_metrics(out, "MinuteMetrics", properties.minute_metrics.value_or(Metrics{}));
+  write_cors(out, properties.cors.value_or(std::vector<CorsRule>{}));
+  if (store != StoreKind::kBlob) return out.take();
+  if (properties.default_service_version) out.element("DefaultServiceVersion", *properties.default_service_version);
+  write_retention(out, "DeleteRetentionPolicy", properties.delete_retention.value_or(RetentionPolicy{}));
   const auto website = properties.static_website.value_or(StaticWebsite{});
-  node = root.append_child("StaticWebsite");
-  add(node, "Enabled", website.enabled);
-  if (!website.index_document.empty()) add(node, "IndexDocument", website.index_document);
-  if (!website.default_index_document.empty()) add(node, "DefaultIndexDocumentPath", website.default_index_document);
-  if (!website.error_document.empty()) add(node, "ErrorDocument404Path", website.error_document);
-  return print(document);
+  out.begin("StaticWebsite")
+      .element("Enabled", website.enabled)
+      .optional_element("IndexDocument", website.index_document)
+      .optional_element("DefaultIndexDocumentPath", website.default_index_document)
+      .optional_element("ErrorDocument404Path", website.error_document);
+  return out.take();
 }
 
 std::string service_properties_document(StoreKind store, std::string_view stored) {
@@ -388,17 +366,14 @@ Result<std::string> merge_service_properties(StoreKind store, std::string_view s
 }
 
 std::string service_stats_document(Time now) {
-  return R"(<?xml version="1.0" encoding="utf-8"?><StorageServiceStats><GeoReplication><Status>live</Status>)"
-         "<LastSyncTime>" +
-         to_rfc1123(now) + "</LastSyncTime></GeoReplication></StorageServiceStats>";
+  XmlWriter out;
+  out.begin("StorageServiceStats").begin("GeoReplication");
+  out.element("Status", "live").element("LastSyncTime", to_rfc1123(now));
+  return out.take();
 }
 
 Error stats_need_secondary() {
-  auto error = make_error(ErrorCode::kInvalidQueryParameterValue);
-  error.fields = {{"QueryParameterName", "comp"},
-                  {"QueryParameterValue", "stats"},
-                  {"Reason", "Statistics are served by the secondary endpoint only."}};
-  return error;
+  return invalid_parameter("comp", "stats", "Statistics are served by the secondary endpoint only.");
 }
 
 }  // namespace tidemark::protocol

@@ -5,18 +5,11 @@
 
 #include "common/base/encoding.h"
 #include "common/base/time.h"
-#include "common/base/xml_text.h"
+#include "common/protocol/protocol_errors.h"
 #include "common/protocol/xml.h"
 
 namespace tidemark::protocol {
 namespace {
-
-Error bad_node(std::string_view name, std::string_view value) {
-  auto error = make_error(ErrorCode::kInvalidXmlNodeValue);
-  error.fields.emplace_back("XmlNodeName", name);
-  error.fields.emplace_back("XmlNodeValue", value);
-  return error;
-}
 
 std::optional<std::string> text_of(const pugi::xml_node& node, const char* name) {
   const auto text = node.child(name).text();
@@ -28,19 +21,19 @@ Result<StoredPolicy> parse_policy(const pugi::xml_node& node, std::string_view l
   const auto terms = node.child("AccessPolicy");
   StoredPolicy policy{text_of(node, "Id").value_or(""), text_of(terms, "Start"), text_of(terms, "Expiry"),
                       text_of(terms, "Permission")};
-  if (policy.id.empty() || utf16_length(policy.id) > kMaxPolicyIdLength) return fail(bad_node("Id", policy.id));
-  if (policy.start && !parse_iso8601(*policy.start)) return fail(bad_node("Start", *policy.start));
-  if (policy.expiry && !parse_iso8601(*policy.expiry)) return fail(bad_node("Expiry", *policy.expiry));
+  if (policy.id.empty() || utf16_length(policy.id) > kMaxPolicyIdLength) return fail(invalid_node("Id", policy.id));
+  if (policy.start && !parse_iso8601(*policy.start)) return fail(invalid_node("Start", *policy.start));
+  if (policy.expiry && !parse_iso8601(*policy.expiry)) return fail(invalid_node("Expiry", *policy.expiry));
   if (policy.permission && policy.permission->find_first_not_of(letters) != std::string::npos) {
-    return fail(bad_node("Permission", *policy.permission));
+    return fail(invalid_node("Permission", *policy.permission));
   }
   return policy;
 }
 
-void append_date(std::string& out, std::string_view name, const std::optional<std::string>& date) {
+void write_date(XmlWriter& out, std::string_view name, const std::optional<std::string>& date) {
   if (!date) return;
   const auto time = parse_iso8601(*date);
-  append_element(out, name, time ? to_iso8601_7digits(*time) : *date);
+  out.element(name, time ? to_iso8601_7digits(*time) : *date);
 }
 
 void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
@@ -65,28 +58,27 @@ Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_v
   for (const auto& node : root.children("SignedIdentifier")) {
     if (policies.size() == kMaxStoredPolicies) return fail(ErrorCode::kInvalidXmlDocument);
     auto policy = TRY(parse_policy(node, letters));
-    if (find_policy(policies, policy.id)) return fail(bad_node("Id", policy.id));
+    if (find_policy(policies, policy.id)) return fail(invalid_node("Id", policy.id));
     policies.push_back(std::move(policy));
   }
   return policies;
 }
 
 std::string render_stored_policies(const StoredPolicies& policies) {
-  if (policies.empty()) return "<SignedIdentifiers />";
-  std::string out("<SignedIdentifiers>");
+  XmlWriter out("");
+  out.begin("SignedIdentifiers");
   for (const auto& policy : policies) {
-    out += "<SignedIdentifier>";
-    append_element(out, "Id", policy.id);
+    out.begin("SignedIdentifier").element("Id", policy.id);
     if (policy.start || policy.expiry || policy.permission) {
-      out += "<AccessPolicy>";
-      append_date(out, "Start", policy.start);
-      append_date(out, "Expiry", policy.expiry);
-      if (policy.permission) append_element(out, "Permission", *policy.permission);
-      out += "</AccessPolicy>";
+      out.begin("AccessPolicy");
+      write_date(out, "Start", policy.start);
+      write_date(out, "Expiry", policy.expiry);
+      if (policy.permission) out.element("Permission", *policy.permission);
+      out.end();
     }
-    out += "</SignedIdentifier>";
+    out.end();
   }
-  return out + "</SignedIdentifiers>";
+  return out.take();
 }
 
 std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id) {

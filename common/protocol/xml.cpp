@@ -76,4 +76,74 @@ Result<void> parse_xml(std::string_view body, pugi::xml_document& document) {
   return {};
 }
 
+void XmlWriter::finish_tag() {
+  if (std::exchange(in_tag_, false)) out_ += '>';
+}
+
+XmlWriter& XmlWriter::begin(std::string_view name) {
+  finish_tag();
+  out_.append("<").append(name);
+  open_.at(depth_++) = name;
+  in_tag_ = true;
+  return *this;
+}
+
+XmlWriter& XmlWriter::attribute(std::string_view name, std::string_view value) {
+  out_.append(" ").append(name).append("=\"");
+  append_escaped(out_, value);
+  out_ += '"';
+  return *this;
+}
+
+XmlWriter& XmlWriter::element(std::string_view name, std::string_view text) {
+  finish_tag();
+  out_.append("<").append(name);
+  if (text.empty()) {
+    out_ += " />";
+    return *this;
+  }
+  out_ += '>';
+  append_escaped(out_, text);
+  out_.append("</").append(name).append(">");
+  return *this;
+}
+
+XmlWriter& XmlWriter::text(std::string_view text) {
+  finish_tag();
+  append_escaped(out_, text);
+  return *this;
+}
+
+XmlWriter& XmlWriter::raw(std::string_view xml) {
+  finish_tag();
+  out_ += xml;
+  return *this;
+}
+
+XmlWriter& XmlWriter::end() {
+  const auto name = open_.at(--depth_);
+  if (std::exchange(in_tag_, false)) {
+    out_ += " />";
+  } else {
+    out_.append("</").append(name).append(">");
+  }
+  return *this;
+}
+
+std::string XmlWriter::take() {
+  while (depth_ > 0) end();
+  return std::move(out_);
+}
+
+std::string as_xml_text(std::string_view bytes) {
+  if (is_xml_text(bytes)) return std::string(bytes);
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) out.push_back(static_cast<char>(0xC0 | byte >> 6));
+    out.push_back(byte < 0x80 ? c : static_cast<char>(0x80 | (byte & 0x3F)));
+  }
+  return out;
+}
+
 }  // namespace tidemark::protocol

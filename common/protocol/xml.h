@@ -1,5 +1,8 @@
 // Bodies of the storage protocol: small documents of elements and text, white space kept exactly. Pure.
 #pragma once
+#include <array>
+#include <concepts>
+#include <string>
 #include <string_view>
 
 #include "common/base/error.h"
@@ -14,5 +17,47 @@ inline constexpr std::string_view kXmlDeclaration = R"(<?xml version="1.0" encod
 
 /// Parses a body strictly, with a bound on its structure; no DTD, a byte order mark is allowed. kInvalidXmlDocument.
 Result<void> parse_xml(std::string_view body, pugi::xml_document& document);
+
+/// Writes a document from front to back. An element without content is <Name />. What is begun is ended by end(), or by
+/// take(); the names of such elements must live that long.
+class XmlWriter {
+ public:
+  /// `head` stands before the root.
+  explicit XmlWriter(std::string_view head = kXmlDeclaration) : out_(head) {}
+
+  XmlWriter& begin(std::string_view name);
+  /// Of the element just begun.
+  XmlWriter& attribute(std::string_view name, std::string_view value);
+  XmlWriter& element(std::string_view name, std::string_view text);
+  XmlWriter& element(std::string_view name, const char* text) { return element(name, std::string_view(text)); }
+  XmlWriter& element(std::string_view name, std::integral auto number) {
+    return element(name, std::string_view(std::to_string(number)));
+  }
+  XmlWriter& element(std::string_view name, bool value) { return element(name, value ? "true" : "false"); }
+  /// Unless the text is empty.
+  XmlWriter& optional_element(std::string_view name, std::string_view text) {
+    return text.empty() ? *this : element(name, text);
+  }
+  /// Inside of the element begun last.
+  XmlWriter& text(std::string_view text);
+  /// What is XML already.
+  XmlWriter& raw(std::string_view xml);
+  XmlWriter& end();
+  std::string take();
+
+ private:
+  static constexpr std::size_t kMaxDepth = 8;
+
+  void finish_tag();
+
+  std::string out_;
+  std::array<std::string_view, kMaxDepth> open_;
+  std::size_t depth_ = 0;
+  bool in_tag_ = false;  // the innermost element still lacks its '>'
+};
+
+/// Bytes that are not text of XML are read as Latin-1, so that one header, stored as it came, cannot spoil the document
+/// that it stands in.
+std::string as_xml_text(std::string_view bytes);
 
 }  // namespace tidemark::protocol

@@ -7,6 +7,7 @@
 
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
+#include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/request_meter.h"
@@ -92,44 +93,46 @@ std::optional<http::Response> serve_health(const http::Request& request, const p
   return response;
 }
 
-prometheus::MetricFamily gauge_family(std::string name, std::string help,
-                                      const std::vector<std::pair<std::string, double>>& parts) {
-  prometheus::MetricFamily family{std::move(name), std::move(help), prometheus::MetricType::Gauge, {}};
-  for (const auto& [part, value] : parts) {
-    prometheus::ClientMetric metric;
-    if (!part.empty()) metric.label.push_back({"part", part});
-    metric.gauge.value = value;
-    family.metric.push_back(std::move(metric));
+class EngineFigures final : public prometheus::Collectable {
+ public:
+  explicit EngineFigures(const kv::Engine& engine) : engine_(engine) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    const auto used = engine_.memory();
+    prometheus::MetricFamily memory{
+        "tidemark_database_memory_bytes", "Memory of the database, by part.", prometheus::MetricType::Gauge, {}};
+    process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
+    process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
+    return {std::move(memory),
+            process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
+                            prometheus::MetricType::Gauge, static_cast<double>(engine_.queue_depth()))};
   }
-  return family;
-}
 
-std::vector<prometheus::MetricFamily> engine_metrics(const kv::Engine& engine) {
-  const auto memory = engine.memory();
-  return {gauge_family("tidemark_database_memory_bytes", "Memory of the database, by part.",
-                       {{"cache", static_cast<double>(memory.cache_bytes)},
-                        {"write_buffers", static_cast<double>(memory.write_buffers_bytes)}}),
-          gauge_family("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
-                       {{"", static_cast<double>(engine.queue_depth())}})};
-}
+ private:
+  const kv::Engine& engine_;
+};
 
-std::vector<prometheus::MetricFamily> internal_metrics(const rpc::Server& internal) {
-  const auto counters = internal.counters();
-  const auto family = [](const char* name, const char* help, std::uint64_t value) {
-    prometheus::ClientMetric metric;
-    metric.counter.value = static_cast<double>(value);
-    return prometheus::MetricFamily{name, help, prometheus::MetricType::Counter, {std::move(metric)}};
-  };
-  return {family("tidemark_internal_calls_total", "Calls of workers and the api that were served.", counters.calls),
-          family("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
-                 counters.busy)};
-}
+class InternalFigures final : public prometheus::Collectable {
+ public:
+  explicit InternalFigures(const rpc::Server& server) : server_(server) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    const auto counters = server_.counters();
+    constexpr auto kCounter = prometheus::MetricType::Counter;
+    return {
+        process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
+                        static_cast<double>(counters.calls)),
+        process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
+                        kCounter, static_cast<double>(counters.busy))};
+  }
 
-Task<http::Response> serve_metered(Store& store, RequestMeter& meter, const process::Metrics& metrics,
+ private:
+  const rpc::Server& server_;
+};
+
+Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const process::Metrics& metrics,
                                    http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
   if (auto health = serve_health(request, metrics)) co_return std::move(*health);
-  auto response = co_await store.serve(request);
+  auto response = co_await front.serve(request);
   meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
   co_return response;
 }
@@ -148,10 +151,45 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
                             std::shared_ptr<Signal> stopping) {
   for (bool stopped = false; !stopped;) {
     const auto dropped = co_await kv::drop_faded(engine, ledgers, retention, clock.now());
-    if (!dropped) spdlog::warn("old operations stay for now: {}", dropped.error().detail);
+    if (!dropped) process::log_failed_task("drop_old_ledgers", dropped.error());
     if (dropped && *dropped > 0) spdlog::info("forgot operations count={}", *dropped);
     stopped = co_await stopping->wait(clock, std::chrono::hours(1));
   }
+}
+
+Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
+  TRY(process::prepare_directory(path));
+  kv::RocksDbOptions options;
+  options.path = path;
+  options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
+  options.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
+  return kv::open_rocksdb(options);
+}
+
+auth::Policy auth_policy(const StoreSettings& settings) {
+  auth::Policy policy;
+  policy.check_clock_skew = settings.check_clock_skew;
+  policy.trust_forwarded_proto = settings.trust_forwarded_proto;
+  return policy;
+}
+
+http::ServerOptions http_options(const StoreSettings& settings) {
+  http::ServerOptions options;
+  options.host = settings.host;
+  options.port = static_cast<std::uint16_t>(settings.port);
+  options.threads = static_cast<unsigned>(settings.threads);
+  options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
+  options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
+  return options;
+}
+
+Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
+                                                      Store& store, const Executor& executor) {
+  rpc::ServerOptions options;
+  options.endpoint = endpoint;
+  options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
+  options.undelivered = store.undelivered();
+  return rpc::serve(options, executor, store.internal_face());
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
@@ -159,72 +197,58 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto accounts = TRY(parse_accounts(settings.accounts));
   TRY(check_key_safety(settings, accounts));
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
-  TRY(process::prepare_directory(data / description.folder));
-  kv::RocksDbOptions database;
-  database.path = data / description.folder;
-  database.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
-  database.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
-  auto engine = TRY(kv::open_rocksdb(database));
-
-  auto clock = make_system_clock();
-  auto random = make_system_random();
+  const auto engine = TRY(open_database(settings, data / description.folder));
+  const auto clock = make_system_clock();
+  const auto random = make_system_random();
   process::Metrics metrics;
-  metrics.add_source([&database_engine = *engine] { return engine_metrics(database_engine); });
-  http::ServerOptions http_options;
-  http_options.host = settings.host;
-  http_options.port = static_cast<std::uint16_t>(settings.port);
-  http_options.threads = static_cast<unsigned>(settings.threads);
-  http_options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
-  http_options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
-  auto builder = TRY(http::bind_server(http_options, *random));
+  const auto engine_figures = std::make_shared<EngineFigures>(*engine);
+  metrics.add(engine_figures);
+  auto builder = TRY(http::bind_server(http_options(settings), *random));
 
-  StoreContext context{
-      *engine, *clock, *random, metrics, std::move(accounts), {}, database.path.string(), builder->executor()};
-  context.io_threads = http_options.threads;
-  context.auth_policy.check_clock_skew = settings.check_clock_skew;
-  context.auth_policy.trust_forwarded_proto = settings.trust_forwarded_proto;
+  StoreContext context{*engine,
+                       *clock,
+                       *random,
+                       metrics,
+                       std::move(accounts),
+                       auth_policy(settings),
+                       builder->executor(),
+                       static_cast<std::size_t>(settings.threads)};
   const auto store = build(context);
-  std::unique_ptr<rpc::Server> internal;
-  if (auto dispatch = store->internal_face()) {
-    rpc::ServerOptions rpc_options;
-    rpc_options.endpoint = internal_endpoint(data.string(), description.folder);
-    rpc_options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
-    rpc_options.undelivered = store->undelivered();
-    auto served = rpc::serve(rpc_options, builder->executor(), std::move(dispatch));
-    if (!served) {
-      // The store may have begun background work: it ends before the store goes.
-      builder->stop();
-      wait_for_writer(*engine);
-      builder.reset();
-      return fail(std::move(served.error()));
-    }
-    internal = std::move(*served);
-    metrics.add_source([&face = *internal] { return internal_metrics(face); });
+  auto internal =
+      serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, builder->executor());
+  if (!internal) {
+    // The store may have begun background work: it ends before the store goes.
+    builder->stop();
+    wait_for_writer(*engine);
+    builder.reset();
+    return fail(std::move(internal.error()));
   }
+  const auto internal_figures = std::make_shared<InternalFigures>(**internal);
+  metrics.add(internal_figures);
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
-    auto forgetting = drop_old_ledgers(*engine, *clock, *description.ledgers,
-                                       std::chrono::hours(settings.operation_retention_h), stopping);
-    spawn(builder->executor(), std::move(forgetting));
+    spawn(builder->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,
+                                                std::chrono::hours(settings.operation_retention_h), stopping));
   }
 
   RequestMeter meter(metrics);
+  auto& front = store->front();
   const auto port = builder->port();
   auto server = builder->start(
-      [&](http::Request& request) { return serve_metered(*store, meter, metrics, request); },
-      [&](const Error& error, const std::string& request_id) { return store->render_error(error, request_id); });
+      [&](http::Request& request) { return serve_metered(front, meter, metrics, request); },
+      [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(port));
   process::wait_for_shutdown();
 
   spdlog::info("stopping");
   store->begin_shutdown();
   stopping->notify_all();
-  if (internal) internal->stop();
+  (*internal)->stop();
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   wait_for_writer(*engine);
-  internal.reset();
+  internal->reset();
   server.reset();
   return {};
 }

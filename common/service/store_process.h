@@ -13,6 +13,7 @@
 #include "common/process/config.h"
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
+#include "common/service/front.h"
 
 namespace tidemark::service {
 
@@ -23,8 +24,7 @@ struct StoreContext {
   process::Metrics& metrics;
   std::vector<auth::Account> accounts;
   auth::Policy auth_policy;
-  std::string data_directory;  // the store's own: DATA/table, DATA/queue, DATA/blob
-  Executor background;         // for coroutines that are not a request
+  Executor background;  // for coroutines that are not a request
   std::size_t io_threads = 1;
 };
 
@@ -32,10 +32,8 @@ struct StoreContext {
 class Store {
  public:
   virtual ~Store() = default;
-  /// A request that is not for /healthz, /readyz or /metrics.
-  virtual Task<http::Response> serve(http::Request& request) = 0;
-  [[nodiscard]] virtual http::Response render_error(const Error& error, const std::string& request_id) = 0;
-  /// Empty: no internal face.
+  /// The public face; /healthz, /readyz and /metrics never come there.
+  virtual Front& front() = 0;
   virtual rpc::Dispatch internal_face() = 0;
   /// See rpc::UndeliveredHook.
   virtual rpc::UndeliveredHook undelivered() { return {}; }

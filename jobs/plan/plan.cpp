@@ -102,6 +102,7 @@ Task<Result<Scope>> scope_of(JobStore& store, JobSpec spec) {
 
 std::string there_now(const Scope& scope, const Entity& from, const std::optional<Entity>& there) {
   if (!there) return "nothing is there";
+  if (!scope.back && !there->is_copy()) return "another entity is in the way, so this one would be skipped";
   const auto carried = scope.back ? from.source_version.value_or(from.version) : from.version;
   const auto effective = there->source_version.value_or(there->version);
   if (effective > carried) return "a newer entity is there, so this one would be skipped or read again";

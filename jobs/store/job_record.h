@@ -25,6 +25,10 @@ inline constexpr std::string_view kJobQueue = "tidemark-jobs";
 inline constexpr std::string_view kLowQueue = "tidemark-jobs-low";
 inline constexpr std::string_view kPoisonQueue = "tidemark-jobs-poison";
 
+// Counters in the ledger of a job's operation, raised in the transactions that do what they count.
+inline constexpr std::string_view kDone = "done";        // entities that the job is done with
+inline constexpr std::string_view kWritten = "written";  // copies, of jobs whose work is to write copies
+
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
 std::string_view state_name(JobState state);  // "queued", "running", "succeeded", "poisoned", "cancelled"

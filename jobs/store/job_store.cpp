@@ -40,18 +40,23 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   if (change.attempt) record.history.push_back(*change.attempt);
 }
 
+/// The attempt that was under way, which cannot tell of itself any more.
+Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) {
+  Attempt attempt;
+  attempt.number = record.attempts;
+  attempt.worker = record.worker;
+  attempt.started_at = record.claimed_at.value_or(record.submitted_at);
+  attempt.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - attempt.started_at).count();
+  attempt.outcome = std::move(outcome);
+  return attempt;
+}
+
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
   // One that gave the job back uncounted, and could not say so here, is not lost.
   const bool counted = record.attempts < delivery.attempt;
   if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
-    Attempt lost;
-    lost.number = record.attempts;
-    lost.worker = record.worker;
-    lost.started_at = record.claimed_at.value_or(record.submitted_at);
-    lost.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - lost.started_at).count();
-    lost.outcome = "lost";
-    record.history.push_back(std::move(lost));
+    record.history.push_back(attempt_cut_off(record, now, "lost"));
   }
   record.claimed_at = now;
   record.not_before = delivery.not_before;
@@ -250,41 +255,60 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
 }
 
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
+  auto record = CO_TRY(co_await end_as_cancelled(std::move(id)));
+  if (record.state != JobState::kCancelled) co_return record;
+  auto spec = spec_of(record);
+  const auto ledger = CO_TRY(co_await close_operation(record.id, spec));
+  record = CO_TRY(co_await tell_done(std::move(record), ledger));
+  // Not left to the worker that will drop the message, for that may be days from now.
+  if (spec) {
+    Endings endings(tables_, queues_, clock_);
+    CO_TRY(co_await endings.tell(record, std::move(*spec)));
+  }
+  co_return record;
+}
+
+Task<Result<JobRecord>> JobStore::end_as_cancelled(std::string id) {
   for (int race = 0; race < kMaxRaces; ++race) {
     auto found = CO_TRY(co_await find(id));
     if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
     auto record = std::move(*found);
-    if (is_terminal(record.state) && record.state != JobState::kCancelled) co_return record;
-    if (record.state != JobState::kCancelled) {
-      RecordChange change;
-      change.state = JobState::kCancelled;
-      apply(change, clock_.now(), record);
-      auto replaced = CO_TRY(co_await replace(std::move(record)));
-      if (!replaced.has_value()) continue;
-      record = std::move(*replaced);
-    }
-    auto spec = spec_of(record);
-    CO_TRY(co_await close_operation(record.id, spec));
-    // Not left to the worker that will drop the message, for that may be days from now.
-    if (spec) {
-      Endings endings(tables_, queues_, clock_);
-      CO_TRY(co_await endings.tell(record, std::move(*spec)));
-    }
-    co_return record;
+    if (is_terminal(record.state)) co_return record;
+    RecordChange change;
+    if (record.state == JobState::kRunning) change.attempt = attempt_cut_off(record, clock_.now(), "cancelled");
+    change.state = JobState::kCancelled;
+    apply(change, clock_.now(), record);
+    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    if (replaced.has_value()) co_return std::move(*replaced);
   }
   co_return contended(id);
 }
 
-Task<Result<void>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
-  auto closed = co_await tables_.close_operation(id, INT64_MAX);
-  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
-  if (blobs_ == nullptr || !spec) co_return Result<void>{};
+Task<Result<JobRecord>> JobStore::tell_done(JobRecord record, const table_store::OperationLedger& ledger) {
+  const auto counted = ledger.counter(record.kind == "copy" ? kWritten : kDone);
+  for (int race = 0; race < kMaxRaces; ++race) {
+    // What the worker told last is older than the ledger. Of a job that the ledger does not count, it is all there is.
+    if (record.done >= counted) co_return record;
+    record.done = counted;
+    auto id = record.id;
+    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    if (replaced.has_value()) co_return std::move(*replaced);
+    auto found = CO_TRY(co_await find(id));
+    if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
+    record = std::move(*found);
+  }
+  co_return contended(record.id);
+}
+
+Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
+  auto ledger = co_await tables_.close_operation(id, INT64_MAX);
+  // Its worker had just closed it: all that it did is in there.
+  if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(id);
   // Not of every job: the blob store may be away, or not be there at all.
-  auto blobs = CO_TRY(co_await writes_blobs(std::move(*spec)));
-  if (!blobs) co_return Result<void>{};
+  if (!ledger || blobs_ == nullptr || !spec || !CO_TRY(co_await writes_blobs(std::move(*spec)))) co_return ledger;
   auto blobs_closed = co_await blobs_->close_operation(std::move(id), INT64_MAX);
   if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
-  co_return Result<void>{};
+  co_return ledger;
 }
 
 Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {

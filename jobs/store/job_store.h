@@ -116,8 +116,12 @@ class JobStore {
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts if absent; otherwise the record that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
+  /// The record as cancelled, or as it ended before.
+  Task<Result<JobRecord>> end_as_cancelled(std::string id);
   /// From here on no write of the job lands in any store, whatever its epoch.
-  Task<Result<void>> close_operation(std::string id, std::optional<JobSpec> spec);
+  Task<Result<table_store::OperationLedger>> close_operation(std::string id, std::optional<JobSpec> spec);
+  /// Writes what a closed operation has done into the record of its job.
+  Task<Result<JobRecord>> tell_done(JobRecord record, const table_store::OperationLedger& ledger);
   Task<Result<bool>> writes_blobs(JobSpec spec);
   /// Replaces the version it was read at; nothing if it changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);

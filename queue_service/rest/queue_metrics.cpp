@@ -1,5 +1,7 @@
 #include "queue_service/rest/queue_metrics.h"
 
+#include "common/process/metrics.h"
+
 namespace tidemark::queue_service::rest {
 namespace {
 
@@ -82,25 +84,21 @@ std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most)
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> queue_metrics(QueueService& service, std::size_t most) {
-  const auto items = read_all(service, most);
+std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
+  const auto items = read_all(service_, most_);
   std::vector<prometheus::MetricFamily> families;
   for (const auto& series : kSeries) {
     if (families.empty() || families.back().name != series.name) {
       families.push_back({series.name, series.help, series.type, {}});
     }
     for (const auto& item : items) {
-      prometheus::ClientMetric metric;
-      metric.label = {{"account", item.account}, {"queue", item.queue}};
-      if (series.state != nullptr) metric.label.push_back({"state", series.state});
-      const auto value = series.value(item.figures);
-      (series.type == kCounter ? metric.counter.value : metric.gauge.value) = value;
-      families.back().metric.push_back(std::move(metric));
+      std::vector<prometheus::ClientMetric::Label> labels{{"account", item.account}, {"queue", item.queue}};
+      if (series.state != nullptr) labels.push_back({"state", series.state});
+      process::add_value(families.back(), series.value(item.figures), std::move(labels));
     }
   }
-  prometheus::ClientMetric waiting;
-  waiting.gauge.value = static_cast<double>(service.waiters());
-  families.push_back({"tidemark_queue_waiters", "Long polls under way.", kGauge, {std::move(waiting)}});
+  families.push_back(process::figure("tidemark_queue_waiters", "Long polls under way.", kGauge,
+                                     static_cast<double>(service_.waiters())));
   return families;
 }
 

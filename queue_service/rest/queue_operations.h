@@ -1,24 +1,24 @@
 // The operations of the queue protocol, one function each; see queue_routes.cpp for which request is which.
 #pragma once
-#include "queue_service/rest/queue_routes.h"
+#include "queue_service/rest/queue_call.h"
 
 namespace tidemark::queue_service::rest::operations {
 
-Task<Answer> list_queues(OperationContext context);
-Task<Answer> get_service_properties(OperationContext context);
-Task<Answer> set_service_properties(OperationContext context);
-Task<Answer> get_stats(OperationContext context);
-Task<Answer> create_queue(OperationContext context);
-Task<Answer> delete_queue(OperationContext context);
-Task<Answer> get_metadata(OperationContext context);
-Task<Answer> set_metadata(OperationContext context);
-Task<Answer> get_acl(OperationContext context);
-Task<Answer> set_acl(OperationContext context);
-Task<Answer> put_message(OperationContext context);
-Task<Answer> get_messages(OperationContext context);
-Task<Answer> peek_messages(OperationContext context);
-Task<Answer> update_message(OperationContext context);
-Task<Answer> delete_message(OperationContext context);
-Task<Answer> clear_messages(OperationContext context);
+Answer list_queues(Call& call);
+Answer get_service_properties(Call& call);
+Answer set_service_properties(Call& call);
+Answer get_stats(Call& call);
+Answer create_queue(Call& call);
+Answer delete_queue(Call& call);
+Answer get_metadata(Call& call);
+Answer set_metadata(Call& call);
+Answer get_acl(Call& call);
+Answer set_acl(Call& call);
+Answer put_message(Call& call);
+Answer get_messages(Call& call);
+Answer peek_messages(Call& call);
+Answer update_message(Call& call);
+Answer delete_message(Call& call);
+Answer clear_messages(Call& call);
 
 }  // namespace tidemark::queue_service::rest::operations

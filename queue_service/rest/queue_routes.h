@@ -1,51 +1,21 @@
-// The public face of the queue service: authenticates, finds the operation a request names, checks that the caller may,
-// calls the service once and renders the answer. No rule of the domain lives here. Thread safe.
+// The public face of the queue service: finds the operation that a request names, checks that the caller may, calls the
+// service once and renders the answer. No rule of the domain lives here. Thread safe.
 #pragma once
-#include "common/http/http.h"
-#include "common/protocol/cors.h"
-#include "queue_service/rest/queue_request.h"
-#include "queue_service/storage/queue_service.h"
+#include "queue_service/rest/queue_call.h"
 
 namespace tidemark::queue_service::rest {
 
-using Answer = Result<http::Response>;
-
-/// What an operation is handed.
-struct OperationContext {
-  QueueService& service;
-  QueueRequest& request;
-  Clock& clock;
-  protocol::CorsPolicies& cors;
-};
-
-struct Operation {
-  auth::Need need;
-  Task<Answer> (*run)(OperationContext);
-};
-
-/// kUnsupportedHttpVerb, kInvalidQueryParameterValue, kInsufficientAccountPermissions for a write to the secondary.
-Result<Operation> find_operation(const QueueRequest& request);
-
-class QueueRoutes {
+class QueueRoutes final : public service::Front {
  public:
-  /// All arguments but the policy must outlive the routes.
+  /// Service and clock must outlive the routes.
   QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy);
 
-  Task<http::Response> serve(http::Request& request);
-  [[nodiscard]] http::Response render(const Error& error, const std::string& request_id) const;
+  Task<http::Response> serve(http::Request& request) override;
 
  private:
-  Result<void> admit(QueueRequest& request) const;
-  Task<Answer> answer(QueueRequest& request);
-  /// Headers that every answer carries.
-  void decorate(const QueueRequest& request, http::Response& response) const;
-  /// OPTIONS: answered before anybody is authenticated.
-  [[nodiscard]] Answer preflight(const http::Request& request) const;
+  Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
+
   QueueService& service_;
-  Clock& clock_;
-  std::vector<auth::Account> accounts_;
-  auth::Policy policy_;
-  protocol::CorsPolicies cors_;
 };
 
 }  // namespace tidemark::queue_service::rest

@@ -1,5 +1,6 @@
 #include "queue_service/rest/queue_store_app.h"
 
+#include "common/process/failures.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
@@ -12,19 +13,15 @@ class QueueStore final : public service::Store {
   QueueStore(service::StoreContext& context, const QueueSettings& settings)
       : service_(context.engine, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
-        routes_(service_, context.clock, context.accounts, context.auth_policy) {
-    auto collecting = service_.collect_garbage();
-    spawn(context.background, std::move(collecting));
-    auto upkeep = service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s));
-    spawn(context.background, std::move(upkeep));
-    const auto most = static_cast<std::size_t>(settings.metrics_max_queues);
-    context.metrics.add_source([this, most] { return rest::queue_metrics(service_, most); });
+        routes_(service_, context.clock, context.accounts, context.auth_policy),
+        metrics_(
+            std::make_shared<rest::QueueMetrics>(service_, static_cast<std::size_t>(settings.metrics_max_queues))) {
+    process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
+    spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
+    context.metrics.add(metrics_);
   }
 
-  Task<http::Response> serve(http::Request& request) override { return routes_.serve(request); }
-  http::Response render_error(const Error& error, const std::string& request_id) override {
-    return routes_.render(error, request_id);
-  }
+  service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_queue_dispatch(service_); }
   rpc::UndeliveredHook undelivered() override { return make_undelivered_hook(service_); }
   void begin_shutdown() override { service_.begin_shutdown(); }
@@ -32,6 +29,7 @@ class QueueStore final : public service::Store {
  private:
   QueueService service_;
   rest::QueueRoutes routes_;
+  std::shared_ptr<rest::QueueMetrics> metrics_;
 };
 
 }  // namespace

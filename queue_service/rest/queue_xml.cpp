@@ -1,11 +1,12 @@
 #include "queue_service/rest/queue_xml.h"
 
-#include <charconv>
 #include <pugixml.hpp>
 
 #include "common/base/byte_set.h"
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 #include "common/base/xml_text.h"
+#include "common/protocol/protocol_errors.h"
 #include "common/protocol/xml.h"
 #include "queue_service/rest/message_extensions.h"
 
@@ -16,13 +17,6 @@ std::optional<std::string> optional_child(const pugi::xml_node& node, const char
   const auto child = node.child(name);
   if (!child || child.text().empty()) return std::nullopt;
   return std::string(child.text().get());
-}
-
-Error bad_node(std::string_view name, std::string_view value) {
-  auto error = make_error(ErrorCode::kInvalidXmlNodeValue);
-  error.fields.emplace_back("XmlNodeName", name);
-  error.fields.emplace_back("XmlNodeValue", value);
-  return error;
 }
 
 constexpr ByteSet kParsed("&<\r");
@@ -49,11 +43,7 @@ std::optional<std::string_view> plain_message_text(std::string_view body) {
 
 Result<std::string> text_of(const pugi::xml_node& message) {
   const auto node = message.child("MessageText");
-  if (!node) {
-    auto error = make_error(ErrorCode::kMissingRequiredXmlNode);
-    error.fields.emplace_back("XmlNodeName", "MessageText");
-    return fail(std::move(error));
-  }
+  if (!node) return fail(protocol::missing_node("MessageText"));
   std::string text;
   for (const auto& piece : node.children()) {
     if (piece.type() != pugi::node_pcdata && piece.type() != pugi::node_cdata) {
@@ -68,12 +58,9 @@ Result<std::optional<std::int64_t>> number_child(const pugi::xml_node& node, con
                                                  std::int64_t max) {
   const auto text = optional_child(node, name);
   if (!text) return std::optional<std::int64_t>();
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (status != std::errc() || end != text->data() + text->size() || value < min || value > max) {
-    return fail(bad_node(name, *text));
-  }
-  return std::optional(value);
+  const auto value = parse_number(*text, min, max);
+  if (!value) return fail(protocol::invalid_node(name, *text));
+  return value;
 }
 
 Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& queue, Duration delay) {
@@ -84,10 +71,10 @@ Result<FollowUp> read_follow_up(const pugi::xml_node& node, const std::string& q
   next.message.delay = visibility ? Duration(std::chrono::seconds(*visibility)) : delay;
   auto life = TRY(number_child(node, "MessageTimeToLive", -1, INT32_MAX));
   const auto life_s = life.value_or(604800);
-  if (life_s == 0) return fail(bad_node("MessageTimeToLive", "0"));
+  if (life_s == 0) return fail(protocol::invalid_node("MessageTimeToLive", "0"));
   // As for a put: it would expire before anybody saw it.
   if (life_s > 0 && next.message.delay >= std::chrono::seconds(life_s)) {
-    return fail(bad_node("MessageTimeToLive", std::to_string(life_s)));
+    return fail(protocol::invalid_node("MessageTimeToLive", std::to_string(life_s)));
   }
   if (life_s > 0) next.message.time_to_live = std::chrono::seconds(life_s);
   next.message.group = optional_child(node, "GroupKey").value_or(std::string());
@@ -124,64 +111,47 @@ Result<std::vector<FollowUp>> read_follow_ups(std::string_view body, const std::
 }
 
 std::string render_put(const Placed& placed) {
-  std::string out(protocol::kXmlDeclaration);
-  out += "<QueueMessagesList><QueueMessage>";
-  append_element(out, "MessageId", placed.id);
-  append_element(out, "InsertionTime", to_rfc1123(placed.inserted));
-  append_element(out, "ExpirationTime", to_rfc1123(placed.expires));
-  append_element(out, "PopReceipt", placed.receipt);
-  append_element(out, "TimeNextVisible", to_rfc1123(placed.next_visible));
-  return out + "</QueueMessage></QueueMessagesList>";
+  protocol::XmlWriter out;
+  out.begin("QueueMessagesList").begin("QueueMessage");
+  out.element("MessageId", placed.id)
+      .element("InsertionTime", to_rfc1123(placed.inserted))
+      .element("ExpirationTime", to_rfc1123(placed.expires))
+      .element("PopReceipt", placed.receipt)
+      .element("TimeNextVisible", to_rfc1123(placed.next_visible));
+  return out.take();
 }
 
 namespace {
-void append_message(std::string& out, const Message& message, const std::string* receipt, bool detail) {
-  out += "<QueueMessage>";
-  append_element(out, "MessageId", message.id);
-  append_element(out, "InsertionTime", to_rfc1123(message.inserted));
-  append_element(out, "ExpirationTime", to_rfc1123(message.expires));
+void write_message(protocol::XmlWriter& out, const Message& message, const std::string* receipt, bool detail) {
+  out.begin("QueueMessage")
+      .element("MessageId", message.id)
+      .element("InsertionTime", to_rfc1123(message.inserted))
+      .element("ExpirationTime", to_rfc1123(message.expires));
   if (receipt != nullptr) {
-    append_element(out, "PopReceipt", *receipt);
-    append_element(out, "TimeNextVisible", to_rfc1123(message.next_visible));
+    out.element("PopReceipt", *receipt).element("TimeNextVisible", to_rfc1123(message.next_visible));
   }
-  append_element(out, "DequeueCount", std::to_string(message.dequeue_count));
-  append_element(out, "MessageText", message.text);
+  out.element("DequeueCount", message.dequeue_count).element("MessageText", message.text);
   if (detail) {
-    if (receipt != nullptr) append_element(out, "LeaseToken", lease_token(message));
-    if (!message.group.empty()) append_element(out, "GroupKey", message.group);
-    if (!message.annotation.empty() && is_xml_text(message.annotation)) {
-      append_element(out, "Annotation", message.annotation);
-    }
+    if (receipt != nullptr) out.element("LeaseToken", lease_token(message));
+    out.optional_element("GroupKey", message.group);
+    if (is_xml_text(message.annotation)) out.optional_element("Annotation", message.annotation);
   }
-  out += "</QueueMessage>";
+  out.end();
 }
 }  // namespace
 
 std::string render_taken(const std::vector<TakenMessage>& messages, bool detail) {
-  std::string out(protocol::kXmlDeclaration);
-  if (messages.empty()) return out + "<QueueMessagesList />";
-  out += "<QueueMessagesList>";
-  for (const auto& taken : messages) append_message(out, taken.message, &taken.receipt, detail);
-  return out + "</QueueMessagesList>";
+  protocol::XmlWriter out;
+  out.begin("QueueMessagesList");
+  for (const auto& taken : messages) write_message(out, taken.message, &taken.receipt, detail);
+  return out.take();
 }
 
 std::string render_peeked(const std::vector<Message>& messages, bool detail) {
-  std::string out(protocol::kXmlDeclaration);
-  if (messages.empty()) return out + "<QueueMessagesList />";
-  out += "<QueueMessagesList>";
-  for (const auto& message : messages) append_message(out, message, nullptr, detail);
-  return out + "</QueueMessagesList>";
-}
-
-std::string render_error(const Error& error, std::string_view request_id, Time now) {
-  std::string out(protocol::kXmlDeclaration);
-  out += "<Error>";
-  append_element(out, "Code", azure_name_of(error.code));
-  std::string message = error.message.empty() ? std::string(default_message_of(error.code)) : error.message;
-  message.append("\nRequestId:").append(request_id).append("\nTime:").append(to_iso8601_7digits(now));
-  append_element(out, "Message", message);
-  for (const auto& [name, value] : error.fields) append_element(out, name, is_xml_text(value) ? value : "");
-  return out + "</Error>";
+  protocol::XmlWriter out;
+  out.begin("QueueMessagesList");
+  for (const auto& message : messages) write_message(out, message, nullptr, detail);
+  return out.take();
 }
 
 }  // namespace tidemark::queue_service::rest

@@ -21,6 +21,5 @@ std::string render_put(const Placed& placed);
 /// `detail`: with the extension's elements LeaseToken, GroupKey and Annotation.
 std::string render_taken(const std::vector<TakenMessage>& messages, bool detail);
 std::string render_peeked(const std::vector<Message>& messages, bool detail);
-std::string render_error(const Error& error, std::string_view request_id, Time now);
 
 }  // namespace tidemark::queue_service::rest

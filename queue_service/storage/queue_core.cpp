@@ -1,5 +1,7 @@
 #include "queue_service/storage/queue_core.h"
 
+#include "common/process/failures.h"
+
 namespace tidemark::queue_service {
 namespace {
 // Bounds both the tombstones that an idle queue's look walks over and how often a look costs a transaction.
@@ -26,32 +28,33 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
   }
   for (const auto& [account, queue] : effects.changed) arrivals.changed(account, queue);
   if (effects.dropped) {
-    auto executor = co_await asio::this_coro::executor;
-    auto collecting = collect(shared_from_this());
-    spawn(executor, std::move(collecting));
+    process::spawn_in_background(co_await asio::this_coro::executor, "queue.collect_garbage",
+                                 collect(shared_from_this()));
   }
   co_return Result<void>{};
 }
 
-Task<void> QueueService::Core::collect(std::shared_ptr<Core> core) {
+Task<Result<void>> QueueService::Core::collect(std::shared_ptr<Core> core) {
   std::vector<std::uint64_t> generations;
   {
     const auto snapshot = core->engine.snapshot();
-    for (auto cursor = snapshot->scan(keys::all_dropped()); cursor->valid(); cursor->next()) {
+    const auto cursor = snapshot->scan(keys::all_dropped());
+    for (; cursor->valid(); cursor->next()) {
       if (const auto generation = keys::dropped_generation(cursor->key())) generations.push_back(*generation);
     }
+    CO_TRY(cursor->status());
   }
   for (const auto generation : generations) {
     // What fails here stays listed and is tried again after the next clear, or at the next start.
-    if (!core->engine.erase_range(keys::everything_of(generation))) co_return;
-    auto done = co_await core->engine.transact(
+    CO_TRY(core->engine.erase_range(keys::everything_of(generation)));
+    CO_TRY(co_await core->engine.transact(
         [generation](kv::Transaction& txn) -> Result<void> {
           txn.erase(keys::dropped(generation));
           return {};
         },
-        &kCollectStep);
-    if (!done) co_return;
+        &kCollectStep));
   }
+  co_return Result<void>{};
 }
 
 Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {

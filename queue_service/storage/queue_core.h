@@ -36,7 +36,7 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
   /// Runs the body; once it is committed, wakes those whom its effects concern and starts collection if need be.
   Task<Result<void>> transact(const FailStep& step, Body body);
-  static Task<void> collect(std::shared_ptr<Core> core);
+  static Task<Result<void>> collect(std::shared_ptr<Core> core);
 
   /// What a look without a transaction shows of the front of a queue.
   struct Look {

@@ -29,7 +29,7 @@ void QueueService::begin_shutdown() {
 
 std::size_t QueueService::waiters() const { return core_->waits.count(); }
 
-Task<void> QueueService::collect_garbage() { return Core::collect(core_); }
+Task<Result<void>> QueueService::collect_garbage() { return Core::collect(core_); }
 
 Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std::string queue, Metadata metadata) {
   CO_TRY(check_queue_name(queue));

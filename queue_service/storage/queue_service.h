@@ -124,7 +124,7 @@ class QueueService {
   /// Receivers that wait return with nothing, now and later. Upkeep ends.
   void begin_shutdown();
   /// Removes the messages of cleared and deleted queues; run once at start, and by itself after each such operation.
-  Task<void> collect_garbage();
+  Task<Result<void>> collect_garbage();
   /// One round over all queues: drops expired messages wherever they are and idempotency keys dead by age.
   Task<Result<void>> upkeep();
   /// Rounds of it until begin_shutdown().

@@ -3,6 +3,7 @@
 // queue of any length takes the same memory; only what is dead costs a transaction. A queue is swept only if something
 // in it may have expired.
 #include "common/kv/key_codec.h"
+#include "common/process/failures.h"
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
@@ -175,8 +176,8 @@ Task<void> QueueService::keep_up(Duration interval) {
   while (!core->stopping.load()) {
     co_await core->shutdown.wait(core->clock, interval);
     if (core->stopping.load()) co_return;
-    auto done = co_await upkeep();
-    static_cast<void>(done.has_value());  // the next round tries again
+    // The next round tries again.
+    if (const auto done = co_await upkeep(); !done) process::log_failed_task("queue.upkeep", done.error());
   }
 }
 

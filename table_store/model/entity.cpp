@@ -32,6 +32,7 @@ Entity EntityView::to_entity() const {
   out.version = version;
   out.source_version = source_version;
   out.operation = operation;
+  out.restored = restored;
   auto reader = properties();
   out.properties.reserve(reader.left());
   while (reader.next()) out.properties.push_back({std::string(reader.name()), value_of(reader.value())});

@@ -39,12 +39,16 @@ struct Entity {
   std::string partition_key;
   std::string row_key;
   Version version = 0;
-  /// Set on copies written by "put if newer": the version of the source that this copy was made from.
+  /// Set by "put if newer": the version of the source that this was made from.
   std::optional<Version> source_version;
   std::vector<Property>
       properties;  // in the order given by the client; names unique; no PartitionKey, RowKey, Timestamp
-  /// On copies by "put if newer": the operation whose fence they were written under; empty if there was none.
+  /// Where there is a source version: the operation whose fence it was written under; empty if there was none.
   std::string operation = {};
+  /// It came back from an archive: an original again, though it has the source version that it was archived with.
+  bool restored = false;
+
+  [[nodiscard]] bool is_copy() const { return source_version && !restored; }
   [[nodiscard]] const Value* find(std::string_view name) const;
 };
 

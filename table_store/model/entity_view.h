@@ -14,6 +14,7 @@ struct EntityView {
   std::optional<Version> source_version;
   std::string_view block;           // of the properties (property_block.h)
   std::string_view operation = {};  // as in Entity
+  bool restored = false;            // likewise
 
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
   /// A copy that stands by itself. The block must be one (is_property_block).

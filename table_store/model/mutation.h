@@ -33,6 +33,8 @@ struct Mutation {
   /// kInsertOrReplace and kErase: the change loses (outcome kSuperseded, nothing written) to an entity whose effective
   /// version (its source_version, else its version) is newer than this. An equal source_version is kUnchanged.
   std::optional<Version> source_version;
+  /// kInsertOrReplace with source_version: what is written is no copy but the original, which comes back.
+  bool restores = false;
   /// kErase, kReplace, kMerge, kInsert: report kMissing or kConflict for a failed condition instead of failing the
   /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for what was put there
   /// directly.

@@ -63,7 +63,7 @@ bool parse_keys(std::string_view text, TableUrl& url) {
   return trim_spaces(text).empty();
 }
 
-Result<void> check_table_name(std::string_view name) {
+Result<void> check_table_syntax(std::string_view name) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (!is_letter_or_digit(name[i]) && !(i == 0 && name[i] == '$')) return fail(ErrorCode::kInvalidResourceName);
   }
@@ -94,7 +94,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
   bool is_tables = iequals_ascii(name, "Tables");
   if (open == std::string_view::npos) {
     url.kind = is_tables ? UrlKind::kTables : UrlKind::kEntities;
-    TRY(check_table_name(name));
+    TRY(check_table_syntax(name));
     if (!is_tables) url.table = name;
     return url;
   }
@@ -113,7 +113,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
       return fail(ErrorCode::kInvalidInput, std::string(kSyntaxError));
     }
   }
-  TRY(check_table_name(url.table));
+  TRY(check_table_syntax(url.table));
   return url;
 }
 

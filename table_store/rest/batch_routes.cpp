@@ -177,7 +177,7 @@ void append_failure(std::string& out, const Call& call, const Failure& failure, 
   append_header(out, "DataServiceVersion", "3.0;");
   append_header(out, "Content-Type", json_content_type(MetadataLevel::kMinimal));
   out += "\r\n";
-  out += error_json(failure.error, call.http.request_id, call.clock.now(), std::to_string(failure.index) + ":");
+  out += error_json(failure.error, call.http.request_id, call.front.now(), std::to_string(failure.index) + ":");
   out += "\r\n";
 }
 
@@ -254,7 +254,7 @@ std::size_t failed_index(Error& error) {
 /// Failures that say nothing about an operation: the whole batch is refused, so that clients retry or give up on it.
 bool concerns_whole_batch(ErrorCode code) { return http_status_of(code) >= 500 || code == ErrorCode::kFenced; }
 
-Task<Result<http::Response>> apply_changes(Call& call, const Batch& batch) {
+Answer apply_changes(Call& call, const Batch& batch) {
   auto fencing = CO_TRY(read_batch_fencing(call));
   std::vector<Operation> operations;
   if (auto failure = read_operations(call, batch, operations)) co_return failed_change_set(call, batch, *failure);
@@ -316,7 +316,7 @@ Result<void> prepare_query(Call& call, const BatchPart& part) {
   return {};
 }
 
-Task<Result<http::Response>> answer_query(Call& call, const BatchPart& part) {
+Answer answer_query(Call& call, const BatchPart& part) {
   Result<http::Response> inner = fail(ErrorCode::kInternalError);
   if (auto prepared = prepare_query(call, part); !prepared) {
     inner = fail(std::move(prepared.error()));
@@ -329,14 +329,14 @@ Task<Result<http::Response>> answer_query(Call& call, const BatchPart& part) {
     auto& error = inner.error();
     if (concerns_whole_batch(error.code) || http_status_of(error.code) == 403) co_return fail(std::move(error));
     error.message.insert(0, "0:");
-    co_return query_response(call, error_response(error, ErrorForm::kJson, call.http.request_id, call.clock.now()));
+    co_return query_response(call, error_response(error, ErrorForm::kJson, call.http.request_id, call.front.now()));
   }
   co_return query_response(call, std::move(*inner));
 }
 
 }  // namespace
 
-Task<Result<http::Response>> serve_batch(Call& call) {
+Answer serve_batch(Call& call) {
   if (call.method != "POST") co_return fail(ErrorCode::kMethodNotAllowed);
   auto boundary = multipart_boundary(call.http.header("content-type").value_or(""));
   if (!boundary)

@@ -5,6 +5,6 @@
 namespace tidemark::table_store {
 
 /// 202 whenever the batch is well-formed and authorized, also if an operation failed.
-Task<Result<http::Response>> serve_batch(Call& call);
+Answer serve_batch(Call& call);
 
 }  // namespace tidemark::table_store

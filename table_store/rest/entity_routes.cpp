@@ -148,7 +148,7 @@ Result<http::Response> get_entity(const Call& call) {
   return response;
 }
 
-Task<Result<http::Response>> write_entity(Call& call) {
+Answer write_entity(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
   WriteRequest request{call.method,
                        call.url,

@@ -9,7 +9,7 @@ namespace tidemark::table_store {
 /// GET t(keys). Synchronous: the shortest way from the socket to the engine.
 Result<http::Response> get_entity(const Call& call);
 /// POST t, PUT, PATCH, MERGE and DELETE t(keys).
-Task<Result<http::Response>> write_entity(Call& call);
+Answer write_entity(Call& call);
 
 /// A write as it stands in a request or in a part of a batch.
 struct WriteRequest {

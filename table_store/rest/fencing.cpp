@@ -1,9 +1,10 @@
 #include "table_store/rest/fencing.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
+#include "common/protocol/protocol_errors.h"
 #include "table_store/odata/etag.h"
 
 namespace tidemark::table_store {
@@ -14,31 +15,21 @@ constexpr std::size_t kMaxOperationId = 256;
 // Keeps operations of users apart from those of Tidemark's own jobs, which a user must not be able to close.
 constexpr std::string_view kUserOperation = "user:";
 
+/// These answers show no fields: the message names the header.
+Error naming(Error error, std::string_view header) {
+  error.message += " Header: " + std::string(header) + ".";
+  return error;
+}
+
 Error invalid_header(std::string_view name, std::string_view value) {
-  auto error = make_error(ErrorCode::kInvalidHeaderValue);
-  error.message += " Header: " + std::string(name) + ".";
-  error.fields = {{"HeaderName", std::string(name)}, {"HeaderValue", std::string(value)}};
-  return error;
+  return naming(protocol::invalid_header(name, value), name);
 }
 
-Error missing_header(std::string_view name) {
-  auto error = make_error(ErrorCode::kMissingRequiredHeader);
-  error.message += " Header: " + std::string(name) + ".";
-  error.fields = {{"HeaderName", std::string(name)}};
-  return error;
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
+Error missing_header(std::string_view name) { return naming(protocol::missing_header(name), name); }
 
 /// A number, or the ETag of the entity that is the source.
 Result<Version> parse_source_version(std::string_view text) {
-  if (const auto number = parse_number<Version>(text)) return *number;
+  if (const auto number = parse_number<Version>(text, 0, std::numeric_limits<Version>::max())) return *number;
   const auto tag = parse_if_match(text);
   if (!tag || !*tag || **tag == kNoSuchVersion) return fail(invalid_header(kSourceVersionHeader, text));
   return **tag;
@@ -134,7 +125,7 @@ std::vector<std::pair<std::string_view, std::string>> outcome_headers(const Muta
   return out;
 }
 
-Task<Result<http::Response>> serve_operation(Call& call) {
+Answer serve_operation(Call& call) {
   const bool reads = call.method == "GET";
   if (!reads && call.method != "POST" && call.method != "DELETE") co_return fail(ErrorCode::kMethodNotAllowed);
   // A table's SAS does not reach beyond its table; an operation may.

@@ -36,6 +36,6 @@ std::string_view outcome_name(WriteOutcome kind);
 std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome);
 
 /// "$operation": GET reads the ledger that the headers name, POST opens it or raises its epoch, DELETE closes it.
-Task<Result<http::Response>> serve_operation(Call& call);
+Answer serve_operation(Call& call);
 
 }  // namespace tidemark::table_store

@@ -1,7 +1,6 @@
 #include "table_store/rest/query_routes.h"
 
-#include <charconv>
-
+#include "common/base/numbers.h"
 #include "table_store/rest/continuation.h"
 
 namespace tidemark::table_store {
@@ -55,16 +54,12 @@ Result<std::vector<std::string>> parse_select(std::optional<std::string_view> te
 
 Result<std::uint32_t> parse_top(std::optional<std::string_view> text) {
   if (!text || trim(*text).empty()) return kMaxTop;
-  auto digits = trim(*text);
-  std::uint32_t top = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), top);
-  if (error != std::errc{} || end != digits.data() + digits.size() || top < 1 || top > kMaxTop) {
-    return fail(ErrorCode::kInvalidInput, "$top must be between 1 and 1000.");
-  }
-  return top;
+  const auto top = parse_number<std::uint32_t>(trim(*text), 1, kMaxTop);
+  if (!top) return fail(ErrorCode::kInvalidInput, "$top must be between 1 and 1000.");
+  return *top;
 }
 
-Task<Result<http::Response>> query_entities(Call& call) {
+Answer query_entities(Call& call) {
   CO_TRY(call.allow({auth::ResourceType::kObject, "r"}));
   auto query = CO_TRY(read_query(call));
   auto select = CO_TRY(parse_select(call.parameter("$select")));

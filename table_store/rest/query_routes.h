@@ -5,7 +5,7 @@
 namespace tidemark::table_store {
 
 /// GET t or t().
-Task<Result<http::Response>> query_entities(Call& call);
+Answer query_entities(Call& call);
 
 /// Empty for everything: no $select, a blank one, or one with '*'. kInvalidInput for too many names.
 Result<std::vector<std::string>> parse_select(std::optional<std::string_view> text);

@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/auth/authenticator.h"
-#include "common/http/http.h"
-#include "common/protocol/cors.h"
+#include "common/service/front.h"
 #include "table_store/odata/odata_json.h"
 #include "table_store/odata/table_url.h"
 #include "table_store/storage/table_service.h"
@@ -21,27 +19,23 @@ inline constexpr std::size_t kMaxBody = 4UL << 20;
 /// The longest list; the entity that would make it longer begins the next page.
 inline constexpr std::size_t kMaxPage = 4UL << 20;
 
-struct Call {
-  http::Request& http;
+using service::Answer;
+
+struct Call : service::Call {
+  Call(service::Front& face, http::Request& request, TableService& tables, Random& guids)
+      : service::Call(face, request), service(tables), random(guids), method(request.method) {}
+
   TableService& service;
-  Clock& clock;
   Random& random;
-  protocol::CorsPolicies& cors;
-  std::string_view host = {};
-  auth::Resource resource = {};
-  auth::Identity identity = {};
-  bool authenticated = false;
-  TableUrl url = {};
-  QueryParameters parameters = {};
-  std::string_view method = {};  // after X-HTTP-Method
-  std::string base = {};         // "http://host/account"
+  TableUrl url;
+  std::string_view method;  // after X-HTTP-Method
+  std::string base;         // "http://host/account"
   MetadataLevel level = MetadataLevel::kMinimal;
 
-  [[nodiscard]] const std::string& account() const { return resource.account; }
-  /// The value of a query parameter; names are matched exactly.
+  /// The value of a query parameter; OData's names are matched exactly.
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
-  [[nodiscard]] JsonScope scope() const { return {base, resource.account, url.table, level, nullptr}; }
-  /// kAuthorization*: see auth.h. For a table SAS the resource is the URL's table.
+  [[nodiscard]] JsonScope scope() const { return {base, account(), url.table, level, nullptr}; }
+  /// kAuthorization*: see authenticator.h. For a table SAS the resource is the URL's table.
   [[nodiscard]] Result<void> allow(const auth::Need& need) const;
   /// The key range of a table SAS; unbounded for everyone else.
   [[nodiscard]] KeyBounds bounds() const;

@@ -1,6 +1,6 @@
 #include "table_store/rest/table_errors.h"
 
-#include "common/base/xml_text.h"
+#include "common/protocol/xml.h"
 #include "table_store/rest/table_call.h"
 
 namespace tidemark::table_store {
@@ -16,12 +16,12 @@ std::string full_message(const Error& error, const std::string& request_id, Time
 }
 
 std::string error_xml(const Error& error, const std::string& request_id, Time now) {
-  std::string out =
-      "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
-      "<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>";
-  out.append(azure_name_of(error.code)).append("</m:code><m:message xml:lang=\"en-US\">");
-  out.append(escaped(full_message(error, request_id, now))).append("</m:message></m:error>");
-  return out;
+  protocol::XmlWriter out;
+  out.begin("m:error")
+      .attribute("xmlns:m", "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata")
+      .element("m:code", azure_name_of(error.code));
+  out.begin("m:message").attribute("xml:lang", "en-US").text(full_message(error, request_id, now));
+  return out.take();
 }
 
 }  // namespace

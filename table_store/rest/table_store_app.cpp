@@ -1,5 +1,6 @@
 #include "table_store/rest/table_store_app.h"
 
+#include "common/process/failures.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/rest/table_routes.h"
 
@@ -18,13 +19,10 @@ class TableStore final : public service::Store {
   explicit TableStore(service::StoreContext& context)
       : service_(context.engine, context.clock, context.random, scan_limits(context)),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
-    spawn(context.background, service_.collect_garbage());
+    process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
   }
 
-  Task<http::Response> serve(http::Request& request) override { return routes_.serve(request); }
-  http::Response render_error(const Error& error, const std::string& request_id) override {
-    return routes_.render_error(error, request_id);
-  }
+  service::Front& front() override { return routes_; }
   void begin_shutdown() override { service_.begin_shutdown(); }
   rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
 

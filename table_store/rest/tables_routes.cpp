@@ -1,5 +1,6 @@
 #include "table_store/rest/tables_routes.h"
 
+#include "common/protocol/responses.h"
 #include "common/protocol/stored_policies.h"
 #include "common/protocol/xml.h"
 #include "table_store/rest/continuation.h"
@@ -12,7 +13,7 @@ constexpr std::string_view kTablePermissions = "raud";
 
 auth::Need container_need(std::string_view letters) { return {auth::ResourceType::kContainer, letters, {}, false}; }
 
-Task<Result<http::Response>> list_tables(Call& call) {
+Answer list_tables(Call& call) {
   auto filter = CO_TRY(Filter::parse(call.parameter("$filter").value_or("")));
   auto top = CO_TRY(parse_top(call.parameter("$top")));
   auto from = CO_TRY(decode_token(call.parameter("NextTableName").value_or("")));
@@ -24,7 +25,7 @@ Task<Result<http::Response>> list_tables(Call& call) {
   co_return response;
 }
 
-Task<Result<http::Response>> get_table(Call& call) {
+Answer get_table(Call& call) {
   auto name = co_await call.service.find_table(call.account(), call.url.table);
   if (name.failed_with(ErrorCode::kTableNotFound)) co_return fail(ErrorCode::kResourceNotFound);
   if (!name) co_return fail(std::move(name.error()));
@@ -36,7 +37,7 @@ Task<Result<http::Response>> get_table(Call& call) {
   co_return response;
 }
 
-Task<Result<http::Response>> create_table(Call& call) {
+Answer create_table(Call& call) {
   CO_TRY(check_body_type(call.http.header("content-type")));
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
   auto name = CO_TRY(parse_table_json(body));
@@ -60,20 +61,18 @@ Task<Result<http::Response>> create_table(Call& call) {
   co_return response;
 }
 
-Task<Result<http::Response>> delete_table(Call& call) {
+Answer delete_table(Call& call) {
   auto done = co_await call.service.delete_table(call.account(), call.url.table);
   if (done.failed_with(ErrorCode::kTableNotFound)) co_return fail(ErrorCode::kResourceNotFound);
-  if (!done) co_return fail(std::move(done.error()));
-  http::Response response;
-  response.status = 204;
-  co_return response;
+  CO_TRY(std::move(done));
+  co_return protocol::empty_response(204);
 }
 
 }  // namespace
 
-Task<Result<http::Response>> serve_tables(Call& call) {
+Answer serve_tables(Call& call) {
   bool set = call.url.kind == UrlKind::kTables;
-  using Route = Task<Result<http::Response>> (*)(Call&);
+  using Route = Answer (*)(Call&);
   Route route = nullptr;
   std::string_view letters;
   if (call.method == "GET") {
@@ -91,23 +90,20 @@ Task<Result<http::Response>> serve_tables(Call& call) {
   co_return co_await route(call);
 }
 
-Task<Result<http::Response>> serve_acl(Call& call) {
+Answer serve_acl(Call& call) {
   auto need = container_need("");
   need.any_sas = false;
   CO_TRY(call.allow(need));
-  http::Response response;
   if (call.method == "GET" || call.method == "HEAD") {
-    auto policies = CO_TRY(call.service.get_acl(call.account(), call.url.table));
-    response.set("Content-Type", "application/xml");
-    response.body = std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(policies);
-    co_return response;
+    const auto policies = CO_TRY(call.service.get_acl(call.account(), call.url.table));
+    co_return protocol::xml_response(
+        200, std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(policies));
   }
   if (call.method != "PUT") co_return fail(ErrorCode::kMethodNotAllowed);
   auto body = CO_TRY(co_await call.http.body->read_all(protocol::kMaxStoredPoliciesBytes));
   auto policies = CO_TRY(protocol::parse_stored_policies(body, kTablePermissions));
   CO_TRY(co_await call.service.set_acl(call.account(), call.url.table, std::move(policies)));
-  response.status = 204;
-  co_return response;
+  co_return protocol::empty_response(204);
 }
 
 }  // namespace tidemark::table_store

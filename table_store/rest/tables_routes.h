@@ -5,8 +5,8 @@
 namespace tidemark::table_store {
 
 /// GET and POST Tables; GET and DELETE Tables('t').
-Task<Result<http::Response>> serve_tables(Call& call);
+Answer serve_tables(Call& call);
 /// GET and PUT t?comp=acl.
-Task<Result<http::Response>> serve_acl(Call& call);
+Answer serve_acl(Call& call);
 
 }  // namespace tidemark::table_store

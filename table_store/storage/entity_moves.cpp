@@ -67,6 +67,8 @@ Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view st
   auto view = TRY(view_entity(stored));
   auto& copy = entity.mutations[kCopy];
   copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
+  copy.restores = job.back;
+  copy.lenient = !job.back;  // what is no copy is in the way
   entity.blocks[kCopy] = view.block;
   auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
   if (copied.kind != WriteOutcome::kApplied && copied.kind != WriteOutcome::kUnchanged) {

@@ -40,6 +40,7 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase)
     return fail(ErrorCode::kInvalidInput);
   if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
+  if (mutation.restores && !mutation.source_version) return fail(ErrorCode::kInvalidInput);
   TRY(check_key(mutation.row_key));
   if (kind == kErase) return {};
   return check_properties(partition_key, mutation.row_key, mutation.properties);
@@ -92,7 +93,7 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& e
     return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, existing.version);
   }
   if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
-    const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.source_version;
+    const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.is_copy();
     if (mutation.lenient && original) return Verdict{MutationOutcome{WriteOutcome::kConflict, existing.version}};
     if (existing.effective() > *mutation.source_version) {
       return Verdict{MutationOutcome{WriteOutcome::kSuperseded, existing.version, existing.source_version}};
@@ -161,7 +162,7 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   } else {
     std::string_view operation;
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
-    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation));
+    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores));
   }
   return MutationOutcome{WriteOutcome::kApplied, version, mutation.source_version};
 }

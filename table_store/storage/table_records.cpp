@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kHasSourceVersion = 1;
 constexpr std::uint8_t kHasOperation = 2;
+constexpr std::uint8_t kIsRestored = 4;
 
 std::unexpected<Error> corrupt(std::string_view what) {
   auto error = make_error(ErrorCode::kCorruption);
@@ -18,31 +19,33 @@ std::unexpected<Error> corrupt(std::string_view what) {
 bool read_head(ByteReader& in, EntityVersions& into) {
   if (in.u8() != kFormat) return false;
   const auto flags = in.u8();
-  if (flags > (kHasSourceVersion | kHasOperation)) return false;
+  if (flags > (kHasSourceVersion | kHasOperation | kIsRestored)) return false;
   into.version = in.i64();
   if ((flags & kHasSourceVersion) != 0) into.source_version = in.i64();
   if ((flags & kHasOperation) != 0) into.operation = in.string();
+  into.restored = (flags & kIsRestored) != 0;
   return in.ok();
 }
 
 }  // namespace
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties, std::string_view operation) {
+                          const std::vector<Property>& properties, std::string_view operation, bool restored) {
   std::string block;
   ByteWriter out(block);
   write_properties(out, properties);
-  return encode_entity(version, source_version, std::string_view(block), operation);
+  return encode_entity(version, source_version, std::string_view(block), operation, restored);
 }
 
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
-                          std::string_view operation) {
+                          std::string_view operation, bool restored) {
   constexpr std::size_t kLargestHead = 20;
   std::string bytes;
   bytes.reserve(kLargestHead + operation.size() + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
-  out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation)));
+  out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation) |
+                                   (restored ? kIsRestored : 0)));
   out.i64(version);
   if (source_version) out.i64(*source_version);
   if (!operation.empty()) out.string(operation);
@@ -57,6 +60,7 @@ Result<void> decode_entity(std::string_view bytes, Entity& into) {
   into.version = head.version;
   into.source_version = head.source_version;
   into.operation = head.operation;
+  into.restored = head.restored;
   return {};
 }
 
@@ -68,6 +72,7 @@ Result<EntityView> view_entity(std::string_view bytes) {
   view.version = head.version;
   view.source_version = head.source_version;
   view.operation = head.operation;
+  view.restored = head.restored;
   view.block = in.rest();
   return view;
 }

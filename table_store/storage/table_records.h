@@ -1,7 +1,7 @@
 // The bytes of the table store's values (common/base/bytes.h). Every record begins with its format, 1. Decoding checks
 // everything and fails with kCorruption. Pure; any thread.
 //
-//   entity   1 | flags u8 (1: has source version, 2: has operation) | version i64 |
+//   entity   1 | flags u8 (1: has source version, 2: has operation, 4: restored) | version i64 |
 //            [source version i64] | [operation string] | properties (model/property_block.h)
 //   table    1 | generation u64 | name string | varint count | count * (id string | start? | expiry? | permission?)
 //            x? is u8 0, or u8 1 and a string
@@ -25,10 +25,11 @@ struct TableRecord {
 };
 
 std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties, std::string_view operation = {});
+                          const std::vector<Property>& properties, std::string_view operation = {},
+                          bool restored = false);
 /// The same around a block that is encoded already.
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
-                          std::string_view operation = {});
+                          std::string_view operation = {}, bool restored = false);
 /// Fills all but the keys.
 Result<void> decode_entity(std::string_view bytes, Entity& into);
 
@@ -39,6 +40,8 @@ struct EntityVersions {
   Version version = 0;
   std::optional<Version> source_version;
   std::string_view operation;  // in the bytes that were decoded
+  bool restored = false;
+  [[nodiscard]] bool is_copy() const { return source_version && !restored; }
   [[nodiscard]] Version effective() const { return source_version.value_or(version); }
 };
 /// The head of an entity alone, for conditions.

@@ -1,6 +1,7 @@
 // Tables themselves: create, delete, list, ACLs, service properties, and the collection of what deletion leaves.
 #include "table_store/storage/table_service.h"
 
+#include "common/process/failures.h"
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/service_impl.h"
@@ -65,9 +66,7 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
   auto done = co_await impl_->drop(std::move(account), std::move(table), std::nullopt);
   if (done) {
-    auto executor = co_await asio::this_coro::executor;
-    auto collection = collect_garbage();
-    spawn(executor, std::move(collection));
+    process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   }
   co_return done;
 }
@@ -76,9 +75,7 @@ Task<Result<void>> TableService::delete_table_fenced(std::string account, std::s
   CO_TRY(check_operation_id(fence.operation_id));
   auto done = co_await impl_->drop(std::move(account), std::move(table), std::move(fence));
   if (done) {
-    auto executor = co_await asio::this_coro::executor;
-    auto collection = collect_garbage();
-    spawn(executor, std::move(collection));
+    process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   }
   co_return done;
 }
@@ -175,7 +172,7 @@ Task<Result<void>> TableService::set_service_properties(std::string account,
       &kSetServicePropertiesStep);
 }
 
-Task<void> TableService::collect_garbage() {
+Task<Result<void>> TableService::collect_garbage() {
   std::vector<std::uint64_t> generations;
   {
     const auto snapshot = impl_->engine.snapshot();
@@ -184,21 +181,22 @@ Task<void> TableService::collect_garbage() {
     for (; cursor->valid(); cursor->next()) {
       if (const auto generation = parse_dropped_key(cursor->key())) generations.push_back(*generation);
     }
+    CO_TRY(cursor->status());
   }
   for (const auto generation : generations) {
     auto lower = entity_prefix(generation);
     auto upper = entity_prefix(generation + 1);
     const kv::KeyRange rows{std::move(lower), std::move(upper)};
     // A failure leaves the 'd' row, so the next collection tries again.
-    if (!impl_->engine.erase_range(rows)) co_return;
-    const auto done = co_await impl_->engine.transact(
+    CO_TRY(impl_->engine.erase_range(rows));
+    CO_TRY(co_await impl_->engine.transact(
         [generation](kv::Transaction& txn) -> Result<void> {
           txn.erase(dropped_key(generation));
           return {};
         },
-        &kCollectStep);
-    if (!done) co_return;
+        &kCollectStep));
   }
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::table_store

@@ -101,7 +101,7 @@ class TableService {
   void begin_shutdown();
 
   /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
-  Task<void> collect_garbage();
+  Task<Result<void>> collect_garbage();
 
  private:
   struct Impl;

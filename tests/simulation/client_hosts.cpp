@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using table_store::Mutation;
 using table_store::MutationKind;
 
-workers::WorkerOptions worker_options(const Plan& plan, std::string name, const EndpointLink& endpoint) {
+workers::WorkerOptions worker_options(const Plan& plan, std::string name) {
   workers::WorkerOptions options;
   options.runner.worker_name = std::move(name);
   options.runner.lease = plan.lease;
@@ -17,7 +17,6 @@ workers::WorkerOptions worker_options(const Plan& plan, std::string name, const 
   options.runner.retry.cap = 2s;
   options.concurrency = plan.concurrency;
   options.poll = plan.poll;
-  options.callbacks = &endpoint.services();
   return options;
 }
 
@@ -33,8 +32,10 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
       endpoint_(network, life, stores.endpoint),
-      loop_(workers::WorkerLoop::create(worker_options(plan, std::move(name), endpoint_), tables_, queues_, jobs_,
-                                        life.clock(), *random_, life.executor(), nullptr)) {}
+      loop_(workers::WorkerLoop::create(
+          worker_options(plan, std::move(name)),
+          workers::JobServices{tables_, queues_, jobs_, life.clock(), *random_, &endpoint_.services()},
+          life.executor())) {}
 
 void WorkerHost::start() {
   auto task = begin(*this);

@@ -11,7 +11,7 @@ SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "work
 LIBRARIES = {  # folder of common -> other folders of common that it may include
     "base": set(), "kv": {"base"}, "rpc": {"base"}, "auth": {"base"}, "process": {"base"},
     "http": {"base", "process"}, "protocol": {"base", "http"},
-    "service": {"base", "kv", "rpc", "http", "auth", "process"},
+    "service": {"base", "kv", "rpc", "http", "auth", "process", "protocol"},
 }
 STORES = {"table_store", "queue_service", "blob_store"}
 # Folder of a store -> the folders of it that it may include; of others all.

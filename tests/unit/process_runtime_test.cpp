@@ -11,8 +11,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/process/failures.h"
 #include "common/process/metrics.h"
 #include "common/process/process.h"
+#include "tests/support/captured_log.h"
 
 namespace tidemark::process {
 namespace {
@@ -171,6 +173,28 @@ TEST(Logging, JsonIsAlwaysWellFormed) {
   EXPECT_EQ(line["level"], "debug");
   EXPECT_EQ(line["process"], "table_store");
   EXPECT_THAT(line["message"].get<std::string>(), ::testing::StartsWith("quote=\" line=\n bytes="));
+}
+
+TEST(Failures, AreALineOfTheLogIfTheyAreTheServersOwn) {
+  CapturedLog log;
+  auto error = make_error(ErrorCode::kStorageFailure);
+  error.detail = "fsync: No space left on device";
+  log_failed_request("11111111-2222", "PUT /account/q", error);
+  log_failed_request("ignored", "GET /account/q", make_error(ErrorCode::kQueueNotFound));
+  log_failed_request("ignored", "PUT /account/q?comp=x", make_error(ErrorCode::kNotImplemented));
+  log_failed_task("queue.upkeep", error);
+  EXPECT_EQ(log.text(),
+            "error request failed request_id=11111111-2222 operation=\"PUT /account/q\" code=StorageFailure "
+            "detail=\"fsync: No space left on device\"\n"
+            "error background task failed task=queue.upkeep code=StorageFailure "
+            "detail=\"fsync: No space left on device\"\n");
+}
+
+TEST(Failures, DoNotFillTheLog) {
+  CapturedLog log;
+  for (int i = 0; i < 1000; ++i) log_failed_task("disk", make_error(ErrorCode::kStorageFailure));
+  const auto text = log.text();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 200);
 }
 
 TEST(Metrics, RenderAsText) {

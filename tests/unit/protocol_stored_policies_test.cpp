@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/xml_text.h"
+#include "common/protocol/xml.h"
 
 namespace tidemark::protocol {
 namespace {
@@ -77,10 +78,27 @@ TEST(StoredPolicies, NamesTheElementThatIsWrong) {
 }
 
 TEST(Xml, EscapesWhatItCannotCarry) {
-  EXPECT_EQ(escaped("a<b>&\"c\"\r\n\t\x01 \xC3\xA9"), "a&lt;b&gt;&amp;&quot;c&quot;&#xD;\n\t  \xC3\xA9");
-  EXPECT_EQ(escaped(""), "");
+  std::string escaped;
+  append_escaped(escaped, "a<b>&\"c\"\r\n\t\x01 \xC3\xA9");
+  EXPECT_EQ(escaped, "a&lt;b&gt;&amp;&quot;c&quot;&#xD;\n\t  \xC3\xA9");
   EXPECT_TRUE(is_xml_text("\xC3\xA9\t"));
   for (const auto* text : {"\x01", "\xFF", "\xEF\xBF\xBE"}) EXPECT_FALSE(is_xml_text(text));
+}
+
+TEST(Xml, WriterClosesWhatItOpened) {
+  XmlWriter out;
+  out.begin("List").attribute("At", "a\"b").begin("Item").element("Name", "x<y").element("Empty", "");
+  out.element("Size", 7).element("Done", false).optional_element("Absent", "").end();
+  out.begin("Nothing").end().begin("Last").begin("Inner").text("t");
+  EXPECT_EQ(out.take(), std::string(kXmlDeclaration) +
+                            "<List At=\"a&quot;b\"><Item><Name>x&lt;y</Name><Empty /><Size>7</Size><Done>false</Done>"
+                            "</Item><Nothing /><Last><Inner>t</Inner></Last></List>");
+  EXPECT_EQ(XmlWriter("").begin("Empty").take(), "<Empty />");
+}
+
+TEST(Xml, BytesThatAreNoTextAreReadAsLatin1) {
+  EXPECT_EQ(as_xml_text("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(as_xml_text("caf\xE9"), "caf\xC3\xA9");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Bodies of the public protocol, without a socket.
-#include "queue_service/rest/queue_request.h"
+#include "common/protocol/protocol_errors.h"
 #include "queue_service/rest/queue_xml.h"
 #include "tests/unit/queue_test_support.h"
 
@@ -36,13 +36,12 @@ TEST(QueueXml, RefusesWhatXmlForbids) {
 }
 
 TEST(QueueRequest, ChecksRanges) {
-  QueueRequest request;
-  request.parameters = *QueryParameters::parse("numofmessages=33&visibilitytimeout=x");
-  auto wrong = request.number("numofmessages", 1, 32);
+  using protocol::number_parameter;
+  auto wrong = number_parameter("numofmessages", "33", 1, 32);
   ASSERT_TRUE(wrong.failed_with(ErrorCode::kOutOfRangeQueryParameterValue));
   EXPECT_EQ(wrong.error().fields.at(3), std::pair(std::string("MaximumAllowed"), std::string("32")));
-  EXPECT_TRUE(request.number("visibilitytimeout", 0, 1).failed_with(ErrorCode::kInvalidQueryParameterValue));
-  EXPECT_FALSE(request.number("absent", 0, 1).value());
+  EXPECT_TRUE(number_parameter("visibilitytimeout", "x", 0, 1).failed_with(ErrorCode::kInvalidQueryParameterValue));
+  EXPECT_FALSE(number_parameter("absent", std::nullopt, 0, 1).value());
 }
 
 }  // namespace

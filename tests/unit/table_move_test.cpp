@@ -121,6 +121,14 @@ TEST_F(TableMoveTest, EachIsJudgedByItself) {
   EXPECT_EQ(std::get<std::int32_t>(*find("former", "blocked")->find("Number")), 2);
 }
 
+TEST_F(TableMoveTest, WhatIsNoCopyIsInTheWayHoweverOld) {
+  put("former", "r", 2);
+  put("people", "r", 1);
+  EXPECT_TRUE(run_moves({move_of("r", "a")})[0].failed_with(ErrorCode::kUpdateConditionNotSatisfied));
+  EXPECT_TRUE(find("people", "r"));
+  EXPECT_EQ(std::get<std::int32_t>(*find("former", "r")->find("Number")), 2);
+}
+
 TEST_F(TableMoveTest, ACopyOfAnOlderVersionGivesWay) {
   put("people", "r", 1);
   ASSERT_TRUE(run_moves({move_of("r", "first")})[0].has_value());
@@ -137,6 +145,7 @@ TEST_F(TableMoveTest, WhatComesBackCarriesTheVersionItHad) {
   back.back = true;
   ASSERT_TRUE(run_moves({back})[0].has_value());
   EXPECT_EQ(find("people", "r")->source_version, version);
+  EXPECT_FALSE(find("people", "r")->is_copy());
   EXPECT_FALSE(find("former", "r"));
   // Something newer stays, and so does the archived copy.
   ASSERT_TRUE(run_moves({move_of("r", "there again")})[0].has_value());

@@ -25,7 +25,7 @@ struct TableAccess : TableRestFixture {
     return "PUT http://h/devstoreaccount1/" + one(rk, pk) +
            " HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"x\":1}\r\n";
   }
-  static std::string rows_of(const Answer& answer) {
+  static std::string rows_of(const Reply& answer) {
     std::string out;
     for (std::size_t at = 0; (at = answer.body.find("\"PartitionKey\":\"", at)) != std::string::npos; ++at) {
       out += answer.body.substr(at + 16, 1) + answer.body.substr(answer.body.find("\"RowKey\":\"", at) + 10, 1) + " ";

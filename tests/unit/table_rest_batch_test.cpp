@@ -28,11 +28,11 @@ struct TableBatch : TableRestFixture {
     for (const auto& text : parts) out += "--changeset_c\r\n" + text;
     return out + "--changeset_c--\r\n--batch_b--\r\n";
   }
-  Answer send_batch(const std::string& body, Headers headers = {}) {
+  Reply send_batch(const std::string& body, Headers headers = {}) {
     headers.emplace_back("Content-Type", "multipart/mixed; boundary=\"batch_b\"");
     return call("POST", "$batch", body, std::move(headers));
   }
-  Answer batch(const std::vector<std::string>& parts, Headers headers = {}) {
+  Reply batch(const std::vector<std::string>& parts, Headers headers = {}) {
     return send_batch(change_set(parts), std::move(headers));
   }
   /// GUIDs become letters, in the order they appear.

@@ -13,7 +13,7 @@ struct TableFencing : TableRestFixture {
     TableRestFixture::SetUp();
     make_table();
   }
-  Answer put(const std::string& row, const std::string& json, const Headers& headers) {
+  Reply put(const std::string& row, const std::string& json, const Headers& headers) {
     return call("PUT", one(row), json, headers);
   }
   static Headers from(const std::string& version) { return {{"x-ms-tidemark-source-version", version}}; }

@@ -29,7 +29,7 @@ class TextBody final : public http::BodyReader {
   std::string text_;
 };
 
-struct Answer {
+struct Reply {
   unsigned status = 0;
   std::multimap<std::string, std::string> headers;
   std::string body;
@@ -65,7 +65,7 @@ struct TableRestFixture : TableFixture {
   }
 
   /// As the request stands: nothing is signed.
-  Answer send(const std::string& method, const std::string& target, const Headers& headers, std::string body = {}) {
+  Reply send(const std::string& method, const std::string& target, const Headers& headers, std::string body = {}) {
     TextBody reader(std::move(body));
     http::Request request;
     request.method = method;
@@ -79,13 +79,13 @@ struct TableRestFixture : TableFixture {
     request.request_id = "11111111-2222-3333-4444-555555555555";
     request.body = &reader;
     auto response = run_task(routes->serve(request));
-    Answer out{response.status, {}, std::move(response.body), response.head_content_length};
+    Reply out{response.status, {}, std::move(response.body), response.head_content_length};
     for (const auto& [name, value] : response.headers) out.headers.emplace(name, value);
     return out;
   }
 
   /// `resource` follows the account: "Tables", "people()?$top=1".
-  Answer call(const std::string& method, const std::string& resource, std::string body = {}, Headers headers = {}) {
+  Reply call(const std::string& method, const std::string& resource, std::string body = {}, Headers headers = {}) {
     const auto target = "/" + std::string(kAccount) + "/" + resource;
     const auto question = target.find('?');
     const auto date = to_rfc1123(clock.now());
@@ -99,7 +99,7 @@ struct TableRestFixture : TableFixture {
     headers.emplace_back("Authorization", "SharedKeyLite " + std::string(kAccount) + ":" + signature);
     return send(method, target, headers, std::move(body));
   }
-  Answer insert(const std::string& json, Headers headers = {}) { return call("POST", "people", json, headers); }
+  Reply insert(const std::string& json, Headers headers = {}) { return call("POST", "people", json, headers); }
   /// "people(PartitionKey='p',RowKey='r')"
   static std::string one(const std::string& rk, const std::string& pk = "p") {
     return "people(PartitionKey='" + pk + "',RowKey='" + rk + "')";
@@ -136,8 +136,8 @@ struct TableRestFixture : TableFixture {
     return query + "&sig=" + percent_encode(base64_encode(hmac_sha256(account.keys.at(0), text)));
   }
   /// With a SAS instead of the key.
-  Answer with_sas(const std::string& sas, const std::string& method, const std::string& resource, std::string body = {},
-                  const Headers& headers = {}) {
+  Reply with_sas(const std::string& sas, const std::string& method, const std::string& resource, std::string body = {},
+                 const Headers& headers = {}) {
     const auto joint = resource.find('?') == std::string::npos ? "?" : "&";
     return send(method, "/" + std::string(kAccount) + "/" + resource + joint + sas, headers, std::move(body));
   }

@@ -211,5 +211,107 @@ TEST_F(WorkersArchive, AnIndexHoldsWhatAScanGivesAndFollowsItsSource) {
   EXPECT_EQ(std::get<std::int32_t>(*pieces[0].find("Count")), 120);
 }
 
+TEST_F(WorkersArchive, AnIndexReplacesNothingThatIsNoPiece) {
+  put("p", "a", 1);
+  put("p", "b", 1);
+  put("p", "c", 2);
+  put("p", "d", 3);
+  ASSERT_TRUE(run(tables_.create_table("ByNumber")).has_value());
+  put("1", "000000", 77, "ByNumber");
+  // A copy that another job keeps there is none of the index either.
+  Mutation copy;
+  copy.kind = MutationKind::kInsertOrReplace;
+  copy.row_key = "000000";
+  copy.properties = {{"Number", 88}};
+  copy.source_version = 1;
+  ASSERT_TRUE(run(tables_.mutate("ByNumber", "2", {copy}, std::nullopt)).has_value());
+  const auto job = submit(R"({"kind":"index","source":"Source","property":"Number","destination":"ByNumber"})");
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  const auto rows = all("ByNumber");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(std::get<std::int32_t>(*rows[0].find("Number")), 77);
+  EXPECT_EQ(std::get<std::int32_t>(*rows[1].find("Number")), 88);
+  EXPECT_EQ(std::get<std::int32_t>(*rows[2].find("Count")), 1);
+  const auto told = record(job.id);
+  EXPECT_EQ(told.done, 1U);
+  EXPECT_EQ(told.skipped, 3U);
+  EXPECT_NE(told.skips.find("another entity is in the way"), std::string::npos) << told.skips;
+}
+
+TEST_F(WorkersArchive, AnIndexReplacesNothingThatAUserWritesMeanwhile) {
+  put("p", "a", 1);
+  const auto job = submit(R"({"kind":"index","source":"Source","property":"Number","destination":"ByNumber"})");
+  bool written = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (written || method != "table.mutate") co_return Result<void>{};
+    auto record = co_await jobs_.find(job.id);
+    if (!record || !*record || (*record)->phase != "writing") co_return Result<void>{};
+    written = true;
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = "000000";
+    mutation.properties = {{"Number", 77}};
+    std::vector<Mutation> mutations{mutation};
+    auto done = co_await table_service_.mutate(kAccount, "ByNumber", "1", std::move(mutations), std::nullopt);
+    EXPECT_TRUE(done.has_value());
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(written);
+  EXPECT_EQ(std::get<std::int32_t>(*all("ByNumber").at(0).find("Number")), 77);
+  EXPECT_EQ(record(job.id).done, 0U);
+  EXPECT_EQ(record(job.id).skipped, 1U);
+}
+
+TEST_F(WorkersArchive, ACancelledJobTellsExactlyWhatItDidAndCanBeUndone) {
+  for (int i = 0; i < 400; ++i) put("p" + std::to_string(i % 8), std::to_string(1000 + i), i);
+  const auto job = submit(kArchiveAll);
+  int removals = 0;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method != "table.mutate" || ++removals != 14) co_return Result<void>{};
+    auto cancelled = co_await jobs_.cancel(job.id);
+    EXPECT_TRUE(cancelled.has_value());
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  table_link_.before = nullptr;
+  const auto left = all("Source").size();
+  ASSERT_GT(left, 0U);
+  ASSERT_LT(left, 400U);
+  const auto ended = record(job.id);
+  EXPECT_EQ(ended.state, jobs::JobState::kCancelled);
+  EXPECT_EQ(ended.done, 400U - left);
+  ASSERT_EQ(ended.history.size(), 1U);
+  EXPECT_EQ(ended.history[0].outcome, "cancelled");
+  EXPECT_EQ(ended.history[0].worker, "w");
+  EXPECT_EQ(ended.history[0].number, 1U);
+  // Told once, however often it is cancelled.
+  ASSERT_TRUE(run(jobs_.cancel(job.id)).has_value());
+  EXPECT_EQ(record(job.id).history.size(), 1U);
+
+  EXPECT_GE(finish(R"({"kind":"undo","job":")" + job.id + R"("})").done, 400U - left);
+  EXPECT_EQ(all("Source").size(), 400U);
+  EXPECT_TRUE(all("Archive").empty());
+}
+
+TEST_F(WorkersArchive, ACancelledCopyTellsHowManyCopiesItWrote) {
+  for (int i = 0; i < 400; ++i) put("p" + std::to_string(i % 8), std::to_string(1000 + i), i);
+  const auto job = submit(R"({"kind":"copy","source":"Source","destination":"Copies","filter":""})");
+  int changes = 0;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method == "table.mutate" && ++changes == 5) EXPECT_TRUE((co_await jobs_.cancel(job.id)).has_value());
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kDropped);
+  table_link_.before = nullptr;
+  const auto copies = all("Copies").size();
+  ASSERT_GT(copies, 0U);
+  ASSERT_LT(copies, 400U);
+  EXPECT_EQ(record(job.id).done, copies);
+  EXPECT_EQ(finish(R"({"kind":"undo","job":")" + job.id + R"("})").done, copies);
+  EXPECT_TRUE(all("Copies").empty());
+}
+
 }  // namespace
 }  // namespace tidemark::workers

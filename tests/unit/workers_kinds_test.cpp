@@ -206,6 +206,60 @@ TEST_F(WorkersKinds, UnarchiveBringsBackWhatWasArchived) {
   EXPECT_TRUE(all("Source").empty());
 }
 
+TEST_F(WorkersKinds, WhatCameBackIsAnOriginalForCopyJobs) {
+  put("byNumber", "6", 77);
+  put("p", "1", 5);
+  finish(kThere);
+  finish(kBack);
+  put("p", "2", 6);  // its copy would meet the first, which is older
+  const char* by_number =
+      R"({"kind":"copy","source":"Source","destination":"Source","filter":"PartitionKey eq 'p'",
+          "partitionKeyTemplate":"byNumber","rowKeyTemplate":"{Number}"})";
+  const auto copied = finish(by_number);
+  EXPECT_EQ(copied.done, 1U) << "what came back is copied";
+  EXPECT_EQ(copied.skipped, 1U);
+  EXPECT_EQ(number("Source", "byNumber", "6"), 77);
+  EXPECT_EQ(number("Source", "byNumber", "5"), 5);
+}
+
+TEST_F(WorkersKinds, WhatCameBackInOneTransactionIsAnOriginalToo) {
+  put("p", "r", 1);
+  finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r"})");
+  table_store::Move back;
+  back.source = "Archive";
+  back.destination = "Source";
+  back.partition_key = "p";
+  back.row_key = "r";
+  back.back = true;
+  back.fence = {"back", 1, std::string(kDone)};
+  const auto moved = run(tables_.move_all({back}));
+  ASSERT_TRUE(moved && moved->at(0));
+  const auto entity = all("Source").at(0);
+  EXPECT_TRUE(entity.source_version.has_value());
+  EXPECT_FALSE(entity.is_copy());
+}
+
+TEST_F(WorkersKinds, WhatIsNoCopyIsInTheWayOfAnArchivedEntity) {
+  ASSERT_TRUE(run(tables_.create_table("Archive")).has_value());
+  put("p", "one", 1, "Archive");
+  put("p", "two", 1, "Archive");
+  put("p", "one", 2);
+  put("p", "two", 2);
+  const auto one =
+      finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"one"})");
+  EXPECT_EQ(one.done, 0U);
+  EXPECT_EQ(one.skipped, 1U);
+  EXPECT_NE(one.skips.find("another entity is in the way"), std::string::npos) << one.skips;
+  const auto both = finish(kThere);
+  EXPECT_EQ(both.done, 0U);
+  EXPECT_EQ(both.skipped, 2U);
+  EXPECT_NE(both.skips.find("another entity is in the way"), std::string::npos) << both.skips;
+  for (const char* row : {"one", "two"}) {
+    EXPECT_EQ(number("Archive", "p", row), 1);
+    EXPECT_EQ(number("Source", "p", row), 2);
+  }
+}
+
 TEST_F(WorkersKinds, UnarchiveLeavesANewerEntityAndItsArchivedCopy) {
   put("p", "r", 1);
   finish(kThere);
@@ -487,6 +541,11 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   EXPECT_EQ(plan_of(R"({"kind":"undo","job":"7fffffffffffffff-00000000"})").problems.size(), 1U);
   EXPECT_EQ(plan_of(R"({"kind":"delete","source":"Source","filter":"","maxPerSecond":10})").seconds, 4.0);
   EXPECT_EQ(plan_of(R"({"kind":"redrive","limit":5})").keys, 0U);
+  put("p", "1", 0, "Archive");
+  put("p", "1", 1);
+  const auto blocked =
+      plan_of(R"({"kind":"archive","source":"Source","destination":"Archive","filter":"RowKey eq '1'"})");
+  EXPECT_NE(blocked.samples.at(0).steps.at(0).find("another entity is in the way"), std::string::npos);
 }
 
 TEST_F(WorkersKinds, ManyJobsAreSubmittedSideBySide) {

@@ -16,8 +16,8 @@
 
 namespace tidemark::workers {
 
-/// The counter in an operation's ledger of what its job has done, raised in the transactions that do it.
-inline constexpr std::string_view kDone = "done";
+using jobs::kDone;
+using jobs::kWritten;
 
 /// How often a running job writes its progress to the record, at most.
 inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);

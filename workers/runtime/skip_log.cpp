@@ -20,9 +20,10 @@ SkipLog::Entry& SkipLog::entry(std::string_view reason) {
   return entries_.back();
 }
 
-void SkipLog::add(std::string_view reason, const std::string& partition_key, const std::string& row_key) {
+void SkipLog::add(std::string_view reason, const std::string& partition_key, const std::string& row_key,
+                  std::uint64_t count) {
   auto& at = entry(reason);
-  ++at.count;
+  at.count += count;
   const bool fits = partition_key.size() + row_key.size() <= kMaxSampleBytes;
   if (fits && at.samples.size() < kSamples) at.samples.push_back(json::array({partition_key, row_key}));
 }

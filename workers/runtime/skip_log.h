@@ -17,7 +17,9 @@ inline constexpr std::string_view kForeign = "not an archived entity";
 
 class SkipLog {
  public:
-  void add(std::string_view reason, const std::string& partition_key, const std::string& row_key);
+  /// `count` entities; the key is that of one of them, or of what concerns them all.
+  void add(std::string_view reason, const std::string& partition_key, const std::string& row_key,
+           std::uint64_t count = 1);
   void add(const SkipLog& other);
   void clear() { entries_.clear(); }
   [[nodiscard]] std::uint64_t count() const;

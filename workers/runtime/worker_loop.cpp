@@ -11,26 +11,18 @@ constexpr std::size_t kMostAtOnce = 32;  // the protocol's limit on one receive
 
 }  // namespace
 
-std::shared_ptr<WorkerLoop> WorkerLoop::create(WorkerOptions options, table_store::TableClient& tables,
-                                               queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
-                                               Random& random, const Executor& executor, RunObserver observer,
-                                               jobs::ObjectAccess objects) {
-  return std::shared_ptr<WorkerLoop>(new WorkerLoop(std::move(options), tables, queues, jobs, clock, random, executor,
-                                                    std::move(observer), std::move(objects)));
+std::shared_ptr<WorkerLoop> WorkerLoop::create(WorkerOptions options, JobServices services, const Executor& executor,
+                                               RunObserver observer) {
+  return std::shared_ptr<WorkerLoop>(
+      new WorkerLoop(std::move(options), std::move(services), executor, std::move(observer)));
 }
 
-WorkerLoop::WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-                       jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor,
-                       RunObserver observer, jobs::ObjectAccess objects)
+WorkerLoop::WorkerLoop(WorkerOptions options, JobServices services, const Executor& executor, RunObserver observer)
     : options_(std::move(options)),
-      queues_(queues),
-      jobs_(jobs),
-      clock_(clock),
-      random_(random),
-      gate_(tables, clock, options_.runner.lease),
-      runner_(options_.runner, JobServices{tables, queues, jobs, clock, random, options_.callbacks, std::move(objects)},
-              gate_),
-      batch_(options_.runner, JobServices{tables, queues, jobs, clock, random}, gate_),
+      services_(std::move(services)),
+      gate_(services_.tables, services_.clock, options_.runner.lease),
+      runner_(options_.runner, services_, gate_),
+      batch_(options_.runner, services_, gate_),
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
 
@@ -43,13 +35,13 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
   while (!self->stopping_) {
     const auto lane = self->busy_ < self->options_.concurrency ? self->lanes_.next() : std::nullopt;
     if (!lane) {
-      co_await self->changed_.wait(self->clock_, std::chrono::hours(1));
+      co_await self->changed_.wait(self->services_.clock, std::chrono::hours(1));
       continue;
     }
     const auto slots =
         self->small_jobs_ ? kMostAtOnce : std::min(self->options_.concurrency - self->busy_, kMostAtOnce);
-    auto received = co_await self->queues_.receive_some(std::string(kLanes[*lane].queue), self->options_.runner.lease,
-                                                        self->lanes_.share(*lane, slots));
+    auto received = co_await self->services_.queues.receive_some(
+        std::string(kLanes[*lane].queue), self->options_.runner.lease, self->lanes_.share(*lane, slots));
     if (!received) {
       co_await self->back_off(std::move(received.error()));
       continue;
@@ -68,8 +60,8 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
 
 Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane) {
   while (!self->stopping_) {
-    auto receive_task =
-        self->queues_.receive(std::string(kLanes[lane].queue), self->options_.runner.lease, self->options_.poll);
+    auto receive_task = self->services_.queues.receive(std::string(kLanes[lane].queue), self->options_.runner.lease,
+                                                       self->options_.poll);
     auto received = co_await std::move(receive_task);
     if (!received) {
       co_await self->back_off(std::move(received.error()));
@@ -100,7 +92,7 @@ Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Mes
   auto queue = std::string(kLanes[lane].queue);
   if (!small.empty() && !stopping_ && busy_ < options_.concurrency) {
     ++busy_;
-    auto served = serve_together(shared_from_this(), queue, std::move(small), clock_.now());
+    auto served = serve_together(shared_from_this(), queue, std::move(small), services_.clock.now());
     spawn(strand_, std::move(served));
   } else {
     for (auto& job : small) others.push_back(std::move(job.message));
@@ -117,13 +109,14 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
     co_return;
   }
   ++busy_;
-  auto served = serve(shared_from_this(), std::move(queue), std::move(message), clock_.now());
+  auto served = serve(shared_from_this(), std::move(queue), std::move(message), services_.clock.now());
   spawn(strand_, std::move(served));
 }
 
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
   queue_service::Lease lease{std::move(queue), message.id, message.epoch};
-  auto released = co_await queues_.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
+  auto released =
+      co_await services_.queues.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
   static_cast<void>(released.has_value());  // if not, the lease expires
 }
 
@@ -131,10 +124,10 @@ Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::str
                                       Time taken) {
   auto outcome = co_await self->batch_.run(queue, std::move(jobs), taken);
   if (self->observer_) {
-    for (const auto& report : outcome.ended) self->observer_(report, self->clock_.now() - taken);
+    for (const auto& report : outcome.ended) self->observer_(report, self->services_.clock.now() - taken);
   }
   if (!outcome.left.empty()) {
-    auto served = co_await side_by_side(self->clock_, outcome.left.size(), [&](std::size_t number) {
+    auto served = co_await side_by_side(self->services_.clock, outcome.left.size(), [&](std::size_t number) {
       return self->serve_left(queue, std::move(outcome.left[number]), taken);
     });
     static_cast<void>(served.has_value());
@@ -146,7 +139,7 @@ Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::str
 Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Message message, Time taken) {
   std::shared_ptr<const bool> give_back = give_back_;
   auto report = co_await runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
-  if (observer_) observer_(report, clock_.now() - taken);
+  if (observer_) observer_(report, services_.clock.now() - taken);
   co_return Result<void>{};
 }
 
@@ -155,34 +148,34 @@ Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue
   std::shared_ptr<const bool> give_back = self->give_back_;
   auto report = co_await self->runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
   --self->busy_;
-  if (self->observer_) self->observer_(report, self->clock_.now() - taken);
+  if (self->observer_) self->observer_(report, self->services_.clock.now() - taken);
   self->changed_.notify_all();
 }
 
 Task<void> WorkerLoop::back_off(Error error) {
   if (error.code == ErrorCode::kQueueNotFound) {
     // Somebody deleted it, or the store was replaced by an empty one.
-    auto ready = co_await jobs_.ensure_ready();
+    auto ready = co_await services_.jobs.ensure_ready();
     if (ready) co_return;
   }
-  const auto pause = options_.runner.retry.backoff(++failures_, random_);
-  co_await changed_.wait(clock_, std::max<Duration>(pause, std::chrono::milliseconds(10)));
+  const auto pause = options_.runner.retry.backoff(++failures_, services_.random);
+  co_await changed_.wait(services_.clock, std::max<Duration>(pause, std::chrono::milliseconds(10)));
 }
 
 Task<void> WorkerLoop::drain(Duration limit) {
   auto self = shared_from_this();
   stopping_ = true;
   changed_.notify_all();
-  co_await queues_.end_waits();
+  co_await services_.queues.end_waits();
   co_await wait_idle(limit);
   *give_back_ = true;
   co_await wait_idle(options_.runner.lease);
 }
 
 Task<void> WorkerLoop::wait_idle(Duration limit) {
-  const auto until = clock_.now() + limit;
-  while (busy_ > 0 && clock_.now() < until) {
-    co_await changed_.wait(clock_, until - clock_.now());
+  const auto until = services_.clock.now() + limit;
+  while (busy_ > 0 && services_.clock.now() < until) {
+    co_await changed_.wait(services_.clock, until - services_.clock.now());
   }
 }
 

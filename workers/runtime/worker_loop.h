@@ -19,7 +19,6 @@ struct WorkerOptions {
   RunnerOptions runner;
   std::size_t concurrency = 4;
   Duration poll = std::chrono::seconds(20);
-  const CallbackServices* callbacks = nullptr;  // outlives the loop; null: callbacks are refused
 };
 
 /// Called on the loop's strand after each delivery.
@@ -27,10 +26,8 @@ using RunObserver = std::function<void(const RunReport& report, Duration took)>;
 
 class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
  public:
-  static std::shared_ptr<WorkerLoop> create(WorkerOptions options, table_store::TableClient& tables,
-                                            queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
-                                            Random& random, const Executor& executor, RunObserver observer,
-                                            jobs::ObjectAccess objects = {});
+  static std::shared_ptr<WorkerLoop> create(WorkerOptions options, JobServices services, const Executor& executor,
+                                            RunObserver observer = {});
 
   /// Starts polling. Once.
   void start();
@@ -42,9 +39,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   [[nodiscard]] std::size_t busy() const { return busy_; }
 
  private:
-  WorkerLoop(WorkerOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-             jobs::JobStore& jobs, Clock& clock, Random& random, const Executor& executor, RunObserver observer,
-             jobs::ObjectAccess objects);
+  WorkerLoop(WorkerOptions options, JobServices services, const Executor& executor, RunObserver observer);
   /// Takes from the queues that may have messages while there is room.
   static Task<void> fetch(std::shared_ptr<WorkerLoop> self);
   /// Waits for a message in an empty queue.
@@ -62,10 +57,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
   Task<void> wait_idle(Duration limit);
 
   WorkerOptions options_;
-  queue_service::QueueClient& queues_;
-  jobs::JobStore& jobs_;
-  Clock& clock_;
-  Random& random_;
+  JobServices services_;
   LimitGate gate_;
   JobRunner runner_;
   JobBatch batch_;

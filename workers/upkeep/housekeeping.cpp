@@ -4,23 +4,17 @@
 
 namespace tidemark::workers {
 
-std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, table_store::TableClient& tables,
-                                                   queue_service::QueueClient& queues, jobs::JobStore& jobs,
-                                                   Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop) {
-  return std::shared_ptr<Housekeeping>(
-      new Housekeeping(std::move(options), tables, queues, jobs, clock, random, std::move(loop)));
+std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, JobServices services,
+                                                   std::shared_ptr<WorkerLoop> loop) {
+  return std::shared_ptr<Housekeeping>(new Housekeeping(std::move(options), std::move(services), std::move(loop)));
 }
 
-Housekeeping::Housekeeping(HousekeepingOptions options, table_store::TableClient& tables,
-                           queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock, Random& random,
-                           std::shared_ptr<WorkerLoop> loop)
+Housekeeping::Housekeeping(HousekeepingOptions options, JobServices services, std::shared_ptr<WorkerLoop> loop)
     : options_(std::move(options)),
-      list_(tables),
-      tables_(tables),
-      collector_(tables, queues, clock, options_.retention),
-      scheduler_({options_.self.name, options_.schedule_hold}, jobs, tables, clock),
-      clock_(clock),
-      random_(random),
+      services_(std::move(services)),
+      list_(services_.tables),
+      collector_(services_.tables, services_.queues, services_.clock, options_.retention),
+      scheduler_({options_.self.name, options_.schedule_hold}, services_.jobs, services_.tables, services_.clock),
       loop_(std::move(loop)) {}
 
 void Housekeeping::start() {
@@ -42,11 +36,11 @@ Task<void> Housekeeping::stop() {
 Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
     auto info = self->options_.self;
-    info.heartbeat_at = self->clock_.now();
+    info.heartbeat_at = self->services_.clock.now();
     info.running = static_cast<std::int32_t>(self->loop_->busy());
     auto said = co_await self->list_.beat(std::move(info));
     static_cast<void>(said.has_value());
-    co_await self->wake_.wait(self->clock_, jobs::kHeartbeatInterval);
+    co_await self->wake_.wait(self->services_.clock, jobs::kHeartbeatInterval);
   }
 }
 
@@ -55,8 +49,9 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
     // Workers that were started together do not collect together.
     const auto every = self->options_.collect_every;
     const auto pause =
-        every / 2 + Duration(static_cast<std::int64_t>(self->random_.below(static_cast<std::uint64_t>(every.count()))));
-    co_await self->wake_.wait(self->clock_, pause);
+        every / 2 +
+        Duration(static_cast<std::int64_t>(self->services_.random.below(static_cast<std::uint64_t>(every.count()))));
+    co_await self->wake_.wait(self->services_.clock, pause);
     if (self->stopping_) break;
     co_await self->collect_once();
   }
@@ -65,8 +60,8 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 Task<void> Housekeeping::collect_once() {
   auto collected = co_await collector_.collect();
   static_cast<void>(collected.has_value());
-  for (const auto& directory : options_.directories) {
-    auto files = co_await collect_files(tables_, directory);
+  for (const auto& directory : services_.objects.directories) {
+    auto files = co_await collect_files(services_.tables, directory);
     static_cast<void>(files.has_value());
   }
 }
@@ -75,8 +70,9 @@ Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
     const auto next = co_await self->scheduler_.look();
     auto pause = self->options_.schedule_poll;
-    if (next && *next) pause = std::clamp<Duration>(**next - self->clock_.now(), std::chrono::milliseconds(1), pause);
-    co_await self->wake_.wait(self->clock_, pause);
+    if (next && *next)
+      pause = std::clamp<Duration>(**next - self->services_.clock.now(), std::chrono::milliseconds(1), pause);
+    co_await self->wake_.wait(self->services_.clock, pause);
   }
 }
 

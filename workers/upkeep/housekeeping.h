@@ -16,7 +16,6 @@ struct HousekeepingOptions {
   jobs::WorkerInfo self;
   Duration retention = std::chrono::hours(24 * 7);
   Duration collect_every = std::chrono::minutes(10);
-  std::vector<jobs::FileDirectory> directories = {};  // whose orphans are removed
   /// A new or changed schedule is noticed, and a clock that was set, within this time.
   Duration schedule_poll = std::chrono::seconds(2);
   Duration schedule_hold = std::chrono::seconds(30);
@@ -24,28 +23,24 @@ struct HousekeepingOptions {
 
 class Housekeeping : public std::enable_shared_from_this<Housekeeping> {
  public:
-  static std::shared_ptr<Housekeeping> create(HousekeepingOptions options, table_store::TableClient& tables,
-                                              queue_service::QueueClient& queues, jobs::JobStore& jobs, Clock& clock,
-                                              Random& random, std::shared_ptr<WorkerLoop> loop);
+  static std::shared_ptr<Housekeeping> create(HousekeepingOptions options, JobServices services,
+                                              std::shared_ptr<WorkerLoop> loop);
   void start();
   /// Takes the worker off the list. Await it on the loop's strand.
   Task<void> stop();
 
  private:
-  Housekeeping(HousekeepingOptions options, table_store::TableClient& tables, queue_service::QueueClient& queues,
-               jobs::JobStore& jobs, Clock& clock, Random& random, std::shared_ptr<WorkerLoop> loop);
+  Housekeeping(HousekeepingOptions options, JobServices services, std::shared_ptr<WorkerLoop> loop);
   static Task<void> beat(std::shared_ptr<Housekeeping> self);
   Task<void> collect_once();
   static Task<void> collect(std::shared_ptr<Housekeeping> self);
   static Task<void> schedule(std::shared_ptr<Housekeeping> self);
 
   HousekeepingOptions options_;
+  JobServices services_;
   jobs::WorkerList list_;
-  table_store::TableClient& tables_;
   jobs::Collector collector_;
   Scheduler scheduler_;
-  Clock& clock_;
-  Random& random_;
   std::shared_ptr<WorkerLoop> loop_;
   bool stopping_ = false;
   Signal wake_;

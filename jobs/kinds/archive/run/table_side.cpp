@@ -18,6 +18,9 @@ Mutation copy_of(const Entity& entity, bool back) {
   mutation.row_key = entity.row_key;
   mutation.properties = entity.properties;
   mutation.source_version = back ? entity.source_version.value_or(entity.version) : entity.version;
+  mutation.restores = back;
+  // What is no copy is in the way of an archived one; in the way of the original only what has been written since.
+  mutation.lenient = !back;
   return mutation;
 }
 
@@ -72,20 +75,14 @@ Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
 }
 
 Task<Result<PutOutcome>> TableSide::put(Unit unit) {
-  const auto partition_key = unit.entities.front().partition_key;
   std::vector<Mutation> copies;
   for (const auto& entity : unit.entities) copies.push_back(copy_of(entity, role_.back));
-  auto copied = CO_TRY(co_await put_copies(partition_key, std::move(copies)));
+  const auto copied = CO_TRY(co_await put_copies(unit.entities.front().partition_key, std::move(copies)));
   if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   PutOutcome out;
-  for (std::size_t i = 0; i < copied.size(); ++i) {
-    const auto kind = copied[i].kind;
-    if (kind == WriteOutcome::kApplied || kind == WriteOutcome::kUnchanged) {
-      if (role_.counts_puts && kind == WriteOutcome::kApplied) ++out.counted;
-      out.ends.push_back(PutEnd::kThere);
-      continue;
-    }
-    out.ends.push_back(CO_TRY(co_await why_superseded({partition_key, unit.entities[i].row_key}, copied[i])));
+  for (const auto& outcome : copied) {
+    if (role_.counts_puts && outcome.kind == WriteOutcome::kApplied) ++out.counted;
+    out.ends.push_back(end_of(outcome));
   }
   co_return out;
 }
@@ -104,11 +101,11 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
   co_return co_await context_.tables.mutate(table_, std::move(partition_key), std::move(again), std::move(fence));
 }
 
-Task<Result<PutEnd>> TableSide::why_superseded(jobs::EntityKey key, MutationOutcome outcome) {
-  if (role_.back) co_return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
-  auto there = CO_TRY(co_await context_.tables.get(table_, std::move(key.partition_key), std::move(key.row_key)));
-  const bool original = there.has_value() && !there->source_version;
-  co_return original ? PutEnd::kInTheWay : PutEnd::kReadAgain;
+PutEnd TableSide::end_of(const MutationOutcome& outcome) const {
+  if (outcome.kind == WriteOutcome::kApplied || outcome.kind == WriteOutcome::kUnchanged) return PutEnd::kThere;
+  if (outcome.kind == WriteOutcome::kConflict) return PutEnd::kInTheWay;
+  if (!role_.back) return PutEnd::kReadAgain;
+  return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
 }
 
 }  // namespace tidemark::workers

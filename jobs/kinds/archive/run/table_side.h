@@ -32,7 +32,7 @@ class TableSide final : public Side {
  private:
   Task<Result<std::vector<table_store::MutationOutcome>>> put_copies(std::string partition_key,
                                                                      std::vector<table_store::Mutation> copies);
-  Task<Result<PutEnd>> why_superseded(jobs::EntityKey key, table_store::MutationOutcome outcome);
+  [[nodiscard]] PutEnd end_of(const table_store::MutationOutcome& outcome) const;
 
   std::string table_;
   TableRole role_;

@@ -87,7 +87,7 @@ Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
   const bool one_table = iequals_ascii(spec_.source, spec_.destination);
   Partitions out;
   for (auto& entity : entities) {
-    if (one_table && entity.source_version) continue;
+    if (one_table && entity.is_copy()) continue;
     auto key = apply_key_templates(templates_, entity);
     if (!key) {
       skip(kNoKey, entity);
@@ -129,7 +129,7 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
   for (auto& target : group) mutations.push_back(std::move(target.mutation));
   fail_points::kCopyWrite.before.reach();
   auto written = co_await context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
-                                                 context_.fence("written"));
+                                                 context_.fence(std::string(kWritten)));
   fail_points::kCopyWrite.after.reach();
   const auto outcomes = CO_TRY(std::move(written));
   if (outcomes.size() != group.size()) co_return fail(ErrorCode::kInternalError);

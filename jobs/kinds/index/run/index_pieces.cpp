@@ -46,6 +46,7 @@ std::vector<IndexPiece> make_pieces(std::string_view value, const std::vector<jo
     // Base64 of a long binary is longer than a property may be; its digest in the key identifies it.
     const bool fits = utf16_length(value) <= 32'000;
     piece.properties.push_back({"Value", fits ? std::string(value) : std::string()});
+    piece.entities = static_cast<std::uint64_t>(count);
     piece.properties.push_back({"Count", count});
     piece.properties.push_back({"SourceVersion", source_version});
     for (std::size_t i = 0; i < lists.size(); ++i) piece.properties.push_back({"Keys" + std::to_string(i), lists[i]});
@@ -71,7 +72,7 @@ std::vector<IndexPiece> make_pieces(std::string_view value, const std::vector<jo
 }
 
 bool is_piece(const table_store::Entity& entity) {
-  return entity.source_version && entity.find("Keys0") != nullptr && entity.find("Count") != nullptr &&
+  return entity.is_copy() && entity.find("Keys0") != nullptr && entity.find("Count") != nullptr &&
          entity.find("SourceVersion") != nullptr;
 }
 

@@ -28,6 +28,7 @@ std::string piece_row_key(std::size_t number);
 struct IndexPiece {
   std::string row_key;
   std::vector<table_store::Property> properties;
+  std::uint64_t entities = 0;  // whose keys it lists
 };
 /// `keys` in order, without repeats.
 std::vector<IndexPiece> make_pieces(std::string_view value, const std::vector<jobs::EntityKey>& keys,

@@ -1,17 +1,23 @@
 #include "jobs/kinds/index/run/index_rebuild.h"
 
+#include <set>
+
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/run_as.h"
+#include "workers/runtime/side_by_side.h"
+#include "workers/runtime/skip_log.h"
+#include "workers/runtime/source.h"
 
 namespace tidemark::workers {
 namespace {
 
-using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::Version;
+using table_store::WriteOutcome;
 
+constexpr std::string_view kNoValue = "the property is missing";
 // Eight pieces of a quarter MiB fit well into one transaction of 4 MiB.
 constexpr std::size_t kPiecesPerTransaction = 8;
 
@@ -20,106 +26,105 @@ struct ValueKeys {
   std::vector<jobs::EntityKey> keys;
 };
 
-/// One run of a rebuild. Lives in run_index_rebuild's frame, and longer than its lanes.
+/// A change of the index, and how many entities it lists.
+struct PieceChange {
+  Mutation mutation;
+  std::uint64_t entities = 0;
+};
+
+/// One run of a rebuild.
 class Rebuild {
  public:
-  Rebuild(JobContext& context, jobs::IndexSpec spec) : context_(context), spec_(std::move(spec)) {}
+  Rebuild(JobContext& context, jobs::IndexSpec spec)
+      : context_(context), spec_(std::move(spec)), source_(context, {spec_.source, "", ""}) {}
   Task<Result<JobOutcome>> run();
 
  private:
-  Task<Result<void>> work();
-  Task<Result<void>> prepare_tables();
+  using Take = std::function<Result<void>(const Entity&)>;
+  Task<Result<void>> rebuild();
   Task<Result<Version>> begin_phase(std::string phase);
-  Task<Result<void>> collect();
-  Result<void> take(const Entity& entity);
-  Task<Result<void>> read_existing();
+  /// The record's version if it was written.
+  Task<Result<std::optional<Version>>> report(std::string phase, bool force);
+  Task<Result<void>> scan(table_store::QueryRequest request, Take take);
+  Result<void> take_original(const Entity& entity);
+  Result<void> take_existing(const Entity& entity);
   Task<Result<void>> write_all();
-  Task<void> lane();
   Task<Result<void>> write_partition(std::string partition_key);
-  Task<Result<void>> apply(std::string partition_key, std::vector<Mutation> mutations);
+  std::vector<PieceChange> changes_of(const std::string& partition_key);
+  Task<Result<void>> apply(std::string partition_key, std::vector<PieceChange> changes);
+  void skip_piece(const std::string& partition_key, const std::string& row_key, std::uint64_t entities);
 
   JobContext& context_;
   jobs::IndexSpec spec_;
+  TableSource source_;
   Version version_ = 0;
   std::map<std::string, ValueKeys> wanted_;                         // by index partition key
   std::map<std::string, std::map<std::string, Version>> existing_;  // pieces there: partition -> row -> version
-  std::vector<std::string> partitions_;                             // to write, shared by the lanes
-  std::size_t next_ = 0;
-  std::size_t lanes_ = 0;
-  std::optional<Error> failure_;
-  Signal lane_ended_;
+  std::map<std::string, std::set<std::string>> foreign_;            // rows of wanted partitions that are no pieces
   std::uint64_t indexed_ = 0;
-  std::uint64_t without_value_ = 0;
   std::size_t bytes_ = 0;
+  SkipLog skips_;
+  JobOutcome outcome_;  // empty if an earlier delivery has written and reported all
 };
 
 Task<Result<JobOutcome>> Rebuild::run() {
-  auto ledger = CO_TRY(co_await context_.open());
-  // Closed: all was written and reported; only the end was not recorded.
-  if (ledger.closed) co_return JobOutcome{};
-  CO_TRY(co_await work());
-  CO_TRY(co_await context_.close());
-  JobOutcome outcome;
-  outcome.done = indexed_;
-  outcome.skipped = without_value_;
-  outcome.total = indexed_ + without_value_;
-  co_return outcome;
+  JobContext::Work work = [this](const table_store::OperationLedger&) { return rebuild(); };
+  CO_TRY(co_await context_.complete(std::move(work)));
+  co_return std::move(outcome_);
 }
 
-Task<Result<void>> Rebuild::work() {
-  CO_TRY(co_await prepare_tables());
+Task<Result<void>> Rebuild::rebuild() {
+  CO_TRY(co_await source_.require());
+  CO_TRY(co_await ensure_table(context_, spec_.destination));
   version_ = CO_TRY(co_await begin_phase("collecting"));
-  CO_TRY(co_await collect());
+  table_store::QueryRequest originals;
+  originals.table = spec_.source;
+  CO_TRY(co_await scan(std::move(originals), [this](const Entity& entity) { return take_original(entity); }));
   fail_points::kIndexCollectAfter.reach();
-  CO_TRY(co_await read_existing());
+  table_store::QueryRequest pieces;
+  pieces.table = spec_.destination;
+  pieces.top = 100;  // pieces are large
+  CO_TRY(co_await scan(std::move(pieces), [this](const Entity& entity) { return take_existing(entity); }));
   CO_TRY(co_await begin_phase("writing"));
   CO_TRY(co_await write_all());
   // The figures are in the record before the operation closes: nobody could count them again afterwards.
   CO_TRY(co_await begin_phase("written"));
-  co_return Result<void>{};
-}
-
-Task<Result<void>> Rebuild::prepare_tables() {
-  auto exists = CO_TRY(co_await context_.tables.table_exists(spec_.source));
-  if (!exists) co_return fail(ErrorCode::kTableNotFound, "The source table '" + spec_.source + "' does not exist.");
-  auto created = co_await context_.tables.create_table(spec_.destination);
-  if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
+  outcome_.done = indexed_;
+  outcome_.skipped = skips_.count();
+  outcome_.skips = skips_.text();
+  outcome_.total = indexed_ + skips_.count();
   co_return Result<void>{};
 }
 
 Task<Result<Version>> Rebuild::begin_phase(std::string phase) {
   CO_TRY(context_.check());
   context_.save({{"phase", phase}});
-  JobProgress progress;
-  progress.done = indexed_;
-  progress.skipped = without_value_;
-  progress.phase = std::move(phase);
-  auto reported = CO_TRY(co_await context_.report(std::move(progress), true));
-  co_return reported.value_or(0);
+  co_return CO_TRY(co_await report(std::move(phase), true)).value_or(0);
 }
 
-Task<Result<void>> Rebuild::collect() {
-  std::string continuation;
+Task<Result<std::optional<Version>>> Rebuild::report(std::string phase, bool force) {
+  JobProgress progress;
+  progress.done = indexed_;
+  progress.skipped = skips_.count();
+  progress.skips = skips_.text();
+  progress.phase = std::move(phase);
+  return context_.report(std::move(progress), force);
+}
+
+Task<Result<void>> Rebuild::scan(table_store::QueryRequest request, Take take) {
   do {
     CO_TRY(context_.check());
-    table_store::QueryRequest request;
-    request.table = spec_.source;
-    request.continuation = std::move(continuation);
-    auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
+    auto page = CO_TRY(co_await context_.tables.query(request));
     for (const auto& entity : page.entities) {
       CO_TRY(take(entity));
     }
-    continuation = std::move(page.continuation);
-    JobProgress progress;
-    progress.done = indexed_;
-    progress.skipped = without_value_;
-    progress.phase = "collecting";
-    CO_TRY(co_await context_.report(std::move(progress), false));
-  } while (!continuation.empty());
+    request.continuation = std::move(page.continuation);
+    CO_TRY(co_await report("collecting", false));
+  } while (!request.continuation.empty());
   co_return Result<void>{};
 }
 
-Result<void> Rebuild::take(const Entity& entity) {
+Result<void> Rebuild::take_original(const Entity& entity) {
   std::string text;
   if (spec_.property == "PartitionKey") {
     text = entity.partition_key;
@@ -128,7 +133,7 @@ Result<void> Rebuild::take(const Entity& entity) {
   } else if (const auto* value = entity.find(spec_.property)) {
     text = jobs::value_text(*value);
   } else {
-    ++without_value_;
+    skips_.add(kNoValue, entity.partition_key, entity.row_key);
     return {};
   }
   bytes_ += entity.partition_key.size() + entity.row_key.size() + sizeof(jobs::EntityKey);
@@ -145,103 +150,100 @@ Result<void> Rebuild::take(const Entity& entity) {
   return {};
 }
 
-Task<Result<void>> Rebuild::read_existing() {
-  std::string continuation;
-  do {
-    CO_TRY(context_.check());
-    table_store::QueryRequest request;
-    request.table = spec_.destination;
-    request.continuation = std::move(continuation);
-    request.top = 100;  // pieces are large
-    auto page = CO_TRY(co_await context_.tables.query(std::move(request)));
-    for (const auto& entity : page.entities) {
-      if (is_piece(entity)) existing_[entity.partition_key][entity.row_key] = entity.version;
-    }
-    continuation = std::move(page.continuation);
-  } while (!continuation.empty());
-  co_return Result<void>{};
+Result<void> Rebuild::take_existing(const Entity& entity) {
+  if (is_piece(entity)) {
+    existing_[entity.partition_key][entity.row_key] = entity.version;
+  } else if (wanted_.contains(entity.partition_key)) {
+    foreign_[entity.partition_key].insert(entity.row_key);
+  }
+  return {};
 }
 
 Task<Result<void>> Rebuild::write_all() {
-  for (const auto& [partition_key, value] : wanted_) partitions_.push_back(partition_key);
+  std::vector<std::string> partitions;
+  for (const auto& [partition_key, value] : wanted_) partitions.push_back(partition_key);
   for (const auto& [partition_key, rows] : existing_) {
-    if (!wanted_.contains(partition_key)) partitions_.push_back(partition_key);
+    if (!wanted_.contains(partition_key)) partitions.push_back(partition_key);
   }
-  auto strand = co_await asio::this_coro::executor;
-  lanes_ = std::min(kIndexLanes, partitions_.size());
-  for (auto i = lanes_; i > 0; --i) {
-    auto task = lane();
-    spawn(strand, std::move(task));
-  }
-  while (lanes_ > 0) {
-    co_await lane_ended_.wait(context_.clock, std::chrono::hours(1));
-  }
-  if (failure_) co_return fail(std::move(*failure_));
-  co_return Result<void>{};
+  const auto of_all = "/" + std::to_string(partitions.size());
+  const auto write = [&](std::size_t number) -> Task<Result<void>> {
+    CO_TRY(co_await write_partition(partitions[number]));
+    CO_TRY(co_await report("writing " + std::to_string(number + 1) + of_all, false));
+    co_return Result<void>{};
+  };
+  co_return co_await side_by_side(context_.clock, partitions.size(), write, kIndexLanes);
 }
 
-Task<void> Rebuild::lane() {
-  while (!failure_ && next_ < partitions_.size()) {
-    auto written = co_await write_partition(partitions_[next_++]);
-    if (!written && !failure_) failure_ = std::move(written.error());
-    if (!written) break;
-    JobProgress progress;
-    progress.done = indexed_;
-    progress.skipped = without_value_;
-    progress.phase = "writing " + std::to_string(next_) + "/" + std::to_string(partitions_.size());
-    auto reported = co_await context_.report(std::move(progress), false);
-    if (!reported && !failure_) failure_ = std::move(reported.error());
-  }
-  --lanes_;
-  lane_ended_.notify_all();
+void Rebuild::skip_piece(const std::string& partition_key, const std::string& row_key, std::uint64_t entities) {
+  skips_.add(kInTheWay, partition_key, row_key, entities);
+  indexed_ -= entities;
 }
 
-Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
+std::vector<PieceChange> Rebuild::changes_of(const std::string& partition_key) {
   auto stale = std::exchange(existing_[partition_key], {});
-  std::vector<Mutation> mutations;
+  std::vector<PieceChange> changes;
   auto value = wanted_.find(partition_key);
   if (value != wanted_.end()) {
+    const auto& foreign = foreign_[partition_key];
     for (auto& piece : make_pieces(value->second.value, value->second.keys, version_)) {
       stale.erase(piece.row_key);
-      Mutation mutation;
-      mutation.kind = MutationKind::kInsertOrReplace;
-      mutation.row_key = std::move(piece.row_key);
-      mutation.properties = std::move(piece.properties);
-      mutation.source_version = version_;
-      mutations.push_back(std::move(mutation));
+      if (foreign.contains(piece.row_key)) {
+        skip_piece(partition_key, piece.row_key, piece.entities);
+        continue;
+      }
+      auto& change = changes.emplace_back();
+      change.mutation.kind = MutationKind::kInsertOrReplace;
+      change.mutation.row_key = std::move(piece.row_key);
+      change.mutation.properties = std::move(piece.properties);
+      change.mutation.source_version = version_;
+      change.mutation.lenient = true;
+      change.entities = piece.entities;
     }
     value->second.keys = {};  // written once: its memory is not needed any more
   }
   // What is no longer wanted goes last: a reader meanwhile finds a key twice rather than not at all.
   for (const auto& [row_key, version] : stale) {
-    Mutation mutation;
-    mutation.kind = MutationKind::kErase;
-    mutation.row_key = row_key;
-    mutation.if_version = version;
-    mutation.source_version = version_;
-    mutation.lenient = true;
-    mutations.push_back(std::move(mutation));
+    auto& change = changes.emplace_back();
+    change.mutation.kind = MutationKind::kErase;
+    change.mutation.row_key = row_key;
+    change.mutation.if_version = version;
+    change.mutation.source_version = version_;
+    change.mutation.lenient = true;
   }
-  for (std::size_t begin = 0; begin < mutations.size(); begin += kPiecesPerTransaction) {
-    const auto count = std::min(kPiecesPerTransaction, mutations.size() - begin);
-    std::vector<Place> places{{spec_.destination, partition_key}};
-    const auto permit = CO_TRY(co_await context_.admit(0, count, std::move(places)));
-    const auto first = mutations.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = first + static_cast<std::ptrdiff_t>(count);
-    std::vector<Mutation> group(std::make_move_iterator(first), std::make_move_iterator(last));
+  return changes;
+}
+
+Task<Result<void>> Rebuild::write_partition(std::string partition_key) {
+  auto changes = changes_of(partition_key);
+  for (auto rest = changes.begin(); rest != changes.end();) {
+    const auto count = std::min<std::ptrdiff_t>(kPiecesPerTransaction, changes.end() - rest);
+    std::vector<PieceChange> group(std::make_move_iterator(rest), std::make_move_iterator(rest + count));
+    rest += count;
+    const auto permit = CO_TRY(co_await context_.admit(0, group.size(), {{spec_.destination, partition_key}}));
     CO_TRY(co_await apply(partition_key, std::move(group)));
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<Mutation> mutations) {
-  const bool erases = mutations.back().kind == MutationKind::kErase;
-  (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).before.reach();
-  auto outcomes = co_await context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
-                                                  context_.fence("written"));
-  (erases ? fail_points::kIndexErase : fail_points::kIndexWrite).after.reach();
+Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<PieceChange> changes) {
+  const auto& step =
+      changes.back().mutation.kind == MutationKind::kErase ? fail_points::kIndexErase : fail_points::kIndexWrite;
+  std::vector<std::string> rows;
+  std::vector<Mutation> mutations;
+  for (auto& change : changes) {
+    rows.push_back(change.mutation.row_key);
+    mutations.push_back(std::move(change.mutation));
+  }
+  step.before.reach();
+  auto applied = co_await context_.tables.mutate(spec_.destination, partition_key, std::move(mutations),
+                                                 context_.fence(std::string(kWritten)));
+  step.after.reach();
+  const auto outcomes = CO_TRY(std::move(applied));
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
+  for (std::size_t i = 0; i < outcomes.size() && i < changes.size(); ++i) {
+    const bool in_the_way = outcomes[i].kind == WriteOutcome::kConflict && changes[i].entities > 0;
+    if (in_the_way) skip_piece(partition_key, rows[i], changes[i].entities);
+  }
   co_return Result<void>{};
 }
 

@@ -1,7 +1,8 @@
 // Index rebuild: makes an index table (index_pieces.h) hold exactly what a full scan of the source gives: collects
 // value -> keys, writes the pieces that differ, removes pieces that should not be. Fenced by (job, epoch). Each piece
 // carries as source version a store-wide version taken before the scan began, so of two rebuilds the one that read
-// later wins, whatever the order of their writes; an interrupted rebuild scans again under a newer version.
+// later wins, whatever the order of their writes; an interrupted rebuild scans again under a newer version. What is no
+// piece is never replaced: where it stands in the way of one, the entities of that piece are skipped.
 // Holds the keys in memory: at most kMaxIndexedEntities entities and kMaxIndexedBytes of keys and values, beyond which
 // it fails with kOutOfRangeInput (permanent).
 #pragma once

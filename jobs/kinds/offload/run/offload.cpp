@@ -17,8 +17,8 @@ using jobs::BlobLink;
 using nlohmann::json;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::WriteOutcome;
 using table_store::Property;
+using table_store::WriteOutcome;
 
 constexpr std::string_view kNothing = "no property to move";
 constexpr std::string_view kTooLarge = "the entity would be too large";

@@ -1,9 +1,10 @@
 // Reading blobs: content whole and by range, properties, metadata, block lists.
 #include "blob_store/model/byte_range.h"
-#include "blob_store/rest/blob_routes.h"
+#include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/blob_xml.h"
 #include "common/base/encoding.h"
 
-namespace tidemark::blob_store {
+namespace tidemark::blob_store::operations {
 namespace {
 
 constexpr std::uint64_t kMaxHashedRange = 4UL << 20;
@@ -16,8 +17,6 @@ class BlobSource : public http::BodySource {
  private:
   PayloadReader reader_;
 };
-
-Result<void> may_read(const Call& call) { return call.authorize({auth::ResourceType::kObject, "r"}); }
 
 void add_content_headers(http::Response& response, const Call& call, const ContentHeaders& h, bool with_md5) {
   const std::pair<const char*, const std::string*> all[] = {{"Content-Type", &h.type},
@@ -69,10 +68,9 @@ Result<std::string> read_whole(PayloadReader reader) {
 
 }  // namespace
 
-Result<http::Response> read_blob(const Call& call) {
-  TRY(may_read(call));
-  if (call.request.method == "HEAD") return head(call);
-  auto opened = TRY(call.service.open_blob(call.blob_ref(), read_conditions(call)));
+Answer read_blob(Call& call) {
+  if (call.http.method == "HEAD") co_return head(call);
+  auto opened = CO_TRY(call.service.open_blob(call.blob_ref(), read_conditions(call)));
   const auto size = opened.blob.size;
   auto wanted = call.header("x-ms-range");
   if (wanted.empty()) wanted = call.header("Range");
@@ -80,65 +78,64 @@ Result<http::Response> read_blob(const Call& call) {
   if (!range) {
     auto error = std::move(range.error());
     error.fields = {{"ActualObjectLength", std::to_string(size)}};
-    return fail(std::move(error));
+    co_return fail(std::move(error));
   }
   auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
   PayloadReader reader(opened.snapshot, std::move(opened.extents), part.offset, part.length);
   const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
-  if (hashed && !*range) return fail(ErrorCode::kInvalidHeaderValue);
-  if (hashed && part.length > kMaxHashedRange) return fail(ErrorCode::kOutOfRangeInput);
+  if (hashed && !*range) co_return fail(ErrorCode::kInvalidHeaderValue);
+  if (hashed && part.length > kMaxHashedRange) co_return fail(ErrorCode::kOutOfRangeInput);
   if (*range) {
     response.set("Content-Range", "bytes " + std::to_string(part.offset) + "-" +
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
   if (hashed) {
-    auto slice = TRY(read_whole(std::move(reader)));
+    auto slice = CO_TRY(read_whole(std::move(reader)));
     response.set("Content-MD5", base64_encode(md5(slice)));
     response.body = std::move(slice);
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;
   }
-  return response;
+  co_return response;
 }
 
-Result<http::Response> read_blob_metadata(const Call& call) {
-  TRY(may_read(call));
-  auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
+Answer read_blob_metadata(Call& call) {
+  auto blob = CO_TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = empty_response(200);
   add_version(response, blob.version);
   add_metadata(response, blob.metadata);
-  return response;
+  co_return response;
 }
 
-Result<http::Response> read_block_list(const Call& call) {
-  TRY(may_read(call));
+Answer read_block_list(Call& call) {
   auto type = call.parameter("blocklisttype");
   if (type.empty()) type = "committed";
   if (type != "committed" && type != "uncommitted" && type != "all")
-    return fail(ErrorCode::kInvalidQueryParameterValue);
-  auto lists = TRY(call.service.get_block_lists(call.blob_ref()));
-  const auto block = [](const std::string& id, std::uint64_t size) {
-    return "<Block>" + element("Name", id) + element("Size", std::to_string(size)) + "</Block>";
+    co_return fail(ErrorCode::kInvalidQueryParameterValue);
+  auto lists = CO_TRY(call.service.get_block_lists(call.blob_ref()));
+  protocol::XmlWriter out;
+  out.begin("BlockList");
+  const auto write_block = [&out](const std::string& id, std::uint64_t size) {
+    out.begin("Block").element("Name", id).element("Size", size).end();
   };
-  std::string body("<BlockList>");
   if (type != "uncommitted") {
-    body += "<CommittedBlocks>";
-    for (const auto& extent : lists.committed) body += block(extent.block_id, extent.size);
-    body += "</CommittedBlocks>";
+    out.begin("CommittedBlocks");
+    for (const auto& extent : lists.committed) write_block(extent.block_id, extent.size);
+    out.end();
   }
   if (type != "committed") {
-    body += "<UncommittedBlocks>";
-    for (const auto& [id, staged] : lists.staged) body += block(id, staged.size);
-    body += "</UncommittedBlocks>";
+    out.begin("UncommittedBlocks");
+    for (const auto& [id, staged] : lists.staged) write_block(id, staged.size);
+    out.end();
   }
-  auto response = xml_response(body + "</BlockList>");
+  auto response = xml_response(200, out.take());
   if (lists.blob) {
     add_version(response, lists.blob->version);
     response.set("x-ms-blob-content-length", std::to_string(lists.blob->size));
   }
-  return response;
+  co_return response;
 }
 
-}  // namespace tidemark::blob_store
+}  // namespace tidemark::blob_store::operations

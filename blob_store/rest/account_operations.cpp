@@ -1,0 +1,51 @@
+// The account's operations: list containers, service properties, account information.
+#include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/blob_xml.h"
+
+namespace tidemark::blob_store::operations {
+namespace {
+
+void write_container(protocol::XmlWriter& out, const NamedContainer& item, bool with_metadata) {
+  const auto& c = item.container;
+  out.begin("Container").element("Name", item.name).begin("Properties");
+  out.element("Last-Modified", to_rfc1123(c.version.time()))
+      .element("Etag", "\"" + c.version.etag() + "\"")
+      .raw("<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>")
+      .optional_element("PublicAccess", c.public_access)
+      .raw("<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>")
+      .end();
+  if (with_metadata) write_metadata(out, c.metadata);
+  out.end();
+}
+
+}  // namespace
+
+Answer get_account(Call&) {
+  auto response = empty_response(200);
+  response.set("x-ms-sku-name", "Standard_LRS");
+  response.set("x-ms-account-kind", "StorageV2");
+  response.set("x-ms-is-hns-enabled", "false");
+  co_return response;
+}
+
+Answer list_containers(Call& call) {
+  auto request = CO_TRY(read_list_request(call));
+  auto page = CO_TRY(call.service.list_containers(call.account(), request));
+  protocol::XmlWriter out;
+  begin_list(out, call);
+  out.begin("Containers");
+  for (const auto& item : page.items) write_container(out, item, includes(call, "metadata"));
+  out.end().element("NextMarker", write_marker(page.next));
+  co_return xml_response(200, out.take());
+}
+
+Answer get_service_properties(Call& call) { co_return call.front.get_properties(call); }
+
+Answer set_service_properties(Call& call) {
+  co_return co_await call.front.set_properties(
+      call, CO_TRY(co_await receive_text(call, protocol::kMaxServicePropertiesBytes)));
+}
+
+Answer get_stats(Call& call) { co_return call.front.get_stats(call); }
+
+}  // namespace tidemark::blob_store::operations

@@ -1,0 +1,47 @@
+// The operations of the blob protocol, one function each; see blob_routes.cpp for which request is which, and what the
+// caller needs for it. Each parses, makes one call of the service and renders.
+#pragma once
+#include "blob_store/rest/blob_call.h"
+
+namespace tidemark::blob_store {
+
+namespace operations {
+
+Answer get_account(Call& call);
+Answer list_containers(Call& call);
+Answer get_service_properties(Call& call);
+Answer set_service_properties(Call& call);
+Answer get_stats(Call& call);
+
+Answer create_container(Call& call);
+Answer delete_container(Call& call);
+Answer get_container(Call& call);
+Answer get_container_metadata(Call& call);
+Answer set_container_metadata(Call& call);
+Answer get_container_acl(Call& call);
+Answer set_container_acl(Call& call);
+Answer list_blobs(Call& call);
+
+Answer read_blob(Call& call);
+Answer read_blob_metadata(Call& call);
+Answer read_block_list(Call& call);
+Answer put_blob(Call& call);
+Answer put_block(Call& call);
+Answer put_block_list(Call& call);
+Answer set_blob_headers(Call& call);
+Answer set_blob_metadata(Call& call);
+Answer delete_blob(Call& call);
+
+}  // namespace operations
+
+/// Streams the request's body into a payload, checking its length and MD5 against what was declared. The error
+/// leaves nothing behind.
+struct ReceivedBody {
+  WrittenPayload payload;
+  std::string md5;  // base64, computed
+};
+Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5);
+/// A small body whole, with its Content-MD5 checked.
+Task<Result<std::string>> receive_text(Call& call, std::size_t limit);
+
+}  // namespace tidemark::blob_store

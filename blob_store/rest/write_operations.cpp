@@ -1,0 +1,108 @@
+// The operations that change blobs.
+#include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/blob_xml.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store::operations {
+namespace {
+
+constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
+constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
+constexpr std::size_t kMaxBlockListBytes = 16UL << 20;
+
+/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
+Conditions write_conditions(const Call& call) {
+  auto conditions = read_conditions(call);
+  if (!call.authorize({auth::ResourceType::kObject, "w"})) conditions.if_none_match = {"*"};
+  return conditions;
+}
+
+http::Response changed(unsigned status, const Stamp& version) {
+  auto response = empty_response(status);
+  add_version(response, version);
+  response.set("x-ms-request-server-encrypted", "true");
+  return response;
+}
+
+NewContent read_new_content(const Call& call, bool plain) {
+  NewContent content{read_content_headers(call, plain), read_metadata(call.http)};
+  if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
+  return content;
+}
+
+Task<void> discard(Call& call, std::uint64_t payload) {
+  // If this fails, the next start of the store collects it.
+  if (payload != 0) (void)co_await call.service.abandon(payload);
+}
+
+}  // namespace
+
+Answer put_blob(Call& call) {
+  auto conditions = write_conditions(call);
+  const auto type = call.header("x-ms-blob-type");
+  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
+  if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
+  if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
+  if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
+  auto content = read_new_content(call, true);
+  CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
+  content.headers.md5 = body.md5;
+  const auto payload = body.payload.id;
+  auto version = co_await call.service.put_blob(call.blob_ref(), std::move(content), std::move(body.payload),
+                                                std::move(conditions));
+  if (!version) co_await discard(call, payload);
+  auto response = changed(201, CO_TRY(version));
+  response.set("Content-MD5", body.md5);
+  co_return response;
+}
+
+Answer put_block(Call& call) {
+  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
+  const std::string id(call.parameter("blockid"));
+  if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
+  const auto raw = base64_decode(id);
+  if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
+  CO_TRY(call.service.check_put(call.blob_ref(), {}));
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5")));
+  const auto payload = body.payload.id;
+  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload));
+  if (!done) co_await discard(call, payload);
+  CO_TRY(done);
+  auto response = empty_response(201);
+  response.set("Content-MD5", body.md5);
+  response.set("x-ms-request-server-encrypted", "true");
+  co_return response;
+}
+
+Answer put_block_list(Call& call) {
+  auto conditions = write_conditions(call);
+  auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
+  auto choices = CO_TRY(parse_block_list(text));
+  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices),
+                                                             read_new_content(call, false), std::move(conditions)));
+  auto response = changed(201, version);
+  response.set("Content-MD5", base64_encode(md5(text)));
+  co_return response;
+}
+
+Answer set_blob_headers(Call& call) {
+  co_return changed(200, CO_TRY(co_await call.service.set_headers(call.blob_ref(), read_content_headers(call, false),
+                                                                  read_conditions(call))));
+}
+
+Answer set_blob_metadata(Call& call) {
+  co_return changed(200, CO_TRY(co_await call.service.set_metadata(call.blob_ref(), read_metadata(call.http),
+                                                                   read_conditions(call))));
+}
+
+Answer delete_blob(Call& call) {
+  // There are no snapshots: deleting only those is not an operation here.
+  if (call.header("x-ms-delete-snapshots") == "only") co_return fail(ErrorCode::kNotImplemented);
+  CO_TRY(co_await call.service.delete_blob(call.blob_ref(), read_conditions(call)));
+  auto response = empty_response(202);
+  response.set("x-ms-delete-type-permanent", "true");
+  co_return response;
+}
+
+}  // namespace tidemark::blob_store::operations

@@ -1,0 +1,18 @@
+// What failed and is nobody's answer to read: one line of the log each, for an answer of 500 and above and for a task
+// in the background. At most 20 lines a second, so that a disk that is gone does not fill another one; the line after a
+// gap says how many were left out. Thread safe.
+#pragma once
+#include <string_view>
+
+#include "common/base/async.h"
+
+namespace tidemark::process {
+
+/// "request failed request_id=... operation="..." code=... detail="..."", if the error is the server's own.
+void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error);
+/// "background task failed task=... code=... detail="..."". For tasks that go on after a failure.
+void log_failed_task(std::string_view task, const Error& error);
+/// Starts a task that nobody waits for; its failure is logged. `name` is a literal.
+void spawn_in_background(Executor executor, const char* name, Task<Result<void>> task);
+
+}  // namespace tidemark::process

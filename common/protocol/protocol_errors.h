@@ -1,0 +1,31 @@
+// The protocol's refusals with the elements that clients print, and the document that tells a failure. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/base/time.h"
+
+namespace tidemark::protocol {
+
+/// Without a reason: just the name and the value.
+Error invalid_parameter(std::string_view name, std::string_view value, std::string_view reason = {});
+Error missing_parameter(std::string_view name);
+Error out_of_range_parameter(std::string_view name, std::string_view value, std::int64_t min, std::int64_t max);
+Error invalid_header(std::string_view name, std::string_view value, std::string_view reason = {});
+Error missing_header(std::string_view name);
+/// Of a body: an element whose text makes no sense, or that is not there.
+Error invalid_node(std::string_view name, std::string_view value);
+Error missing_node(std::string_view name);
+
+/// The number that a parameter holds, nothing if it is absent. kInvalidQueryParameterValue,
+/// kOutOfRangeQueryParameterValue.
+Result<std::optional<std::int64_t>> number_parameter(std::string_view name, std::optional<std::string_view> text,
+                                                     std::int64_t min, std::int64_t max);
+
+/// <Error> with Code, Message and the error's fields.
+std::string render_error(const Error& error, std::string_view request_id, Time now);
+
+}  // namespace tidemark::protocol

@@ -1,0 +1,160 @@
+#include "common/service/front.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+#include "common/process/failures.h"
+#include "common/protocol/protocol_errors.h"
+#include "common/protocol/responses.h"
+#include "common/protocol/stored_policies.h"
+
+namespace tidemark::service {
+namespace {
+
+constexpr std::size_t kMaxClientRequestId = 1024;
+
+/// Longer ones, or with other than visible characters, are not told back.
+bool is_client_request_id(std::string_view id) {
+  return id.size() <= kMaxClientRequestId &&
+         std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c <= 0x7E; });
+}
+
+}  // namespace
+
+std::optional<std::string_view> Call::parameter(std::string_view name) const {
+  for (const auto& [key, value] : parameters) {
+    if (iequals_ascii(key, name)) return value;
+  }
+  return std::nullopt;
+}
+
+bool Call::parameter_is(std::string_view name, std::string_view value) const {
+  const auto given = parameter(name);
+  return given && iequals_ascii(*given, value);
+}
+
+std::string Call::endpoint() const {
+  auto prefix = http.path.substr(0, http.path.size() - resource.rest.size());
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  const std::string_view scheme = https ? "https://" : "http://";
+  std::string out;
+  out.reserve(scheme.size() + host.size() + prefix.size());
+  return out.append(scheme).append(host).append(prefix);
+}
+
+Front::Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy,
+             PropertiesStore properties)
+    : dialect_(std::move(dialect)),
+      clock_(clock),
+      accounts_(std::move(accounts)),
+      policy_(policy),
+      properties_(std::move(properties)) {
+  for (const auto& account : accounts_) {
+    cors_.refresh(account.name, [&] { return properties_.read(account.name); });
+  }
+}
+
+std::optional<Result<http::Response>> Front::admit(Call& call) const {
+  const auto& request = call.http;
+  call.host = request.header("host").value_or("");
+  auto resource = auth::parse_resource(call.host, request.path, accounts_);
+  if (!resource) return fail(std::move(resource.error()));
+  call.resource = std::move(*resource);
+  auto parameters = QueryParameters::parse(request.query);
+  if (parameters) call.parameters = std::move(*parameters);
+  // A preflight is answered before anybody is authenticated: browsers send no credentials with it.
+  if (request.method == "OPTIONS") return cors_.preflight(call.account(), request);
+  if (!parameters) return fail(dialect_.broken_query);
+  if (auto known = authenticate(call); !known) return fail(std::move(known.error()));
+  return std::nullopt;
+}
+
+Result<void> Front::authenticate(Call& call) const {
+  const auto& request = call.http;
+  const auth::PolicyLookup find_policy = [this, &call](std::string_view, std::string_view resource,
+                                                       std::string_view id) -> Result<std::optional<StoredPolicy>> {
+    const auto policies = policies_of(call, resource);
+    if (policies) return protocol::find_policy(*policies, id);
+    if (http_status_of(policies.error().code) < 500) return std::nullopt;  // there is no such resource
+    return fail(policies.error());
+  };
+  const auth::SignedRequest signed_request{request.method,         request.path, request.query,   &request.headers,
+                                           request.remote_address, call.host,    &call.parameters};
+  call.identity = TRY(auth::authenticate(dialect_.service, signed_request, call.resource, accounts_, clock_.now(),
+                                         policy_, find_policy));
+  call.authenticated = true;
+  call.https = auth::arrived_by_https(request.headers, policy_);
+  return {};
+}
+
+http::Response Front::finish(const Call& call, Result<http::Response> answered) const {
+  const auto& request = call.http;
+  const bool failed = !answered;
+  auto response = failed ? render(answered.error(), request.request_id, &call) : std::move(*answered);
+  if (failed && response.status >= 500) {
+    // The query may hold a signature: never logged.
+    const auto operation = std::string(request.method) + " " + std::string(request.path);
+    process::log_failed_request(request.request_id, operation, answered.error());
+  }
+  add_common_headers(call, response);
+  add_headers(&call, failed, response);
+  if (request.method == "HEAD") {
+    if (!response.head_content_length) response.head_content_length = response.body.size();
+    response.body.clear();
+  }
+  // Refusals too tell a browser that it may look at them.
+  if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
+  return response;
+}
+
+void Front::add_common_headers(const Call& call, http::Response& response) const {
+  const auto& request = call.http;
+  response.set("x-ms-request-id", request.request_id);
+  if (!dialect_.newest_version.empty()) {
+    const auto version = request.header("x-ms-version").value_or("");
+    response.set("x-ms-version", auth::is_version(version) ? version : dialect_.newest_version);
+  } else if (!call.identity.version.empty()) {
+    response.set("x-ms-version", call.identity.version);
+  }
+  // What echoes the request is for callers who are known.
+  if (!call.authenticated && dialect_.newest_version.empty()) return;
+  const auto id = request.header("x-ms-client-request-id");
+  if (id && is_client_request_id(*id)) response.set("x-ms-client-request-id", *id);
+}
+
+void Front::add_headers(const Call*, bool, http::Response&) const {}
+
+http::Response Front::render(const Error& error, const std::string& request_id, const Call*) const {
+  const auto status = http_status_of(error.code);
+  auto response = status == 304 ? protocol::empty_response(status)
+                                : protocol::xml_response(status, protocol::render_error(error, request_id, now()));
+  response.set("x-ms-error-code", azure_name_of(error.code));
+  return response;
+}
+
+http::Response Front::render_error(const Error& error, const std::string& request_id) const {
+  auto response = render(error, request_id, nullptr);
+  response.set("x-ms-request-id", request_id);
+  add_headers(nullptr, true, response);
+  return response;
+}
+
+Result<http::Response> Front::get_properties(const Call& call) const {
+  const auto stored = TRY(properties_.read(call.account()));
+  return protocol::xml_response(200, protocol::service_properties_document(dialect_.kind, stored));
+}
+
+Answer Front::set_properties(const Call& call, std::string body) {
+  CO_TRY(co_await properties_.change(call.account(), [&](const std::string& stored) {
+    return protocol::merge_service_properties(dialect_.kind, stored, body);
+  }));
+  cors_.refresh(call.account(), [&] { return properties_.read(call.account()); });
+  co_return protocol::empty_response(202);
+}
+
+Result<http::Response> Front::get_stats(const Call& call) const {
+  if (!call.resource.secondary) return fail(protocol::stats_need_secondary());
+  return protocol::xml_response(200, protocol::service_stats_document(clock_.now()));
+}
+
+}  // namespace tidemark::service
