@@ -16,7 +16,7 @@ using nlohmann::json;
 using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 constexpr const char* kGroupPartition = "groups";
 constexpr int kMaxRaces = 16;

@@ -38,7 +38,7 @@ Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables
   auto outcomes =
       CO_TRY(co_await tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt));
   const auto& outcome = outcomes.front();
-  if (outcome.kind != table_store::OutcomeKind::kApplied) co_return std::optional<Version>();
+  if (outcome.kind != table_store::WriteOutcome::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
 using table_store::Version;
+using table_store::WriteOutcome;
 
 constexpr std::string_view kNoValue = "the property is missing";
 // Eight pieces of a quarter MiB fit well into one transaction of 4 MiB.
@@ -246,7 +246,7 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<PieceCh
   const auto outcomes = CO_TRY(std::move(applied));
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
   for (std::size_t i = 0; i < outcomes.size() && i < changes.size(); ++i) {
-    const bool in_the_way = outcomes[i].kind == OutcomeKind::kConflict && changes[i].entities > 0;
+    const bool in_the_way = outcomes[i].kind == WriteOutcome::kConflict && changes[i].entities > 0;
     if (in_the_way) skip_piece(partition_key, rows[i], changes[i].entities);
   }
   co_return Result<void>{};
