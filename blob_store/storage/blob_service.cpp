@@ -23,9 +23,9 @@ BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor bac
       collector_(engine, clock, std::move(background)) {}
 
 // Rises even if the clock does not.
-Result<Version> BlobService::next_version(kv::Transaction& txn) const {
+Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
   auto stored = TRY(txn.get(blob_keys::kLastVersion));
-  auto version = Version::at(clock_.now());
+  auto version = Stamp::at(clock_.now());
   if (stored) {
     auto last = TRY(records::decode_number(*stored));
     version.ticks = std::max(version.ticks, last + 1);
@@ -34,7 +34,7 @@ Result<Version> BlobService::next_version(kv::Transaction& txn) const {
   return version;
 }
 
-Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
+Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
   CO_TRY(check_metadata(metadata));
   Container container;
   container.metadata = std::move(metadata);
@@ -71,9 +71,9 @@ Result<Container> BlobService::get_container(const ContainerRef& ref) const {
   return find_container(*engine_.snapshot(), ref);
 }
 
-Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions conditions,
-                                                    std::function<void(Container&)> change) {
-  Version version;
+Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions conditions,
+                                                  std::function<void(Container&)> change) {
+  Stamp version;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto container = TRY(find_container(txn, ref));
@@ -87,14 +87,14 @@ Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions
   co_return version;
 }
 
-Task<Result<Version>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_container(std::move(ref), std::move(conditions),
                                       [&](Container& container) { container.metadata = metadata; });
 }
 
-Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
-                                                        StoredPolicies policies, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
+                                                      StoredPolicies policies, Conditions conditions) {
   std::function<void(Container&)> change = [public_access, policies](Container& container) {
     container.public_access = public_access;
     container.policies = policies;

@@ -17,7 +17,7 @@ const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
 const FailStep kDeleteBlobStep("blob.delete_blob");
 
-const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
+const Stamp* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
 
 // Everything the blob and its staged blocks refer to.
 void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
@@ -84,8 +84,8 @@ Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata
   return {};
 }
 
-Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
-                                            Conditions conditions) {
+Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
+                                          Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
@@ -152,8 +152,8 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
   co_return done;
 }
 
-Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
-                                                  Conditions conditions) {
+Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
+                                                Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
@@ -169,8 +169,8 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
   co_return blob.version;
 }
 
-Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
-  Version version;
+Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
+  Stamp version;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
@@ -186,12 +186,12 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
   co_return version;
 }
 
-Task<Result<Version>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
   std::function<void(Blob&)> change = [headers](Blob& blob) { blob.headers = headers; };
   return change_blob(std::move(ref), std::move(conditions), std::move(change));
 }
 
-Task<Result<Version>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
 }

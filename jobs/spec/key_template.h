@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "jobs/spec/job_spec.h"
+#include "jobs/spec/selection.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::jobs {

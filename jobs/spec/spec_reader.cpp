@@ -111,11 +111,11 @@ const json* SpecReader::object(const char* name, bool required) {
   return nullptr;
 }
 
-std::vector<std::string> SpecReader::property_names(const char* name, std::size_t most) {
+std::vector<std::string> SpecReader::property_names(const char* name) {
   const auto* found = member(name);
   std::vector<std::string> names;
   if (found == nullptr) return names;
-  bool good = found->is_array() && !found->empty() && found->size() <= most;
+  bool good = found->is_array() && !found->empty() && found->size() <= table_store::kMaxProperties;
   for (std::size_t i = 0; good && i < found->size(); ++i) {
     const auto& item = (*found)[i];
     good = item.is_string() && is_property_name(item.get_ref<const std::string&>()) &&
@@ -123,7 +123,8 @@ std::vector<std::string> SpecReader::property_names(const char* name, std::size_
     if (good) names.push_back(item.get<std::string>());
   }
   if (!good) {
-    problem(std::string(name) + " must be a list of 1 to " + std::to_string(most) + " property names, none twice");
+    problem(std::string(name) + " must be a list of 1 to " + std::to_string(table_store::kMaxProperties) +
+            " property names, none twice");
   }
   return names;
 }
@@ -173,6 +174,14 @@ Selection SpecReader::selection(bool alternative) {
     if (!filter) problem("filter: " + filter.error().message);
   }
   return out;
+}
+
+void write_selection(const Selection& selection, nlohmann::ordered_json& out) {
+  if (selection.entity) {
+    out["partitionKey"] = selection.entity->partition_key;
+    out["rowKey"] = selection.entity->row_key;
+  }
+  if (selection.filter) out["filter"] = *selection.filter;
 }
 
 void SpecReader::two_tables(const std::string& source, const std::string& destination) {

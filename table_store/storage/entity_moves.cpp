@@ -77,7 +77,7 @@ struct Moving {
     copy.lenient = !job.back;  // what is no copy is in the way
     entity.blocks[kCopy] = view.block;
     const auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
-    if (copied.kind != OutcomeKind::kApplied && copied.kind != OutcomeKind::kUnchanged) {
+    if (copied.kind != WriteOutcome::kApplied && copied.kind != WriteOutcome::kUnchanged) {
       return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
     }
     return {};

@@ -70,7 +70,7 @@ struct Verdict {
   std::optional<MutationOutcome> settled;
 };
 
-Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, OutcomeKind lenient_kind, Version version) {
+Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, WriteOutcome lenient_kind, Version version) {
   if (!mutation.lenient) return fail(code);
   return Verdict{MutationOutcome{lenient_kind, version}};
 }
@@ -78,28 +78,28 @@ Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, OutcomeKind len
 Result<Verdict> judge_missing(const Mutation& mutation) {
   using enum MutationKind;
   if (mutation.kind == kReplace || mutation.kind == kMerge || mutation.kind == kErase) {
-    return refuse(mutation, ErrorCode::kResourceNotFound, OutcomeKind::kMissing, 0);
+    return refuse(mutation, ErrorCode::kResourceNotFound, WriteOutcome::kMissing, 0);
   }
   return Verdict{};
 }
 
 Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& existing) {
   if (mutation.kind == MutationKind::kInsert) {
-    return refuse(mutation, ErrorCode::kEntityAlreadyExists, OutcomeKind::kConflict, existing.version);
+    return refuse(mutation, ErrorCode::kEntityAlreadyExists, WriteOutcome::kConflict, existing.version);
   }
   const auto& switches = test_switches();
   if (mutation.if_version && *mutation.if_version != existing.version &&
       !switches.ignore_if_version.load(std::memory_order_relaxed)) {
-    return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, existing.version);
+    return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, existing.version);
   }
   if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
     const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.is_copy();
-    if (mutation.lenient && original) return Verdict{MutationOutcome{OutcomeKind::kConflict, existing.version}};
+    if (mutation.lenient && original) return Verdict{MutationOutcome{WriteOutcome::kConflict, existing.version}};
     if (existing.effective() > *mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version, existing.source_version}};
+      return Verdict{MutationOutcome{WriteOutcome::kSuperseded, existing.version, existing.source_version}};
     }
     if (mutation.kind == MutationKind::kInsertOrReplace && existing.source_version == mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version, existing.source_version}};
+      return Verdict{MutationOutcome{WriteOutcome::kUnchanged, existing.version, existing.source_version}};
     }
   }
   return Verdict{};
@@ -145,7 +145,7 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   if (verdict->settled) return *verdict->settled;
   if (mutation.kind == kErase) {
     txn.erase(key);
-    return MutationOutcome{OutcomeKind::kApplied, 0};
+    return MutationOutcome{WriteOutcome::kApplied, 0};
   }
   if (existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
     auto properties = TRY(merged(job, mutation, *existing));
@@ -155,7 +155,7 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
     txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores));
   }
-  return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
+  return MutationOutcome{WriteOutcome::kApplied, version, mutation.source_version};
 }
 
 Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
@@ -185,7 +185,7 @@ Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, Mutat
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     auto outcome = apply_mutation(txn, job, i, *generation, version);
     if (!outcome) return fail_at(i, std::move(outcome.error()));
-    if (outcome->kind == OutcomeKind::kApplied) ++applied;
+    if (outcome->kind == WriteOutcome::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
   }
   if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));

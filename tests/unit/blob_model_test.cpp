@@ -64,7 +64,7 @@ TEST(BlobModel, Ranges) {
 }
 
 TEST(BlobModel, Conditions) {
-  const auto version = Version::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
+  const auto version = Stamp::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
   Conditions none;
   EXPECT_TRUE(check_read(none, version));
   Conditions match{parse_etags("\"0x1\", \"" + version.etag() + "\""), {}, {}, {}};

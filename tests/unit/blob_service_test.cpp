@@ -109,7 +109,7 @@ TEST_F(BlobServiceTest, ContentOfManySizesByRange) {
 }
 
 TEST_F(BlobServiceTest, VersionsRise) {
-  Version last;
+  Stamp last;
   for (int i = 0; i < 50; ++i) {
     const auto version = run(service_.put_blob(ref("v"), {}, upload("x"), {}));
     EXPECT_GT(version->ticks, last.ticks);

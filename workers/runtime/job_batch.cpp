@@ -1,10 +1,38 @@
 #include "workers/runtime/job_batch.h"
 
-#include "jobs/kinds/archive/run/small_move.h"
+#include "jobs/kinds/reach.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
+namespace {
+
+/// The job's work, if it is no more than one move of one entity between tables. A copy is not: its key is made of the
+/// entity, which has to be read for that.
+std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
+  // What says nothing about the work itself; any other member asks for more than a move, and is not known here.
+  jobs::JobSpec plain;
+  plain.work = spec.work;
+  plain.max_attempts = spec.max_attempts;
+  plain.idempotency_key = spec.idempotency_key;
+  plain.priority = spec.priority;
+  plain.retry_base_ms = spec.retry_base_ms;
+  plain.retry_cap_ms = spec.retry_cap_ms;
+  if (plain != spec) return std::nullopt;
+  auto reach = jobs::reach_of(spec);
+  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive;
+  if (!one || !(reach.moves() || reach.step == jobs::Step::kErase)) return std::nullopt;
+  table_store::Move move;
+  move.source = std::move(reach.from.table);
+  move.destination = std::move(reach.to.table);
+  move.partition_key = std::move(reach.selection.entity->partition_key);
+  move.row_key = std::move(reach.selection.entity->row_key);
+  move.back = reach.step == jobs::Step::kRestore;
+  return move;
+}
+
+}  // namespace
+
 std::optional<SmallJob> small_job(const queue_service::Message& message) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
@@ -67,13 +95,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     change.state = jobs::JobState::kSucceeded;
     change.done = 1;
     change.phase = "finished";
-    auto& attempt = change.attempt.emplace();
-    attempt.number = job.message.dequeue_count;
-    attempt.worker = options_.worker_name;
-    attempt.started_at = batch.begun;
-    attempt.duration_ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - batch.begun).count();
-    attempt.outcome = "succeeded";
+    change.attempt = attempt_of(job.message, options_.worker_name, batch.begun, services_.clock.now(), "succeeded");
     job.move.companion = services_.jobs.end_at_once(std::move(record), delivery, change);
     if (!job.move.companion) continue;
     job.move.fence = {job.job_id, job.message.epoch, std::string(kDone)};
@@ -88,10 +110,10 @@ Task<Result<void>> JobBatch::move(Batch& batch) {
   std::vector<table_store::Move> moves;
   for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
   fail_points::kBatchMove.before.reach();
-  auto outcomes = co_await services_.tables.move_all(std::move(moves));
+  auto moved = co_await services_.tables.move_all(std::move(moves));
   fail_points::kBatchMove.after.reach();
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = (*outcomes)[n].has_value();
+  const auto outcomes = CO_TRY(std::move(moved));
+  for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = outcomes[n].has_value();
   co_return Result<void>{};
 }
 
