@@ -34,6 +34,11 @@ class LineLimit {
   std::uint64_t left_out_ GUARDED_BY(mutex_) = 0;
 };
 
+/// What is not offered is the client's choice, not the server's failure.
+bool is_ours(const Error& error) {
+  return http_status_of(error.code) >= 500 && error.code != ErrorCode::kNotImplemented;
+}
+
 void log_failure(const std::string& what, const Error& error) {
   static LineLimit limit;
   const auto left_out = limit.admit();
@@ -50,9 +55,12 @@ Task<void> run_logged(const char* name, Task<Result<void>> task) {
 }  // namespace
 
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error) {
-  // What is not offered is the client's choice, not the server's failure.
-  if (http_status_of(error.code) < 500 || error.code == ErrorCode::kNotImplemented) return;
+  if (!is_ours(error)) return;
   log_failure(fmt::format("request failed request_id={} operation=\"{}\"", request_id, operation), error);
+}
+
+void log_failed_call(std::string_view method, const Error& error) {
+  if (is_ours(error)) log_failure(fmt::format("internal call failed method={}", method), error);
 }
 
 void log_failed_task(std::string_view task, const Error& error) {

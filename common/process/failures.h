@@ -10,6 +10,8 @@ namespace tidemark::process {
 
 /// "request failed request_id=... operation="..." code=... detail="..."", if the error is the server's own.
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error);
+/// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".
+void log_failed_call(std::string_view method, const Error& error);
 /// "background task failed task=... code=... detail="..."". For tasks that go on after a failure.
 void log_failed_task(std::string_view task, const Error& error);
 /// Starts a task that nobody waits for; its failure is logged. `name` is a literal.

@@ -76,15 +76,17 @@ Error escaped_exception(const char* what) {
   return error;
 }
 
-Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, Answer answer, std::string method, std::string payload) {
+Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, FailureHook failed, Answer answer, std::string method,
+                     std::string payload) {
   Result<std::string> result;
   try {
-    result = co_await (*dispatch)(std::move(method), std::move(payload));
+    result = co_await (*dispatch)(method, std::move(payload));
   } catch (const std::exception& e) {
     result = fail(escaped_exception(e.what()));
   } catch (...) {
     result = fail(escaped_exception("of an unknown type"));
   }
+  if (!result && failed != nullptr) failed(method, result.error());
   answer.send(std::move(result));
 }
 
@@ -192,7 +194,7 @@ class ZmqServer final : public Server {
     calls_.fetch_add(1);
     Answer answer(box_, std::move(identity), *id);
     kRequestRead.reach();
-    auto task = serve_one(dispatch_, std::move(answer), std::move(method), std::move(payload));
+    auto task = serve_one(dispatch_, options_.failed, std::move(answer), std::move(method), std::move(payload));
     asio::co_spawn(executor_, std::move(task), asio::detached);
   }
 

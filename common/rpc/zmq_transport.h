@@ -11,6 +11,9 @@
 
 namespace tidemark::rpc {
 
+/// Told of every call that ended in an error, on the thread that served it.
+using FailureHook = void (*)(std::string_view method, const Error& error);
+
 struct ServerOptions {
   std::string endpoint;                        // ipc:///path/to.sock
   std::size_t max_in_flight = 4096;            // beyond it callers get kServerBusy
@@ -19,6 +22,7 @@ struct ServerOptions {
   std::chrono::milliseconds drain{5000};
   /// Runs on the server's executor.
   UndeliveredHook undelivered = {};
+  FailureHook failed = nullptr;
 };
 
 struct ServerCounters {

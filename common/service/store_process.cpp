@@ -189,6 +189,7 @@ Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& setti
   options.endpoint = endpoint;
   options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
   options.undelivered = store.undelivered();
+  options.failed = &process::log_failed_call;
   return rpc::serve(options, executor, store.internal_face());
 }
 

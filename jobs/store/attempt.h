@@ -21,7 +21,7 @@ struct Attempt {
   std::string worker;
   Time started_at{};
   std::int64_t duration_ms = 0;
-  std::string outcome;      // "succeeded", "failed", "lost": its worker ended without a word
+  std::string outcome;      // "succeeded", "failed", "cancelled", "lost": its worker ended without a word
   std::string error_class;  // "transient", "throttled", "conflict", "permanent"
   std::string code;         // the error's name
   std::string message;

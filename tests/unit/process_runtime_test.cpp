@@ -182,9 +182,13 @@ TEST(Failures, AreALineOfTheLogIfTheyAreTheServersOwn) {
   log_failed_request("11111111-2222", "PUT /account/q", error);
   log_failed_request("ignored", "GET /account/q", make_error(ErrorCode::kQueueNotFound));
   log_failed_request("ignored", "PUT /account/q?comp=x", make_error(ErrorCode::kNotImplemented));
+  log_failed_call("table.get", make_error(ErrorCode::kTableNotFound));
+  log_failed_call("table.mutate", error);
   log_failed_task("queue.upkeep", error);
   EXPECT_EQ(log.text(),
             "error request failed request_id=11111111-2222 operation=\"PUT /account/q\" code=StorageFailure "
+            "detail=\"fsync: No space left on device\"\n"
+            "error internal call failed method=table.mutate code=StorageFailure "
             "detail=\"fsync: No space left on device\"\n"
             "error background task failed task=queue.upkeep code=StorageFailure "
             "detail=\"fsync: No space left on device\"\n");

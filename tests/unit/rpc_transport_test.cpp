@@ -113,6 +113,19 @@ TEST_F(Rpc, ErrorsTravelWhole) {
   EXPECT_EQ(failure(start("throw", "")), ErrorCode::kInternalError);
 }
 
+TEST_F(Rpc, ServerIsToldOfCallsThatFail) {
+  static std::vector<std::string> told;
+  told.clear();
+  options_.failed = [](std::string_view method, const Error& error) {
+    told.push_back(std::string(method) + ": " + error.detail);
+  };
+  start_server();
+  EXPECT_EQ(value(start("echo", "1")), "1");
+  start("missing", "").wait();
+  start("throw", "").wait();
+  EXPECT_EQ(told, (std::vector<std::string>{"missing: detail", "throw: exception: broken"}));
+}
+
 TEST_F(Rpc, DeadlineEndsACall) {
   start_server();
   EXPECT_EQ(failure(start("hang", "", milliseconds(50))), ErrorCode::kDeadlineExceeded);

@@ -17,6 +17,9 @@ TEST(TableRecords, GoldenBytes) {
   EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>(), "op")),
             "01030100000000000000020000000000000002"
             "6f7000");
+  EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>(), "op", true)),
+            "01070100000000000000020000000000000002"
+            "6f7000");
   EXPECT_EQ(hex_encode(encode_counter(5)), "010500000000000000");
   EXPECT_EQ(hex_encode(entity_key(1, "a", "b")),
             "6500000000000000016100016200"

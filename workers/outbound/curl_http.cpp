@@ -151,9 +151,8 @@ class CurlHttp final : public OutboundHttp {
       };
       submit(std::move(transfer));
     };
-    auto operation =
-        asio::async_initiate<decltype(asio::use_awaitable), void(Result<OutboundReply>)>(initiate, asio::use_awaitable);
-    co_return co_await std::move(operation);
+    co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Result<OutboundReply>)>(
+        initiate, asio::use_awaitable);
   }
 
  private:

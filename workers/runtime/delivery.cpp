@@ -38,4 +38,15 @@ jobs::Delivery delivery_of(const queue_service::Message& message, std::string jo
   return delivery;
 }
 
+jobs::Attempt attempt_of(const queue_service::Message& message, std::string worker, Time started, Time now,
+                         std::string outcome) {
+  jobs::Attempt attempt;
+  attempt.number = message.dequeue_count;
+  attempt.worker = std::move(worker);
+  attempt.started_at = started;
+  attempt.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count();
+  attempt.outcome = std::move(outcome);
+  return attempt;
+}
+
 }  // namespace tidemark::workers

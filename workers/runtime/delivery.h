@@ -15,4 +15,8 @@ std::string job_id_of(const queue_service::Message& message, const Result<jobs::
 jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
                            const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text = {});
 
+/// An attempt at this delivery, from `started` until now. `outcome` as in jobs::Attempt.
+jobs::Attempt attempt_of(const queue_service::Message& message, std::string worker, Time started, Time now,
+                         std::string outcome);
+
 }  // namespace tidemark::workers

@@ -67,13 +67,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
     change.state = jobs::JobState::kSucceeded;
     change.done = 1;
     change.phase = "finished";
-    auto& attempt = change.attempt.emplace();
-    attempt.number = job.message.dequeue_count;
-    attempt.worker = options_.worker_name;
-    attempt.started_at = batch.begun;
-    attempt.duration_ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - batch.begun).count();
-    attempt.outcome = "succeeded";
+    change.attempt = attempt_of(job.message, options_.worker_name, batch.begun, services_.clock.now(), "succeeded");
     job.move.companion = services_.jobs.end_at_once(std::move(record), delivery, change);
     if (!job.move.companion) continue;
     job.move.fence = {job.job_id, job.message.epoch, std::string(kDone)};
@@ -88,10 +82,10 @@ Task<Result<void>> JobBatch::move(Batch& batch) {
   std::vector<table_store::Move> moves;
   for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
   fail_points::kBatchMove.before.reach();
-  auto outcomes = co_await services_.tables.move_all(std::move(moves));
+  auto moved = co_await services_.tables.move_all(std::move(moves));
   fail_points::kBatchMove.after.reach();
-  if (!outcomes) co_return fail(std::move(outcomes.error()));
-  for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = (*outcomes)[n].has_value();
+  const auto outcomes = CO_TRY(std::move(moved));
+  for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = outcomes[n].has_value();
   co_return Result<void>{};
 }
 

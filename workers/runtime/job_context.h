@@ -113,10 +113,6 @@ class JobContext {
   Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
   /// Tells how many things the job will have dealt with in the end.
   Task<Result<void>> report_total(std::uint64_t total);
-  /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
-  /// job's work was completed before.
-  Task<Result<table_store::OperationLedger>> open();
-  Task<Result<table_store::OperationLedger>> close();
   /// Opens the operation, does the work unless that was completed before, and closes it: the ledger as it is then.
   /// `work` is given the ledger as earlier deliveries left it.
   using Work = std::function<Task<Result<void>>(table_store::OperationLedger)>;
@@ -131,6 +127,10 @@ class JobContext {
   jobs::ObjectAccess objects;
 
  private:
+  /// Opens the operation under this delivery's epoch, and tells what earlier ones did. Its ledger is closed if the
+  /// job's work was completed before.
+  Task<Result<table_store::OperationLedger>> open();
+  Task<Result<table_store::OperationLedger>> close();
   /// Until then, or until check() says something.
   Task<Result<void>> wait_until(Time when);
   Time book_own(std::uint64_t count);

@@ -52,6 +52,9 @@ constexpr Duration kBetweenLooks = std::chrono::milliseconds(40);
 constexpr Duration kShortestPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
 
+/// Nobody needs the message any more; that of a poisoned job may be sent back.
+bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
+
 }  // namespace
 
 Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
@@ -62,10 +65,10 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
   run.give_back = std::move(give_back);
   run.started = services_.clock.now();
   run.story = parse_story(run.message.annotation);
-  queue_service::Lease lease{run.queue, run.message.id, run.message.epoch};
-  run.lease = std::make_shared<HeldLease>(services_.queues, services_.clock, std::move(lease), options_.lease, taken);
-  auto strand = co_await asio::this_coro::executor;
-  run.lease->start(strand);
+  run.lease = std::make_shared<HeldLease>(services_.queues, services_.clock,
+                                          queue_service::Lease{run.queue, run.message.id, run.message.epoch},
+                                          options_.lease, taken);
+  run.lease->start(co_await asio::this_coro::executor);
 
   run.report.end = co_await steps(run);
   // Whatever happened, no renewal may outlive the run: it would hide a message that was given back.
@@ -77,32 +80,23 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
 
 Task<RunEnd> JobRunner::steps(Run& run) {
   auto parsed = jobs::parse_job_message(run.message.text);
-  const auto id = job_id_of(run.message, parsed, run.story);
-  run.story.job_id = id;
+  run.story.job_id = job_id_of(run.message, parsed, run.story);
   if (parsed) {
-    run.kind = std::string(jobs::kind_name(parsed->spec));
+    run.kind = jobs::kind_name(parsed->spec);
     run.spec = std::move(parsed->spec);
+  } else {
+    run.unreadable = std::move(parsed.error());
   }
-  if (run.story.giving_up) {
-    auto poison = jobs::poison_record_of(run.message);
-    auto move = move_to_poison(run, std::move(poison));
-    co_return co_await std::move(move);
-  }
-
-  if (!parsed) run.unreadable = std::move(parsed.error());
-  if (!run.spec) {
-    co_return co_await claim(run);
-  }
+  if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
+  if (!run.spec) co_return co_await claim(run);
   if (run.spec->not_before && *run.spec->not_before > run.started) {
     co_return co_await put_off(run, *run.spec->not_before - run.started);
   }
-  const auto admission = co_await gate_.enter(run.kind, jobs::tables_of(*run.spec), id);
-  if (admission != Admission::kEntered) {
-    const auto delay = admission == Admission::kPaused ? next_look() : wait_for_slot(run);
-    co_return co_await put_off(run, delay);
-  }
+  const auto admission = co_await gate_.enter(run.kind, jobs::tables_of(*run.spec), run.story.job_id);
+  if (admission == Admission::kPaused) co_return co_await put_off(run, next_look());
+  if (admission == Admission::kFull) co_return co_await put_off(run, wait_for_slot(run));
   const auto end = co_await claim(run);
-  co_await gate_.leave(id);
+  co_await gate_.leave(run.story.job_id);
   co_return end;
 }
 
@@ -119,36 +113,28 @@ Duration JobRunner::wait_for_slot(Run& run) {
 }
 
 Task<RunEnd> JobRunner::claim(Run& run) {
-  auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   fail_points::kClaim.before.reach();
-  auto claim = co_await services_.jobs.claim(std::move(delivery));
+  auto claim =
+      co_await services_.jobs.claim(delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name));
   fail_points::kClaim.after.reach();
-  if (!claim) {
-    co_return co_await settle(run, std::move(claim.error()));
-  }
-  if (claim->verdict == jobs::ClaimVerdict::kStale) co_return RunEnd::kAbandoned;
-  if (claim->verdict != jobs::ClaimVerdict::kRun) {
-    std::optional<jobs::JobRecord> ended;
-    if (claim->verdict == jobs::ClaimVerdict::kEnded) ended = std::move(claim->record);
-    co_return co_await drop(run, std::move(ended));
+  if (!claim) co_return co_await settle(run, std::move(claim.error()));
+  switch (claim->verdict) {
+    case jobs::ClaimVerdict::kStale:
+      co_return RunEnd::kAbandoned;
+    case jobs::ClaimVerdict::kDuplicate:
+      co_return co_await drop(run, std::nullopt);
+    case jobs::ClaimVerdict::kEnded:
+      co_return co_await drop(run, std::move(claim->record));
+    case jobs::ClaimVerdict::kRun:
+      break;
   }
   run.claimed = std::move(claim->record);
-  if (run.unreadable) {
-    co_return co_await settle(run, std::move(*run.unreadable));
-  }
-  co_return co_await execute(run);
-}
-
-Task<RunEnd> JobRunner::execute(Run& run) {
-  const auto attempts = co_await deaths_in_vain(run);
-  if (attempts > run.spec->max_attempts) {
-    // Workers died over it without being able to say why.
-    std::string reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
-                         " was reached; the last worker ended without reporting an error.";
-    auto fingerprint = jobs::error_fingerprint(run.kind, "AttemptLimit", reason);
-    co_return co_await give_up(run, std::move(reason), std::move(fingerprint));
-  }
-  co_return co_await work(run);
+  if (run.unreadable) co_return co_await settle(run, std::move(*run.unreadable));
+  if (co_await deaths_in_vain(run) <= run.spec->max_attempts) co_return co_await work(run);
+  // Workers died over it without being able to say why.
+  const auto reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
+                      " was reached; the last worker ended without reporting an error.";
+  co_return co_await give_up(run, reason, jobs::error_fingerprint(run.kind, "AttemptLimit", reason));
 }
 
 Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
@@ -178,21 +164,12 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
   auto outcome = co_await run_work(context, run.spec->work);
-  if (outcome) {
-    co_return co_await succeed(run, std::move(*outcome));
-  }
-  co_return co_await settle(run, std::move(outcome.error()));
+  if (!outcome) co_return co_await settle(run, std::move(outcome.error()));
+  co_return co_await succeed(run, std::move(*outcome));
 }
 
 jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
-  jobs::Attempt attempt;
-  attempt.number = run.message.dequeue_count;
-  attempt.worker = options_.worker_name;
-  attempt.started_at = run.started;
-  attempt.duration_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now() - run.started).count();
-  attempt.outcome = std::move(outcome);
-  return attempt;
+  return workers::attempt_of(run.message, options_.worker_name, run.started, services_.clock.now(), std::move(outcome));
 }
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
@@ -208,13 +185,10 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   change.attempt = attempt_of(run, "succeeded");
   change.error = "";
   fail_points::kFinishRecord.before.reach();
-  auto change_task =
-      services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), std::move(run.claimed));
-  auto changed = co_await std::move(change_task);
+  auto changed =
+      co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), std::move(run.claimed));
   fail_points::kFinishRecord.after.reach();
-  if (!changed) {
-    co_return co_await settle(run, std::move(changed.error()));
-  }
+  if (!changed) co_return co_await settle(run, std::move(changed.error()));
   fail_points::kFinishMessage.before.reach();
   auto completed = co_await end_message(run, std::move(*changed));
   fail_points::kFinishMessage.after.reach();
@@ -223,21 +197,22 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   co_return RunEnd::kSucceeded;
 }
 
+RetryPolicy JobRunner::policy_of(const Run& run) const {
+  auto policy = options_.retry;
+  if (run.spec && run.spec->retry_base_ms) policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
+  if (run.spec && run.spec->retry_cap_ms) policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
+  return policy;
+}
+
 Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   co_await run.lease->stop();
   run.report.error = error;
-  if (error.code == ErrorCode::kCancelled) {
-    co_return co_await give_back(run);
-  }
+  // The worker is stopping, or the kind is paused.
+  if (error.code == ErrorCode::kCancelled) co_return co_await release(run, Duration::zero(), false);
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;
-  auto retry_policy = options_.retry;
-  if (run.spec && run.spec->retry_base_ms) retry_policy.base = std::chrono::milliseconds(*run.spec->retry_base_ms);
-  if (run.spec && run.spec->retry_cap_ms) retry_policy.cap = std::chrono::milliseconds(*run.spec->retry_cap_ms);
   const auto attempt_number = attempts_in_vain(run.story, run.message.dequeue_count);
-  const auto decision = retry_policy.decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
-  if (decision.treatment == Treatment::kAbandon) {
-    co_return co_await overtaken(run);
-  }
+  const auto decision = policy_of(run).decide(error, attempt_number, run.story.stalls, max_attempts, services_.random);
+  if (decision.treatment == Treatment::kAbandon) co_return co_await overtaken(run);
   if (decision.count_attempt) {
     auto attempt = attempt_of(run, "failed");
     attempt.error_class = std::string(class_name(classify(error.code)));
@@ -248,11 +223,9 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   } else {
     run.story.stalls += 1;
   }
-  if (decision.treatment == Treatment::kPoison) {
-    auto fingerprint = jobs::error_fingerprint(run.kind, azure_name_of(error.code), error.message);
-    co_return co_await give_up(run, error.message, std::move(fingerprint));
-  }
-  co_return co_await retry(run, decision, std::move(error));
+  if (decision.treatment == Treatment::kRetry) co_return co_await retry(run, decision, std::move(error));
+  const auto fingerprint = jobs::error_fingerprint(run.kind, azure_name_of(error.code), error.message);
+  co_return co_await give_up(run, std::move(error.message), fingerprint);
 }
 
 Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
@@ -263,9 +236,7 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   fail_points::kRetryRecordBefore.reach();
   // Only for those who look: if it fails, the next delivery's claim puts the record right.
   auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
-  if (!changed && changed.error().code == ErrorCode::kFenced) {
-    co_return co_await overtaken(run);
-  }
+  if (changed.failed_with(ErrorCode::kFenced)) co_return co_await overtaken(run);
   fail_points::kRetryMessage.before.reach();
   const auto end = co_await release(run, decision.delay, decision.count_attempt);
   fail_points::kRetryMessage.after.reach();
@@ -291,8 +262,6 @@ Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
   }
 }
 
-Task<RunEnd> JobRunner::give_back(Run& run) { co_return co_await release(run, Duration::zero(), false); }
-
 Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
   co_await run.lease->stop();
   jobs::PoisonRecord poison;
@@ -309,8 +278,7 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   auto noted = co_await run.lease->renew_now(giving_up_annotation(poison));
   fail_points::kPoisonNote.after.reach();
   if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
-  auto move = move_to_poison(run, std::move(poison));
-  co_return co_await std::move(move);
+  co_return co_await move_to_poison(run, std::move(poison));
 }
 
 Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
@@ -328,20 +296,14 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
     auto record = co_await services_.jobs.find(run.story.job_id);
     if (!record || !record->has_value()) co_return RunEnd::kAbandoned;  // the note stays: tried again
     const auto state = (*record)->state;
-    if (state == JobState::kSucceeded || state == JobState::kCancelled) {
-      co_return co_await drop(run, std::move(*record));
-    }
+    if (is_over(state)) co_return co_await drop(run, std::move(*record));
     // An earlier delivery set it and could not move the message any more.
     if (state != JobState::kPoisoned) co_return RunEnd::kAbandoned;
     changed = std::move(**record);
   }
-  if (run.spec) {
-    auto told = co_await endings_.tell(std::move(*changed), *run.spec);
-    if (!told) co_return RunEnd::kAbandoned;
-  }
-  auto move_task =
-      services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue), jobs::poison_annotation(poison));
-  auto moved = co_await std::move(move_task);
+  if (run.spec && !co_await endings_.tell(std::move(*changed), *run.spec)) co_return RunEnd::kAbandoned;
+  const auto moved = co_await services_.queues.move(run.lease->lease(), std::string(jobs::kPoisonQueue),
+                                                    jobs::poison_annotation(poison));
   fail_points::kPoisonMoveAfter.reach();
   co_return moved ? RunEnd::kPoisoned : RunEnd::kAbandoned;
 }
@@ -369,9 +331,7 @@ Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
 Task<RunEnd> JobRunner::overtaken(Run& run) {
   // Fenced: by a later delivery, which has the message now, or because the job is over, then nobody needs it.
   auto record = co_await services_.jobs.find(run.story.job_id);
-  const bool over = record && record->has_value() &&
-                    ((*record)->state == JobState::kSucceeded || (*record)->state == JobState::kCancelled);
-  if (!over) co_return RunEnd::kAbandoned;
+  if (!record || !record->has_value() || !is_over((*record)->state)) co_return RunEnd::kAbandoned;
   co_return co_await drop(run, std::move(*record));
 }
 

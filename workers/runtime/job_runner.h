@@ -1,10 +1,10 @@
 // One delivery of a job's message from receipt to its end: claim, work, then finish, retry or give up. Every step is
 // durable before the next and may be repeated by another delivery, so a crash anywhere leaves a message that leads to
 // the same end:
-//   success   close the operation, record succeeded, delete the message and put what tells of the end
-//   (jobs/store/endings.h) retry     record queued, message back with a delay and the attempt noted put off   too early
-//   (notBefore), its kind is paused or has its limit: message back, no attempt counted give up   note in the message,
-//   record poisoned, put what tells of the end, move the message
+//   success   close the operation; record succeeded; delete the message and put what tells of the end, in one step
+//   retry     record queued; message back with a delay, the attempt noted in it
+//   put off   too early (notBefore), its kind is paused or has its limit: message back, no attempt counted
+//   give up   note in the message; record poisoned; put what tells of the end; move the message
 // Runs on one strand; all references must outlive the run. Never throws and never fails: errors end as one of these.
 #pragma once
 #include <memory>
@@ -54,7 +54,6 @@ class JobRunner {
   Duration next_look();
   static Duration wait_for_slot(Run& run);
   Task<RunEnd> claim(Run& run);
-  Task<RunEnd> execute(Run& run);
   Task<RunEnd> work(Run& run);
   /// attempts_in_vain; but where workers die over a job, work that no note tells of counts too, if the operation's
   /// ledger has it.
@@ -64,9 +63,9 @@ class JobRunner {
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
+  [[nodiscard]] RetryPolicy policy_of(const Run& run) const;
   Task<RunEnd> settle(Run& run, Error error);
   Task<RunEnd> retry(Run& run, Decision decision, Error error);
-  Task<RunEnd> give_back(Run& run);
   Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
   /// The message goes; if it is that of a job that ended, what tells of the end comes in the same transaction.

@@ -15,8 +15,7 @@ HeldLease::HeldLease(queue_service::QueueClient& queues, Clock& clock, queue_ser
 
 void HeldLease::start(Executor strand) {
   beating_ = true;
-  auto task = beat(shared_from_this());
-  spawn(std::move(strand), std::move(task));
+  spawn(std::move(strand), beat(shared_from_this()));
 }
 
 void HeldLease::set_annotation(std::string annotation) {

@@ -112,10 +112,7 @@ struct LimitGate::Permit {
   Permit(LimitGate& g, std::string h, Executor e) : gate(g), holder(std::move(h)), executor(std::move(e)) {}
   Permit(const Permit&) = delete;
   Permit& operator=(const Permit&) = delete;
-  ~Permit() {
-    auto leaving = gate.leave(std::move(holder));
-    spawn(std::move(executor), std::move(leaving));
-  }
+  ~Permit() { spawn(std::move(executor), gate.leave(std::move(holder))); }
 };
 
 Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std::string holder) {

@@ -26,10 +26,7 @@ WorkerLoop::WorkerLoop(WorkerOptions options, JobServices services, const Execut
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
 
-void WorkerLoop::start() {
-  auto task = fetch(shared_from_this());
-  spawn(strand_, std::move(task));
-}
+void WorkerLoop::start() { spawn(strand_, fetch(shared_from_this())); }
 
 Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
   while (!self->stopping_) {
@@ -53,16 +50,14 @@ Task<void> WorkerLoop::fetch(std::shared_ptr<WorkerLoop> self) {
       continue;
     }
     self->lanes_.set_filled(*lane, false);
-    auto watching = watch(self, *lane);
-    spawn(self->strand_, std::move(watching));
+    spawn(self->strand_, watch(self, *lane));
   }
 }
 
 Task<void> WorkerLoop::watch(std::shared_ptr<WorkerLoop> self, std::size_t lane) {
   while (!self->stopping_) {
-    auto receive_task = self->services_.queues.receive(std::string(kLanes[lane].queue), self->options_.runner.lease,
-                                                       self->options_.poll);
-    auto received = co_await std::move(receive_task);
+    auto received = co_await self->services_.queues.receive(std::string(kLanes[lane].queue),
+                                                            self->options_.runner.lease, self->options_.poll);
     if (!received) {
       co_await self->back_off(std::move(received.error()));
       continue;
@@ -92,8 +87,7 @@ Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Mes
   auto queue = std::string(kLanes[lane].queue);
   if (!small.empty() && !stopping_ && busy_ < options_.concurrency) {
     ++busy_;
-    auto served = serve_together(shared_from_this(), queue, std::move(small), services_.clock.now());
-    spawn(strand_, std::move(served));
+    spawn(strand_, serve_together(shared_from_this(), queue, std::move(small), services_.clock.now()));
   } else {
     for (auto& job : small) others.push_back(std::move(job.message));
   }
@@ -109,8 +103,7 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
     co_return;
   }
   ++busy_;
-  auto served = serve(shared_from_this(), std::move(queue), std::move(message), services_.clock.now());
-  spawn(strand_, std::move(served));
+  spawn(strand_, serve(shared_from_this(), std::move(queue), std::move(message), services_.clock.now()));
 }
 
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {

@@ -18,12 +18,9 @@ Housekeeping::Housekeeping(HousekeepingOptions options, JobServices services, st
       loop_(std::move(loop)) {}
 
 void Housekeeping::start() {
-  auto beating = beat(shared_from_this());
-  spawn(loop_->strand(), std::move(beating));
-  auto collecting = collect(shared_from_this());
-  spawn(loop_->strand(), std::move(collecting));
-  auto scheduling = schedule(shared_from_this());
-  spawn(loop_->strand(), std::move(scheduling));
+  spawn(loop_->strand(), beat(shared_from_this()));
+  spawn(loop_->strand(), collect(shared_from_this()));
+  spawn(loop_->strand(), schedule(shared_from_this()));
 }
 
 Task<void> Housekeeping::stop() {

@@ -56,13 +56,14 @@ class Redrive {
 };
 
 Task<Result<JobOutcome>> Redrive::run() {
-  auto ledger = CO_TRY(co_await context_.open());
-  if (ledger.closed) co_return JobOutcome{};
-  CO_TRY(co_await work());
-  CO_TRY(co_await report("sent", true));
-  CO_TRY(co_await context_.close());
-  JobOutcome outcome;
-  outcome.done = sent_;
+  JobOutcome outcome;  // empty if an earlier delivery has sent and reported all
+  JobContext::Work sending = [&](const table_store::OperationLedger&) -> Task<Result<void>> {
+    CO_TRY(co_await work());
+    CO_TRY(co_await report("sent", true));
+    outcome.done = sent_;
+    co_return Result<void>{};
+  };
+  CO_TRY(co_await context_.complete(std::move(sending)));
   co_return outcome;
 }
 
