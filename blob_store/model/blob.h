@@ -16,11 +16,11 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// One number stamps every change and is both ETag and Last-Modified: 100 ns ticks since the year 1, strictly rising
 /// over the whole store.
-struct Version {
+struct Stamp {
   std::uint64_t ticks = 0;
   [[nodiscard]] Time time() const;
   [[nodiscard]] std::string etag() const;  // 0x8D6D4195BBBCCE8, without quotes
-  static Version at(Time time);
+  static Stamp at(Time time);
 };
 
 /// Headers that travel with the content. Empty: not set.
@@ -39,8 +39,8 @@ struct Extent {
 struct Blob {
   ContentHeaders headers;
   Metadata metadata;
-  Version version;
-  Version created;
+  Stamp version;
+  Stamp created;
   std::uint64_t size = 0;
   /// The version of what this blob is a copy of, for copies that workers make; it decides which of two is newer.
   std::optional<std::int64_t> source_version;
@@ -57,7 +57,7 @@ struct NewContent {
 
 struct Container {
   std::uint64_t generation = 0;  // its blobs' keys hold this number instead of the name
-  Version version;
+  Stamp version;
   Metadata metadata;
   std::string public_access;  // "", "blob" or "container"
   StoredPolicies policies;

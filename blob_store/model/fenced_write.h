@@ -7,6 +7,8 @@
 
 namespace tidemark::blob_store {
 
+using tidemark::WriteOutcome;
+
 /// What a worker writes under: refused if its operation went on without it (kFenced), and of no effect over a copy of
 /// something newer.
 struct FencedWrite {
@@ -14,14 +16,6 @@ struct FencedWrite {
   std::int64_t source_version = 0;
   /// Only in place of the copy of exactly this version: kSuperseded if anything else is there, or nothing.
   std::optional<std::int64_t> replaces = {};
-};
-
-enum class WriteOutcome : std::uint8_t {
-  kApplied = 1,
-  kSuperseded = 2,  // a newer one is there
-  kUnchanged = 3,   // a copy of the same version is there already
-  kMissing = 4,     // nothing to erase
-  kLast = kMissing,
 };
 
 }  // namespace tidemark::blob_store

@@ -24,6 +24,16 @@ struct Fence {
   std::string count_applied_as;
 };
 
+/// What became of a write under a fence.
+enum class WriteOutcome : std::uint8_t {
+  kApplied = 1,
+  kSuperseded = 2,  // something newer is there
+  kUnchanged = 3,   // a copy of the same version is there already
+  kMissing = 4,     // there is nothing to change or erase
+  kConflict = 5,    // what is there may not be replaced
+  kLast = kConflict,
+};
+
 /// Zero for an operation that nobody opened.
 struct OperationLedger {
   std::uint64_t epoch = 0;
