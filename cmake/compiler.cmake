@@ -18,7 +18,6 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wove
                     -fno-omit-frame-pointer
                     -Wno-deprecated-declarations  # in a precompiled header libstdc++'s own exceptions are lost
                     -Xclang -fno-pch-timestamp -fpch-instantiate-templates)  # the first for ccache
-include_directories(${PROJECT_SOURCE_DIR})
 # Boost.Asio and Beast are compiled once (common/base/asio_impl.cpp), everything else sees declarations.
 add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                         BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)  # as many coroutines deep as a request goes
@@ -38,11 +37,30 @@ function(tidemark_precompiled name)
   target_compile_options(${name} PRIVATE "SHELL:-include-pch ${TIDEMARK_PCH}" -Winvalid-pch)
 endfunction()
 
+# tidemark_headers(target VISIBILITY folder...): what includes headers of these folders links the target. They are found
+# through a folder of links to them, each library's own, so the header of a library that is not linked is not found.
+function(tidemark_headers target visibility)
+  set(root ${CMAKE_BINARY_DIR}/include/${target})
+  file(REMOVE_RECURSE ${root})
+  foreach(folder ${ARGN})
+    cmake_path(ABSOLUTE_PATH folder NORMALIZE)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE place)
+    cmake_path(GET place PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${root}/${parent})
+    file(CREATE_LINK ${folder} ${root}/${place} SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} ${visibility} ${root})
+endfunction()
+
 # tidemark_library(name FOLDERS ... SOURCES ... LINK ...): a static library of these folders, or of the one it is said in.
 function(tidemark_library name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(NOT ARG_FOLDERS)
+    set(ARG_FOLDERS ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  tidemark_headers(${name} PUBLIC ${ARG_FOLDERS})
   tidemark_precompiled(${name})
 endfunction()
 

@@ -119,6 +119,18 @@ std::string time_cell(const json& object, const char* member) {
   return time_of(at(object, json::json_pointer() / member));
 }
 
+std::string history_line(const json& entry) {
+  auto line = "round " + cell(entry, "round") + ", ";
+  if (!entry.contains("number")) {
+    line += entry.value("outcome", "") == "edited" ? "edited" : "sent back";
+    return line + " by " + cell(entry, "by") + "  " + time_cell(entry, "startedAt");
+  }
+  line += "attempt " + cell(entry, "number") + ": " + cell(entry, "outcome") + "  " + cell(entry, "worker") + "  " +
+          time_cell(entry, "startedAt") + "  " + cell(entry, "durationMs") + " ms";
+  if (!entry.contains("code")) return line;
+  return line + "  " + cell(entry, "errorClass") + "  " + cell(entry, "code") + ": " + cell(entry, "message");
+}
+
 Print table_of(std::vector<Column> columns) {
   return [columns = std::move(columns)](const json& items) {
     std::vector<std::vector<std::string>> rows(1);

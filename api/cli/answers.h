@@ -40,6 +40,8 @@ std::string time_of(const nlohmann::json& value);
 /// text_of and time_of of a member, which may be absent.
 std::string cell(const nlohmann::json& object, const char* member);
 std::string time_cell(const nlohmann::json& object, const char* member);
+/// An attempt at a job, or that it was edited or sent back.
+std::string history_line(const nlohmann::json& entry);
 
 struct Column {
   const char* title;  // with '>' in front: figures, which are aligned to the right

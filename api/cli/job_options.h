@@ -3,9 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "api/cli/callback_options.h"
 
@@ -18,14 +16,9 @@ class Validator;
 namespace tidemark::cli {
 
 struct JobArguments {
+  std::string kind;
   std::string filter;
-  std::map<std::string, std::string> texts;     // by member of the job
-  std::map<std::string, std::string> archive;   // by member of the archive
-  std::map<std::string, std::int64_t> numbers;  // likewise; 0: not given
-  std::vector<std::string> properties;
-  bool whole_table = false;
-  bool gzip = false;
-  bool keep_blobs = false;
+  std::map<std::string, nlohmann::json> given;  // by flag
   CallbackOptions callback;
   CLI::Option* filter_option = nullptr;  // '' is a filter too
 };

@@ -169,9 +169,7 @@ std::string job_details(const json& job) {
             skip.value("samples", json::array()).dump() + "\n";
   }
   for (const auto& attempt : job.value("history", json::array())) {
-    text += "attempt " + std::to_string(attempt.value("number", 0)) + ": " + attempt.value("outcome", "") + "  " +
-            attempt.value("worker", "") + "  " + time_cell(attempt, "startedAt") + "  " +
-            std::to_string(attempt.value("durationMs", 0)) + " ms  " + attempt.value("message", "") + "\n";
+    text += history_line(attempt) + "\n";
   }
   text += "spec: " + job.value("spec", json()).dump() + "\n";
   if (job.value("state", "") == "poisoned") {

@@ -18,9 +18,7 @@ void print_details(const json& poison) {
             << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump()
             << "\nattempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {
-    std::cout << "  " << cell(attempt, "number") << "  " << time_cell(attempt, "startedAt") << "  "
-              << cell(attempt, "worker") << "  " << cell(attempt, "errorClass") << "  " << cell(attempt, "code") << ": "
-              << cell(attempt, "message") << "  (" << attempt.value("durationMs", 0) << " ms)\n";
+    std::cout << "  " << history_line(attempt) << "\n";
   }
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "api/explain/entity_places.h"
-#include "jobs/kinds/undo/undo_plan.h"
 #include "jobs/schedules/schedule_plan.h"
 
 namespace tidemark::jobs {
@@ -72,12 +71,10 @@ class Explainer {
     out.from = reach.from;
     bool takes = places_.selected_by(reach);
     const bool ended = is_terminal(job.record.state);
-    if (const auto* undo = std::get_if<UndoSpec>(&job.spec.work); undo != nullptr && !ended) {
-      auto plan = co_await plan_undo(store_, undo->job);
-      if (plan) {
-        out.from.table = std::move(plan->source);
-        if (plan->step == UndoStep::kRestore) out.from.archive = std::move(plan->archive);
-        takes = places_.written_by(plan->operation, out.from);
+    if (!reach.undoes.empty() && !ended) {
+      if (auto back = co_await resolve(store_, reach)) {
+        out.from = std::move(back->from);
+        takes = places_.written_by(back->operation, out.from);
       }
     }
     const bool names = places_.named_by(reach);

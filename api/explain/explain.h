@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "jobs/kinds/offload/blob_link.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/objects/object_access.h"
-#include "jobs/plan/reach.h"
 #include "jobs/schedules/schedule_store.h"
 #include "jobs/store/job_store.h"
 

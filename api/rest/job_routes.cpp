@@ -2,8 +2,7 @@
 #include "api/rest/job_events.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/kinds/job_kinds.h"
-#include "jobs/kinds/undo/undo_plan.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_reader.h"
 
@@ -16,7 +15,7 @@ Result<void> ApiRoutes::admit(const jobs::JobSpec& spec) const {
     const auto outcome = url ? options_.callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!outcome) problems.push_back(at + outcome.error().message);
   };
-  if (const auto* callback = std::get_if<jobs::CallbackSpec>(&spec.work)) look_at(callback->url, "url: ");
+  if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!problems.empty()) return jobs::invalid_job(problems);
   return {};
@@ -49,15 +48,13 @@ Task<Result<http::Response>> ApiRoutes::submit_job(http::Request& request, std::
   auto dry = CO_TRY(parameters.flag("dryRun"));
   auto spec = CO_TRY(admitted(co_await request.body->read_all(kMaxBodyBytes)));
   if (dry) co_return co_await plan(std::move(spec));
-  if (const auto* undo = std::get_if<jobs::UndoSpec>(&spec.work)) {
-    CO_TRY(co_await jobs::plan_undo(jobs_, undo->job));
-  }
+  CO_TRY(co_await jobs::resolve(jobs_, jobs::reach_of(spec)));  // whether an undo is possible
   co_return submitted(CO_TRY(co_await jobs_.submit(std::move(spec))));
 }
 
 Task<Result<http::Response>> ApiRoutes::plan(jobs::JobSpec spec) {
-  co_return json_response(200,
-                          to_json(CO_TRY(co_await jobs::plan_job(jobs_, poison_, tables_, std::move(spec), objects_))));
+  co_return json_response(
+      200, to_json(CO_TRY(co_await jobs::plan_job({jobs_, poison_, tables_, objects_}, std::move(spec)))));
 }
 
 Task<Result<http::Response>> ApiRoutes::submit_jobs(http::Request& request, std::string) {
@@ -87,7 +84,7 @@ Task<Result<http::Response>> ApiRoutes::list_jobs(http::Request& request, std::s
   const auto limit = CO_TRY(parameters.limit());
   auto kind = parameters.text("kind");
   auto state = parameters.text("state");
-  const bool known_kind = kind.empty() || kind == "unknown" || jobs::find_kind(kind) != nullptr;
+  const bool known_kind = kind.empty() || kind == "unknown" || jobs::is_kind(kind);
   if (!known_kind || (!state.empty() && !jobs::state_from_name(state))) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue,
                    "kind must be a kind of job and state one of queued, running, succeeded, poisoned, "

@@ -2,7 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/kinds/job_kinds.h"
+#include "jobs/kinds/kinds.h"
 
 namespace tidemark::api {
 namespace {
@@ -44,7 +44,7 @@ struct LimitRequest {
 };
 
 Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
-  if (target.scope == jobs::LimitScope::kKind && jobs::find_kind(target.name) == nullptr) {
+  if (target.scope == jobs::LimitScope::kKind && !jobs::is_kind(target.name)) {
     return fail(ErrorCode::kInvalidInput, "name must be a kind of job.");
   }
   if (target.scope != jobs::LimitScope::kKind && !jobs::is_table_name(target.name)) {
@@ -102,9 +102,9 @@ Task<Result<http::Response>> ApiRoutes::set_limit(http::Request& request, std::s
 Task<Result<http::Response>> ApiRoutes::list_kinds(http::Request&, std::string) {
   const auto set = CO_TRY(co_await limits_.list());
   auto list = json::array();
-  for (const auto& kind : jobs::kinds()) {
+  for (const auto kind : jobs::Kinds::kNames) {
     jobs::Limit limit;
-    limit.target = jobs::kind_target(kind.name);
+    limit.target = jobs::kind_target(kind);
     for (const auto& known : set) {
       if (known.target == limit.target) limit = known;
     }
@@ -114,7 +114,7 @@ Task<Result<http::Response>> ApiRoutes::list_kinds(http::Request&, std::string) 
 }
 
 Task<Result<http::Response>> ApiRoutes::set_kind(http::Request& request, std::string kind) {
-  if (jobs::find_kind(kind) == nullptr) {
+  if (!jobs::is_kind(kind)) {
     co_return fail(ErrorCode::kNotFound, "There is no such kind of job.");
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));

@@ -1,7 +1,6 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "jobs/kinds/job_kinds.h"
 
 namespace tidemark::api {
 namespace {

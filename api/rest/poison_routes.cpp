@@ -27,7 +27,7 @@ Task<Result<http::Response>> ApiRoutes::show_poison(http::Request&, std::string 
 
 Task<Result<http::Response>> ApiRoutes::edit_poison(http::Request& request, std::string id) {
   auto spec = CO_TRY(admitted(co_await request.body->read_all(kMaxBodyBytes)));
-  const auto record = CO_TRY(co_await poison_.edit(std::move(id), std::move(spec)));
+  const auto record = CO_TRY(co_await poison_.edit(std::move(id), std::move(spec), request.remote_address));
   co_return json_response(200, to_json(record));
 }
 
@@ -41,7 +41,7 @@ Task<Result<http::Response>> ApiRoutes::redrive_poison(http::Request& request, s
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   std::optional<jobs::JobSpec> edited;
   if (!body.empty()) edited = CO_TRY(admitted(body));
-  const auto record = CO_TRY(co_await poison_.redrive(std::move(id), std::move(edited)));
+  const auto record = CO_TRY(co_await poison_.redrive(std::move(id), std::move(edited), request.remote_address));
   co_return json_response(202, to_json(record));
 }
 

@@ -69,7 +69,7 @@ struct Read {
   using Reply = std::optional<BlobPiece>;
   BlobRef blob;
   std::uint64_t offset = 0;
-  std::optional<Version> version;
+  std::optional<Stamp> version;
 };
 
 struct List {

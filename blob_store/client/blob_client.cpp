@@ -39,7 +39,7 @@ Task<Result<WriteOutcome>> BlobClient::erase(std::string container, std::string 
 }
 
 Task<Result<std::optional<BlobPiece>>> BlobClient::read(std::string container, std::string name, std::uint64_t offset,
-                                                        std::optional<Version> version) {
+                                                        std::optional<Stamp> version) {
   return rpc::call(transport_, calls::Read{ref(std::move(container), std::move(name)), offset, version}, kDeadline);
 }
 

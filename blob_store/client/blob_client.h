@@ -31,7 +31,7 @@ class BlobClient {
   /// Reads up to kMaxPieceBytes from `offset`; nothing if there is no such blob. kConditionNotMet if `version` is given
   /// and the blob has another one now.
   Task<Result<std::optional<BlobPiece>>> read(std::string container, std::string name, std::uint64_t offset,
-                                              std::optional<Version> version);
+                                              std::optional<Stamp> version);
   Task<Result<BlobNames>> list(std::string container, std::string prefix, std::string from);
   Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
   Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);

@@ -13,11 +13,11 @@ bool has_star(const std::vector<std::string>& tags) { return std::find(tags.begi
 
 std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
 
-bool too_new(const Conditions& c, const Version& version) {
+bool too_new(const Conditions& c, const Stamp& version) {
   return c.if_match.empty() && c.if_unmodified_since && seconds_of(version.time()) > seconds_of(*c.if_unmodified_since);
 }
 
-bool too_old(const Conditions& c, const Version& version) {
+bool too_old(const Conditions& c, const Stamp& version) {
   return c.if_none_match.empty() && c.if_modified_since &&
          seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
 }
@@ -39,7 +39,7 @@ std::vector<std::string> parse_etags(std::string_view header) {
   return tags;
 }
 
-Result<void> check_read(const Conditions& c, const Version& version) {
+Result<void> check_read(const Conditions& c, const Stamp& version) {
   if (has_star(c.if_none_match)) return fail(ErrorCode::kUnsatisfiableCondition);
   const auto etag = version.etag();
   if (!c.if_match.empty() && !any_matches(c.if_match, etag)) return fail(ErrorCode::kConditionNotMet);
@@ -48,7 +48,7 @@ Result<void> check_read(const Conditions& c, const Version& version) {
   return {};
 }
 
-Result<void> check_write(const Conditions& c, const Version* existing, bool creates) {
+Result<void> check_write(const Conditions& c, const Stamp* existing, bool creates) {
   if (existing == nullptr) {
     // Dates say nothing about what is not there.
     if (!c.if_match.empty()) return fail(ErrorCode::kConditionNotMet);

@@ -19,9 +19,9 @@ struct Conditions {
 /// Splits a header such as `"0x1", 0x2`; removes quotes and W/.
 std::vector<std::string> parse_etags(std::string_view header);
 
-Result<void> check_read(const Conditions& conditions, const Version& version);
+Result<void> check_read(const Conditions& conditions, const Stamp& version);
 /// `existing` is null if there is no such blob. `creates`: Put Blob and Put Block List, for which If-None-Match: *
 /// over an existing blob is kBlobAlreadyExists.
-Result<void> check_write(const Conditions& conditions, const Version* existing, bool creates);
+Result<void> check_write(const Conditions& conditions, const Stamp* existing, bool creates);
 
 }  // namespace tidemark::blob_store

@@ -1,4 +1,4 @@
-// Writes of workers, under the fence of an operation and never over something newer. Plain values.
+// Writes of workers: under the fence of an operation, and never over something newer. Plain values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,21 +7,15 @@
 
 namespace tidemark::blob_store {
 
-/// The conditions of a worker's write. It is refused with kFenced if another attempt has taken over the operation, and
-/// has no effect if the blob is a copy of something newer.
+using tidemark::WriteOutcome;
+
+/// What a worker writes under: refused if its operation went on without it (kFenced), and of no effect over a copy of
+/// something newer.
 struct FencedWrite {
   Fence fence;
   std::int64_t source_version = 0;
-  /// Replace only a copy of exactly this version; kSuperseded if anything else, or nothing, is there.
+  /// Only in place of the copy of exactly this version: kSuperseded if anything else is there, or nothing.
   std::optional<std::int64_t> replaces = {};
-};
-
-enum class WriteOutcome : std::uint8_t {
-  kApplied = 1,
-  kSuperseded = 2,  // a newer one is there
-  kUnchanged = 3,   // a copy of the same version is there already
-  kMissing = 4,     // nothing to erase
-  kLast = kMissing,
 };
 
 }  // namespace tidemark::blob_store

@@ -70,7 +70,7 @@ void begin_list(protocol::XmlWriter& out, const Call& call) {
   if (!call.container.empty()) out.optional_element("Delimiter", protocol::as_xml_text(call.parameter("delimiter")));
 }
 
-void add_version(http::Response& response, const Version& version) {
+void add_version(http::Response& response, const Stamp& version) {
   response.set("ETag", "\"" + version.etag() + "\"");
   response.set("Last-Modified", to_rfc1123(version.time()));
 }

@@ -45,6 +45,6 @@ bool includes(const Call& call, std::string_view what);
 /// <EnumerationResults> with what was asked for.
 void begin_list(protocol::XmlWriter& out, const Call& call);
 
-void add_version(http::Response& response, const Version& version);
+void add_version(http::Response& response, const Stamp& version);
 
 }  // namespace tidemark::blob_store

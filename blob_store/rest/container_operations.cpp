@@ -14,7 +14,7 @@ Result<std::string> read_public_access(const Call& call) {
   return access;
 }
 
-http::Response version_response(unsigned status, const Version& version) {
+http::Response version_response(unsigned status, const Stamp& version) {
   auto response = empty_response(status);
   add_version(response, version);
   return response;

@@ -17,7 +17,7 @@ Conditions write_conditions(const Call& call) {
   return conditions;
 }
 
-http::Response changed(unsigned status, const Version& version) {
+http::Response changed(unsigned status, const Stamp& version) {
   auto response = empty_response(status);
   add_version(response, version);
   response.set("x-ms-request-server-encrypted", "true");

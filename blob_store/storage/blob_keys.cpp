@@ -4,7 +4,7 @@
 
 #include "common/kv/key_codec.h"
 
-namespace tidemark::blob_store::keys {
+namespace tidemark::blob_store::blob_keys {
 namespace {
 
 constexpr std::size_t kNumberPrefix = 1 + 8;
@@ -114,7 +114,6 @@ std::string chunk(std::uint64_t payload, std::uint64_t index) {
 kv::KeyRange chunks(std::uint64_t payload) { return under(numbered('P', payload)); }
 std::string pending(std::uint64_t payload) { return numbered('Q', payload); }
 std::string dead(std::uint64_t payload) { return numbered('D', payload); }
-std::string dead_generation(std::uint64_t generation) { return numbered('G', generation); }
 kv::KeyRange all(char kind) { return under(std::string(1, kind)); }
 kv::KeyRange all(char kind, std::uint64_t number) { return under(numbered(kind, number)); }
 
@@ -124,4 +123,4 @@ std::uint64_t number(std::string_view key) {
   return kv::take_u64(key).value_or(0);
 }
 
-}  // namespace tidemark::blob_store::keys
+}  // namespace tidemark::blob_store::blob_keys

@@ -11,8 +11,8 @@
 //   'l' the key of a ledger                                 since when it has not changed: common/kv/fading_rows.h
 //   'P' payload(u64) chunk(u64)                             crc32c (4 bytes, little-endian), then up to 256 KiB
 //   'Q' payload(u64)                                        pending payload: being written, start time
-//   'U' generation(u64) name(text)                          staged blocks of a blob: length of their ids, how many,
-//   when last 'X' generation(u64) name(bytes, to the end)             extents of a blob
+//   'U' generation(u64) name(text)                          staged blocks of a blob: length of ids, count, last time
+//   'X' generation(u64) name(bytes, to the end)             extents of a blob
 //
 // Generations and payload ids come from one counter and are never used again, so the key of anything that was deleted
 // can never name something else. A payload is at any time either pending ('Q'), referred to by exactly one blob ('X')
@@ -25,9 +25,10 @@
 
 #include "common/kv/engine.h"
 
-namespace tidemark::blob_store::keys {
+namespace tidemark::blob_store::blob_keys {
 
 inline constexpr std::size_t kChunkBytes = 256UL << 10;
+inline constexpr char kDroppedGeneration = 'G';
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
 
@@ -60,11 +61,10 @@ std::string chunk(std::uint64_t payload, std::uint64_t index);
 kv::KeyRange chunks(std::uint64_t payload);
 std::string pending(std::uint64_t payload);
 std::string dead(std::uint64_t payload);
-std::string dead_generation(std::uint64_t generation);
 /// Every key of a kind that is keyed by a number first, or only those of one number.
 kv::KeyRange all(char kind);
 kv::KeyRange all(char kind, std::uint64_t number);
 /// The number after the kind; 0 if there is none.
 std::uint64_t number(std::string_view key);
 
-}  // namespace tidemark::blob_store::keys
+}  // namespace tidemark::blob_store::blob_keys

@@ -7,7 +7,7 @@
 namespace tidemark::blob_store {
 
 Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref) {
-  auto stored = TRY(reader.get(keys::container(ref.account, ref.name)));
+  auto stored = TRY(reader.get(blob_keys::container(ref.account, ref.name)));
   if (!stored) {
     TRY(check_container_name(ref.name));
     return fail(ErrorCode::kContainerNotFound);
@@ -16,7 +16,7 @@ Result<Container> find_container(const kv::Reader& reader, const ContainerRef& r
 }
 
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
-  auto stored = TRY(reader.get(keys::blob(generation, name)));
+  auto stored = TRY(reader.get(blob_keys::blob(generation, name)));
   if (!stored) {
     TRY(check_blob_name(name));
     return std::optional<Blob>();
@@ -26,16 +26,16 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
 }
 
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
-  auto stored = TRY(reader.get(keys::extents(generation, name)));
+  auto stored = TRY(reader.get(blob_keys::extents(generation, name)));
   if (!stored) return std::vector<Extent>();
   return records::decode_extents(*stored);
 }
 
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   StagedBlocks staged;
-  const auto cursor = reader.scan(keys::staged_blocks(generation, name));
+  const auto cursor = reader.scan(blob_keys::staged_blocks(generation, name));
   for (; cursor->valid(); cursor->next()) {
-    auto id = keys::block_id(cursor->key());
+    auto id = blob_keys::block_id(cursor->key());
     auto block = TRY(records::decode_staged_block(cursor->value()));
     if (id) staged.emplace(std::move(*id), block);
   }
@@ -45,15 +45,15 @@ Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generat
 
 Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const StagedBlocks& staged) {
-  for (const auto& entry : staged) txn.erase(keys::staged_block(generation, name, entry.first));
-  txn.erase(keys::staged_summary(generation, name));
+  for (const auto& entry : staged) txn.erase(blob_keys::staged_block(generation, name, entry.first));
+  txn.erase(blob_keys::staged_summary(generation, name));
   return {};
 }
 
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name) {
   auto staged = TRY(find_staged(txn, generation, name));
   for (const auto& entry : staged) {
-    if (entry.second.payload != 0) txn.put(keys::dead(entry.second.payload), "");
+    if (entry.second.payload != 0) txn.put(blob_keys::dead(entry.second.payload), "");
   }
   return erase_staged(txn, generation, name, staged);
 }

@@ -57,9 +57,9 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
                                                               const ListRequest& request) const {
   ListPage<NamedContainer> page;
   const auto snapshot = engine_.snapshot();
-  const auto cursor = snapshot->scan(keys::containers(account, request.prefix, request.from));
+  const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from));
   for (; cursor->valid(); cursor->next()) {
-    auto name = keys::container_name(cursor->key());
+    auto name = blob_keys::container_name(cursor->key());
     if (!name) return fail(ErrorCode::kCorruption);
     if (page.items.size() == request.limit) {
       page.next = std::move(*name);
@@ -76,10 +76,10 @@ Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, co
   ListPage<ListedBlob> page;
   const auto snapshot = engine_.snapshot();
   auto container = TRY(find_container(*snapshot, ref));
-  auto range = keys::blobs(container.generation, request.prefix, request.from);
+  auto range = blob_keys::blobs(container.generation, request.prefix, request.from);
   auto cursor = snapshot->scan(range);
   while (cursor->valid()) {
-    const std::string name(keys::blob_name(cursor->key()));
+    const std::string name(blob_keys::blob_name(cursor->key()));
     if (page.items.size() == request.limit) {
       page.next = name;
       break;
@@ -87,7 +87,7 @@ Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, co
     if (const auto folded = common_prefix(name, request); !folded.empty()) {
       page.items.push_back({std::string(folded), std::nullopt});
       // Past everything that folds into the same prefix, however much it is.
-      range.lower = kv::prefix_end(keys::blob(container.generation, folded));
+      range.lower = kv::prefix_end(blob_keys::blob(container.generation, folded));
       cursor = snapshot->scan(range);
       continue;
     }

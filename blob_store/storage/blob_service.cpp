@@ -4,6 +4,7 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
+#include "common/kv/generations.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -16,21 +17,24 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 }  // namespace
 
 BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
-    : engine_(engine), clock_(clock), collector_(engine, clock, std::move(background)) {}
+    : engine_(engine),
+      clock_(clock),
+      ledgers_(engine, &blob_keys::ledger),
+      collector_(engine, clock, std::move(background)) {}
 
 // Rises even if the clock does not.
-Result<Version> BlobService::next_version(kv::Transaction& txn) const {
-  auto stored = TRY(txn.get(keys::kLastVersion));
-  auto version = Version::at(clock_.now());
+Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
+  auto stored = TRY(txn.get(blob_keys::kLastVersion));
+  auto version = Stamp::at(clock_.now());
   if (stored) {
     auto last = TRY(records::decode_number(*stored));
     version.ticks = std::max(version.ticks, last + 1);
   }
-  txn.put(keys::kLastVersion, records::encode_number(version.ticks));
+  txn.put(blob_keys::kLastVersion, records::encode_number(version.ticks));
   return version;
 }
 
-Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
+Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata metadata, std::string public_access) {
   CO_TRY(check_metadata(metadata));
   Container container;
   container.metadata = std::move(metadata);
@@ -40,11 +44,9 @@ Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata m
         auto existing = find_container(txn, ref);
         if (existing) return fail(ErrorCode::kContainerAlreadyExists);
         if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
-        auto generation = TRY(take_id(txn));
-        auto version = TRY(next_version(txn));
-        container.generation = generation;
-        container.version = version;
-        txn.put(keys::container(ref.account, ref.name), records::encode(container));
+        container.generation = TRY(take_id(txn));
+        container.version = TRY(next_version(txn));
+        txn.put(blob_keys::container(ref.account, ref.name), records::encode(container));
         return {};
       },
       &kCreateContainerStep));
@@ -54,11 +56,10 @@ Task<Result<Version>> BlobService::create_container(ContainerRef ref, Metadata m
 Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
   auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        auto container = find_container(txn, ref);
-        if (!container) return fail(std::move(container.error()));
-        TRY(check_write(conditions, &container->version, false));
-        txn.erase(keys::container(ref.account, ref.name));
-        txn.put(keys::dead_generation(container->generation), "");
+        const auto container = TRY(find_container(txn, ref));
+        TRY(check_write(conditions, &container.version, false));
+        txn.erase(blob_keys::container(ref.account, ref.name));
+        kv::drop_generation(txn, blob_keys::kDroppedGeneration, container.generation);
         return {};
       },
       &kDeleteContainerStep);
@@ -70,32 +71,30 @@ Result<Container> BlobService::get_container(const ContainerRef& ref) const {
   return find_container(*engine_.snapshot(), ref);
 }
 
-Task<Result<Version>> BlobService::change_container(ContainerRef ref, Conditions conditions,
-                                                    std::function<void(Container&)> change) {
-  Version version;
+Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions conditions,
+                                                  std::function<void(Container&)> change) {
+  Stamp version;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        auto container = find_container(txn, ref);
-        if (!container) return fail(std::move(container.error()));
-        TRY(check_write(conditions, &container->version, false));
-        auto next = TRY(next_version(txn));
-        container->version = version = next;
-        change(*container);
-        txn.put(keys::container(ref.account, ref.name), records::encode(*container));
+        auto container = TRY(find_container(txn, ref));
+        TRY(check_write(conditions, &container.version, false));
+        container.version = version = TRY(next_version(txn));
+        change(container);
+        txn.put(blob_keys::container(ref.account, ref.name), records::encode(container));
         return {};
       },
       &kChangeContainerStep));
   co_return version;
 }
 
-Task<Result<Version>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_container(std::move(ref), std::move(conditions),
                                       [&](Container& container) { container.metadata = metadata; });
 }
 
-Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
-                                                        StoredPolicies policies, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
+                                                      StoredPolicies policies, Conditions conditions) {
   std::function<void(Container&)> change = [public_access, policies](Container& container) {
     container.public_access = public_access;
     container.policies = policies;
@@ -104,7 +103,7 @@ Task<Result<Version>> BlobService::set_container_access(ContainerRef ref, std::s
 }
 
 Result<std::string> BlobService::get_service_properties(std::string_view account) const {
-  auto stored = TRY(engine_.snapshot()->get(keys::service(account)));
+  auto stored = TRY(engine_.snapshot()->get(blob_keys::service(account)));
   return std::move(stored).value_or("");
 }
 
@@ -112,9 +111,9 @@ Task<Result<void>> BlobService::set_service_properties(std::string account,
                                                        std::function<Result<std::string>(const std::string&)> change) {
   co_return co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        auto stored = TRY(txn.get(keys::service(account)));
+        auto stored = TRY(txn.get(blob_keys::service(account)));
         auto changed = TRY(change(stored.value_or("")));
-        txn.put(keys::service(account), changed);
+        txn.put(blob_keys::service(account), changed);
         return {};
       },
       &kSetServicePropertiesStep);

@@ -17,7 +17,7 @@
 #include "blob_store/storage/payload.h"
 #include "common/base/operation_ledger.h"
 #include "common/base/random.h"
-#include "common/kv/engine.h"
+#include "common/kv/operation_ledgers.h"
 
 namespace tidemark::blob_store {
 
@@ -55,12 +55,12 @@ class BlobService {
   /// `random` is part of the seam for future ids; the store's own ids come from its counter.
   BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background);
 
-  Task<Result<Version>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
+  Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
   Result<Container> get_container(const ContainerRef& ref) const;
-  Task<Result<Version>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
-  Task<Result<Version>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
-                                             Conditions conditions);
+  Task<Result<Stamp>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
+  Task<Result<Stamp>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
+                                           Conditions conditions);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// Content is streamed into a writer, then published by one of the three calls after it. Whoever got an error
@@ -69,17 +69,17 @@ class BlobService {
   Task<Result<void>> abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, the container.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
-  Task<Result<Version>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
+  Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
   Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload);
-  Task<Result<Version>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
-                                       Conditions conditions);
+  Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
+                                     Conditions conditions);
 
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
   /// Properties alone; does not read the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
-  Task<Result<Version>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
-  Task<Result<Version>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
+  Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
+  Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
   Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
@@ -105,10 +105,9 @@ class BlobService {
   [[nodiscard]] Collector& collector() { return collector_; }
 
  private:
-  Result<Version> next_version(kv::Transaction& txn) const;
-  Task<Result<Version>> change_container(ContainerRef ref, Conditions conditions,
-                                         std::function<void(Container&)> change);
-  Task<Result<Version>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
+  Result<Stamp> next_version(kv::Transaction& txn) const;
+  Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
+  Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
   Result<void> store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const std::optional<Blob>& old, Blob& blob, const std::vector<Extent>& extents) const;
 
@@ -121,12 +120,11 @@ class BlobService {
   Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                             const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
-  using LedgerStep = Result<void> (*)(OperationLedger&, std::uint64_t epoch);
-  Task<Result<OperationLedger>> change_ledger(std::string account, Fence fence, LedgerStep step);
   Task<Result<WriteOutcome>> fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;
+  kv::OperationLedgers ledgers_;
   Collector collector_;
 };
 

@@ -17,11 +17,11 @@ const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
 const FailStep kDeleteBlobStep("blob.delete_blob");
 
-const Version* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
+const Stamp* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
 
 // Everything the blob and its staged blocks refer to.
 void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
-  for (const auto payload : payloads) txn.put(keys::dead(payload), "");
+  for (const auto payload : payloads) txn.put(blob_keys::dead(payload), "");
 }
 
 // Resolves the choices against what is there; drops the staged blocks.
@@ -38,7 +38,7 @@ Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t genera
 // All block ids of a blob have one length; a new one counts against the limit.
 Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref,
                           const std::string& block_id, bool is_new, Time now) {
-  const auto key = keys::staged_summary(generation, ref.name);
+  const auto key = blob_keys::staged_summary(generation, ref.name);
   auto stored = TRY(txn.get(key));
   records::StagedSummary summary{block_id.size(), 0, now};
   if (stored) {
@@ -57,8 +57,8 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
 Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
   auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        txn.erase(keys::pending(payload));
-        txn.put(keys::dead(payload), "");
+        txn.erase(blob_keys::pending(payload));
+        txn.put(blob_keys::dead(payload), "");
         return {};
       },
       &kAbandonStep);
@@ -72,8 +72,8 @@ Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generat
   auto version = TRY(next_version(txn));
   blob.version = version;
   blob.created = old ? old->created : version;
-  txn.put(keys::blob(generation, name), records::encode(blob));
-  txn.put(keys::extents(generation, name), records::encode(extents));
+  txn.put(blob_keys::blob(generation, name), records::encode(blob));
+  txn.put(blob_keys::extents(generation, name), records::encode(extents));
   return {};
 }
 
@@ -84,8 +84,8 @@ Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata
   return {};
 }
 
-Task<Result<Version>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
-                                            Conditions conditions) {
+Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
+                                          Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
@@ -118,8 +118,8 @@ Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& 
 
 Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
   TRY(replace_blocks(txn, current.generation, name, {}));
-  txn.erase(keys::blob(current.generation, name));
-  txn.erase(keys::extents(current.generation, name));
+  txn.erase(blob_keys::blob(current.generation, name));
+  txn.erase(blob_keys::extents(current.generation, name));
   return {};
 }
 
@@ -127,13 +127,13 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref,
                                        const WrittenPayload& payload) const {
   TRY(check_blob_name(ref.name));
   auto container = TRY(find_container(txn, ref.parent()));
-  const auto key = keys::staged_block(container.generation, ref.name, block_id);
+  const auto key = blob_keys::staged_block(container.generation, ref.name, block_id);
   auto stored = TRY(txn.get(key));
   const bool replaces = stored.has_value();
   TRY(count_staged(txn, container.generation, ref, block_id, !replaces, clock_.now()));
   if (replaces) {
     auto old = TRY(records::decode_staged_block(*stored));
-    if (old.payload != 0) txn.put(keys::dead(old.payload), "");
+    if (old.payload != 0) txn.put(blob_keys::dead(old.payload), "");
   }
   auto id = TRY(settle(txn, payload));
   txn.put(key, records::encode(StagedBlock{id, payload.size}));
@@ -152,8 +152,8 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
   co_return done;
 }
 
-Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
-                                                  Conditions conditions) {
+Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
+                                                Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   Blob blob;
   blob.headers = std::move(content.headers);
@@ -169,8 +169,8 @@ Task<Result<Version>> BlobService::put_block_list(BlobRef ref, std::vector<Block
   co_return blob.version;
 }
 
-Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
-  Version version;
+Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change) {
+  Stamp version;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
@@ -179,19 +179,19 @@ Task<Result<Version>> BlobService::change_blob(BlobRef ref, Conditions condition
         auto next = TRY(next_version(txn));
         current.blob->version = version = next;
         change(*current.blob);
-        txn.put(keys::blob(current.generation, ref.name), records::encode(*current.blob));
+        txn.put(blob_keys::blob(current.generation, ref.name), records::encode(*current.blob));
         return {};
       },
       &kChangeBlobStep));
   co_return version;
 }
 
-Task<Result<Version>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
   std::function<void(Blob&)> change = [headers](Blob& blob) { blob.headers = headers; };
   return change_blob(std::move(ref), std::move(conditions), std::move(change));
 }
 
-Task<Result<Version>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
+Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
 }

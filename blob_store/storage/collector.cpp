@@ -3,6 +3,7 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
+#include "common/kv/generations.h"
 #include "common/process/failures.h"
 
 namespace tidemark::blob_store {
@@ -13,11 +14,12 @@ const FailStep kCollectGenerationStep("blob.collect_generation");
 
 constexpr std::size_t kPayloadsPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
+constexpr std::size_t kExtentListsPerStep = 64;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kStagedCheck = std::chrono::hours(1);
 
 void bury(kv::Transaction& txn, std::uint64_t payload) {
-  if (payload != 0) txn.put(keys::dead(payload), "");
+  if (payload != 0) txn.put(blob_keys::dead(payload), "");
 }
 
 struct Found {
@@ -37,7 +39,7 @@ Result<Found> read_some(const kv::Reader& reader, const kv::KeyRange& range, std
 
 // Some keys of one kind of a dead generation: what they refer to dies with them. Returns how many there were.
 Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation, std::size_t limit) {
-  auto found = TRY(read_some(txn, keys::all(kind, generation), limit));
+  auto found = TRY(read_some(txn, blob_keys::all(kind, generation), limit));
   for (const auto& [key, value] : found.entries) {
     if (kind == 'X') {
       auto extents = TRY(records::decode_extents(value));
@@ -56,9 +58,9 @@ Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t gen
 void Collector::start() {
   engine_.submit(
       [](kv::Transaction& txn) -> Result<void> {
-        auto found = TRY(read_some(txn, keys::all('Q'), std::numeric_limits<std::size_t>::max()));
+        auto found = TRY(read_some(txn, blob_keys::all('Q'), std::numeric_limits<std::size_t>::max()));
         for (const auto& [key, value] : found.entries) {
-          bury(txn, keys::number(key));
+          bury(txn, blob_keys::number(key));
           txn.erase(key);
         }
         return {};
@@ -84,31 +86,31 @@ Task<void> Collector::run(Collector* self) {
 
 Task<Result<void>> Collector::collect() {
   CO_TRY(co_await expire_staged());
-  while (true) {
-    auto dropped = CO_TRY(co_await collect_generation());
-    auto erased = CO_TRY(co_await collect_payloads());
-    if (dropped == 0 && erased == 0) co_return Result<void>{};
+  const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
+  CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
+  while (CO_TRY(co_await collect_payloads()) > 0) {
   }
+  co_return Result<void>{};
 }
 
 Task<Result<void>> Collector::expire_staged() {
   const auto now = clock_.now();
   if (now - looked_for_staged_ < kStagedCheck) co_return Result<void>{};
   looked_for_staged_ = now;
-  std::vector<keys::StagedBlob> old;
+  std::vector<blob_keys::StagedBlob> old;
   {
     const auto snapshot = engine_.snapshot();
-    const auto cursor = snapshot->scan(keys::all('U'));
+    const auto cursor = snapshot->scan(blob_keys::all('U'));
     for (; cursor->valid(); cursor->next()) {
       auto summary = CO_TRY(records::decode_staged_summary(cursor->value()));
-      auto staged = keys::staged_blob(cursor->key());
+      auto staged = blob_keys::staged_blob(cursor->key());
       if (staged && now - summary.last_staged > kStagedLifetime) old.push_back(std::move(*staged));
     }
     CO_TRY(cursor->status());
   }
   for (const auto& [generation, name] : old) {
     CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-      auto stored = TRY(txn.get(keys::staged_summary(generation, name)));
+      auto stored = TRY(txn.get(blob_keys::staged_summary(generation, name)));
       if (!stored) return {};
       auto summary = TRY(records::decode_staged_summary(*stored));
       // One may have been added meanwhile.
@@ -119,11 +121,11 @@ Task<Result<void>> Collector::expire_staged() {
 }
 
 Task<Result<std::size_t>> Collector::collect_payloads() {
-  auto found = CO_TRY(read_some(*engine_.snapshot(), keys::all('D'), kPayloadsPerStep));
+  auto found = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all('D'), kPayloadsPerStep));
   const auto& entries = found.entries;
   if (entries.empty()) co_return std::size_t{0};
   for (const auto& entry : entries) {
-    CO_TRY(engine_.erase_range(keys::chunks(keys::number(entry.first))));
+    CO_TRY(engine_.erase_range(blob_keys::chunks(blob_keys::number(entry.first))));
   }
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
@@ -134,25 +136,23 @@ Task<Result<std::size_t>> Collector::collect_payloads() {
   co_return entries.size();
 }
 
-// One step of the first dead generation; its own key goes last.
-Task<Result<std::size_t>> Collector::collect_generation() {
-  std::size_t dropped = 0;
-  auto dead = CO_TRY(read_some(*engine_.snapshot(), keys::all('G'), 1));
-  if (dead.entries.empty()) co_return dropped;
-  const auto& key = dead.entries.front().first;
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        dropped = 0;
-        for (const char kind : {'B', 'U', 'K', 'X'}) {
-          // An extent list may be long: only a few of them in one transaction.
-          auto some = TRY(drop_keys(txn, kind, keys::number(key), kind == 'X' ? 64 : kKeysPerStep));
-          dropped += some;
-        }
-        if (dropped == 0) txn.erase(key);
-        return {};
-      },
-      &kCollectGenerationStep));
-  co_return dropped + 1;
+// A container may hold much: a bounded part of it in each transaction.
+Task<Result<void>> Collector::empty_generation(std::uint64_t generation) {
+  for (bool more = true; more;) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          more = false;
+          for (const char kind : {'B', 'U', 'K', 'X'}) {
+            // An extent list may be long: only a few of them in one transaction.
+            const auto dropped =
+                TRY(drop_keys(txn, kind, generation, kind == 'X' ? kExtentListsPerStep : kKeysPerStep));
+            more = more || dropped > 0;
+          }
+          return {};
+        },
+        &kCollectGenerationStep));
+  }
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::blob_store

@@ -24,7 +24,7 @@ class Collector {
  private:
   static Task<void> run(Collector* self);
   Task<Result<std::size_t>> collect_payloads();
-  Task<Result<std::size_t>> collect_generation();
+  Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();
   kv::Engine& engine_;
   Clock& clock_;

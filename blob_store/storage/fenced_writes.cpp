@@ -7,11 +7,6 @@
 namespace tidemark::blob_store {
 namespace {
 
-Result<OperationLedger> load_ledger(const kv::Reader& reader, const std::string& key) {
-  auto bytes = TRY(reader.get(key));
-  return bytes ? decode_ledger(*bytes) : OperationLedger{};
-}
-
 // How a copy fares against what is there.
 WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& write) {
   if (existing && existing->source_version == write.source_version) return WriteOutcome::kUnchanged;
@@ -35,17 +30,12 @@ Blob blob_of(NewContent content, std::int64_t source_version) {
 
 Task<Result<WriteOutcome>> BlobService::fenced(std::string account, Fence fence, FencedEffect effect) {
   CO_TRY(check_operation_id(fence.operation_id));
-  const auto key = keys::ledger(account, fence.operation_id);
   auto outcome = WriteOutcome::kApplied;
-  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-    auto ledger = TRY(load_ledger(txn, key));
-    TRY(pass_fence(ledger, fence.epoch));
-    outcome = TRY(effect(txn));
-    if (outcome == WriteOutcome::kApplied && !fence.count_applied_as.empty()) {
-      TRY(add_to_counter(ledger, fence.count_applied_as, 1));
-    }
-    txn.put(key, encode_ledger(ledger));
-    return {};
+  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) {
+    return ledgers_.fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
+      outcome = TRY(effect(txn));
+      return outcome == WriteOutcome::kApplied ? 1 : 0;
+    });
   }));
   collector_.kick();
   co_return outcome;
@@ -109,32 +99,15 @@ Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWr
 }
 
 Task<Result<OperationLedger>> BlobService::open_operation(std::string account, Fence fence) {
-  return change_ledger(std::move(account), std::move(fence), [](OperationLedger& ledger, std::uint64_t epoch) {
-    return ledger.closed ? Result<void>{} : pass_fence(ledger, epoch);
-  });
+  return ledgers_.open(std::move(account), std::move(fence.operation_id), fence.epoch);
 }
 
 Task<Result<OperationLedger>> BlobService::close_operation(std::string account, Fence fence) {
-  return change_ledger(std::move(account), std::move(fence), &close_ledger);
-}
-
-Task<Result<OperationLedger>> BlobService::change_ledger(std::string account, Fence fence, LedgerStep step) {
-  CO_TRY(check_operation_id(fence.operation_id));
-  const auto key = keys::ledger(account, fence.operation_id);
-  OperationLedger ledger;
-  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-    ledger = TRY(load_ledger(txn, key));
-    TRY(step(ledger, fence.epoch));
-    txn.put(key, encode_ledger(ledger));
-    return {};
-  }));
-  co_return ledger;
+  return ledgers_.close(std::move(account), std::move(fence.operation_id), fence.epoch);
 }
 
 Result<OperationLedger> BlobService::read_operation(const std::string& account, const std::string& operation_id) const {
-  TRY(check_operation_id(operation_id));
-  const auto snapshot = engine_.snapshot();
-  return load_ledger(*snapshot, keys::ledger(account, operation_id));
+  return ledgers_.read(account, operation_id);
 }
 
 }  // namespace tidemark::blob_store

@@ -10,7 +10,7 @@ namespace {
 const FailStep kFlushStep("blob.flush");
 
 // One durable write holds several chunks: fewer waits for the disk on large uploads.
-constexpr std::size_t kFlushBytes = 4 * keys::kChunkBytes;
+constexpr std::size_t kFlushBytes = 4 * blob_keys::kChunkBytes;
 
 std::string chunk_record(std::string_view bytes) {
   std::string record;
@@ -35,8 +35,8 @@ Result<std::string> open_chunk(std::string record) {
 
 void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std::string_view bytes) {
   for (; !bytes.empty(); ++first) {
-    const auto piece = bytes.substr(0, keys::kChunkBytes);
-    txn.put(keys::chunk(id, first), chunk_record(piece));
+    const auto piece = bytes.substr(0, blob_keys::kChunkBytes);
+    txn.put(blob_keys::chunk(id, first), chunk_record(piece));
     bytes.remove_prefix(piece.size());
   }
 }
@@ -44,12 +44,12 @@ void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std
 }  // namespace
 
 Result<std::uint64_t> take_id(kv::Transaction& txn) {
-  auto stored = TRY(txn.get(keys::kNextId));
+  auto stored = TRY(txn.get(blob_keys::kNextId));
   std::uint64_t id = 1;
   if (stored) {
     id = TRY(records::decode_number(*stored));
   }
-  txn.put(keys::kNextId, records::encode_number(id + 1));
+  txn.put(blob_keys::kNextId, records::encode_number(id + 1));
   return id;
 }
 
@@ -66,7 +66,7 @@ Task<Result<void>> PayloadWriter::append(std::string bytes) {
 
 // Writes whole chunks; what is less than one stays for the next time.
 Task<Result<void>> PayloadWriter::flush() {
-  const auto whole = std::max<std::size_t>(buffer_.size() / keys::kChunkBytes, 1) * keys::kChunkBytes;
+  const auto whole = std::max<std::size_t>(buffer_.size() / blob_keys::kChunkBytes, 1) * blob_keys::kChunkBytes;
   const auto bytes = std::string_view(buffer_).substr(0, whole);
   std::uint64_t id = id_;
   CO_TRY(co_await engine_.transact(
@@ -74,20 +74,20 @@ Task<Result<void>> PayloadWriter::flush() {
         if (id_ == 0) {
           id = TRY(take_id(txn));
           const auto now = clock_.now().time_since_epoch().count();
-          txn.put(keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
+          txn.put(blob_keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
         }
         put_chunks(txn, id, chunks_, bytes);
         return {};
       },
       &kFlushStep));
   id_ = id;
-  chunks_ += (bytes.size() + keys::kChunkBytes - 1) / keys::kChunkBytes;
+  chunks_ += (bytes.size() + blob_keys::kChunkBytes - 1) / blob_keys::kChunkBytes;
   buffer_.erase(0, bytes.size());
   co_return Result<void>{};
 }
 
 Task<Result<WrittenPayload>> PayloadWriter::finish() {
-  if (id_ == 0 && buffer_.size() <= keys::kChunkBytes) {
+  if (id_ == 0 && buffer_.size() <= blob_keys::kChunkBytes) {
     co_return WrittenPayload{0, size_, std::move(buffer_)};
   }
   while (!buffer_.empty()) {
@@ -98,7 +98,7 @@ Task<Result<WrittenPayload>> PayloadWriter::finish() {
 
 Result<std::uint64_t> settle(kv::Transaction& txn, const WrittenPayload& payload) {
   if (payload.id != 0) {
-    txn.erase(keys::pending(payload.id));
+    txn.erase(blob_keys::pending(payload.id));
     return payload.id;
   }
   if (payload.small.empty()) return std::uint64_t{0};
@@ -118,10 +118,10 @@ Result<std::string> PayloadReader::next() {
   }
   if (left_ == 0) return std::string();
   if (extent_ == extents_.size()) return fail(ErrorCode::kCorruption);
-  auto stored = TRY(snapshot_->get(keys::chunk(extents_[extent_].payload, within_ / keys::kChunkBytes)));
+  auto stored = TRY(snapshot_->get(blob_keys::chunk(extents_[extent_].payload, within_ / blob_keys::kChunkBytes)));
   auto chunk = open_chunk(std::move(stored).value_or(""));
   if (!chunk) return chunk;
-  const auto skip = within_ % keys::kChunkBytes;
+  const auto skip = within_ % blob_keys::kChunkBytes;
   if (skip >= chunk->size()) return fail(ErrorCode::kCorruption);
   const auto take = std::min<std::uint64_t>(chunk->size() - skip, left_);
   if (skip != 0 || take != chunk->size()) *chunk = chunk->substr(skip, take);

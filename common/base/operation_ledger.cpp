@@ -2,12 +2,21 @@
 
 #include <algorithm>
 
-#include "common/base/bytes.h"
+#include "common/base/record.h"
 
 namespace tidemark {
 namespace {
-constexpr std::uint8_t kFormat = 1;
-}
+
+constexpr auto kLedger = record_format<OperationLedger>(1, "ledger", [](auto& io, auto& ledger) {
+  io.varint(ledger.epoch);
+  io.boolean(ledger.closed);
+  io.list(ledger.counters, [&](auto& counter) {
+    io.string(counter.first);
+    io.varint(counter.second);
+  });
+});
+
+}  // namespace
 
 std::uint64_t OperationLedger::counter(std::string_view name) const {
   for (const auto& [key, value] : counters) {
@@ -50,36 +59,7 @@ Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std:
   return {};
 }
 
-std::string encode_ledger(const OperationLedger& ledger) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kFormat);
-  out.varint(ledger.epoch);
-  out.boolean(ledger.closed);
-  out.varint(ledger.counters.size());
-  for (const auto& [name, value] : ledger.counters) {
-    out.string(name);
-    out.varint(value);
-  }
-  return bytes;
-}
-
-Result<OperationLedger> decode_ledger(std::string_view bytes) {
-  ByteReader in(bytes);
-  OperationLedger ledger;
-  const bool known = in.u8() == kFormat;
-  ledger.epoch = in.varint();
-  ledger.closed = in.boolean();
-  const auto count = in.varint();
-  for (std::uint64_t i = 0; i < count && in.ok() && i <= kMaxOperationCounters; ++i) {
-    std::string name(in.string());
-    const auto value = in.varint();
-    ledger.counters.emplace_back(std::move(name), value);
-  }
-  if (known && in.finished()) return ledger;
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "bad ledger record";
-  return fail(std::move(error));
-}
+std::string encode_ledger(const OperationLedger& ledger) { return kLedger.encode(ledger); }
+Result<OperationLedger> decode_ledger(std::string_view bytes) { return kLedger.decode(bytes); }
 
 }  // namespace tidemark

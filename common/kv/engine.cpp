@@ -7,6 +7,7 @@
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <future>
 #include <utility>
 
 namespace tidemark::kv {
@@ -48,6 +49,15 @@ void Completion::deliver(std::vector<Due> group) {
   for (auto& due : group) {
     if (due.completion) due.completion(std::move(due.outcome));
   }
+}
+
+void Engine::drain() {
+  std::promise<void> told;
+  const auto drained = told.get_future();
+  // Outcomes are told in order.
+  submit([](Transaction&) -> Result<void> { return {}; },
+         [told = std::move(told)](const Result<void>&) mutable { told.set_value(); });
+  drained.wait();
 }
 
 Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) {

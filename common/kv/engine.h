@@ -2,8 +2,7 @@
 // interface alone; no type of the library underneath leaves its own file.
 //
 // Keys and values are bytes; keys sort bytewise. Snapshots and cursors may be used from any thread, one thread at a
-// time each. A TransactionBody runs on the engine's threads, one body at a time: it must not block, must not touch
-// anything but its Transaction and what it captured, and may be run again, so it resets what it captured first.
+// time each.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -58,7 +57,16 @@ class Transaction : public Reader {
   virtual void erase(std::string_view key) = 0;
 };
 
-/// An error returned by the body abandons its writes and becomes the outcome.
+/// What a transaction does. An error that it returns abandons its writes and becomes the outcome. Every body keeps to
+/// one contract:
+/// - It runs on the engine's threads, one body at a time, so it must not block, and it touches nothing but its
+///   Transaction and what it captured.
+/// - It may be run again, so it first resets what it captured.
+/// - It may refer to whatever lives until the outcome is told, and the engine destroys it before it tells. The frame of
+/// a
+///   coroutine that awaits transact() is such a place: meanwhile the engine alone holds the coroutine, so that nothing
+///   else resumes or destroys it, and a body may capture all of its frame by reference ([&]).
+/// - Whoever owns the executors of such coroutines calls Engine::drain() before they go.
 using TransactionBody = std::function<Result<void>(Transaction&)>;
 
 /// What happens once the outcome of a transaction is durable: a call on an executor, or, without one, on the engine's
@@ -105,10 +113,13 @@ class Engine {
   /// The latest committed value of one key: what snapshot()->get(key) gives, for less.
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const;
 
-  /// Runs the body atomically and serializably; `done` is called once, when the outcome is durable. Fails with
-  /// kServerBusy when too many transactions wait, with kStorageFailure once the disk failed (then every later
-  /// transaction fails too: reopen the database).
+  /// Runs the body atomically and serializably; `done` is called once, when the outcome is durable and the body is
+  /// gone. Fails with kServerBusy when too many transactions wait, with kStorageFailure once the disk failed (then
+  /// every later transaction fails too: reopen the database).
   virtual void submit(TransactionBody body, Completion done) = 0;
+
+  /// Blocks until all that was submitted before has been told. For shutdown, when nobody submits any more.
+  void drain();
 
   /// Deletes a range of keys, durably but not atomically with anything else: for keys nothing refers to any more.
   virtual Result<void> erase_range(const KeyRange& range) = 0;

@@ -261,6 +261,7 @@ class MemoryEngine final : public Engine {
 
   void submit(TransactionBody body, Completion done) override {
     auto outcome = run(body);
+    body = nullptr;
     done(std::move(outcome));  // without the lock: it may submit the next transaction
   }
 

@@ -233,7 +233,9 @@ class RocksEngine final : public Engine {
     }
     lock.unlock();
     wake(woken);
-    if (!room) done(fail(ErrorCode::kServerBusy));
+    if (room) return;
+    body = nullptr;
+    done(fail(ErrorCode::kServerBusy));
   }
 
   Result<void> erase_range(const KeyRange& range) override {

@@ -36,16 +36,6 @@ void write_date(XmlWriter& out, std::string_view name, const std::optional<std::
   out.element(name, time ? to_iso8601_7digits(*time) : *date);
 }
 
-void write_optional(ByteWriter& out, const std::optional<std::string>& value) {
-  out.boolean(value.has_value());
-  if (value) out.string(*value);
-}
-
-std::optional<std::string> read_optional(ByteReader& in) {
-  if (!in.boolean()) return std::nullopt;
-  return std::string(in.string());
-}
-
 }  // namespace
 
 Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_view letters) {
@@ -85,25 +75,6 @@ std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::str
   const auto found =
       std::find_if(policies.begin(), policies.end(), [&](const auto& policy) { return policy.id == id; });
   return found == policies.end() ? std::nullopt : std::optional(*found);
-}
-
-void write_policies(ByteWriter& out, const StoredPolicies& policies) {
-  out.varint(policies.size());
-  for (const auto& policy : policies) {
-    out.string(policy.id);
-    for (const auto* term : {&policy.start, &policy.expiry, &policy.permission}) write_optional(out, *term);
-  }
-}
-
-StoredPolicies read_policies(ByteReader& in) {
-  StoredPolicies policies;
-  for (auto left = in.varint(); left > 0 && in.ok(); --left) {
-    StoredPolicy policy;
-    policy.id = in.string();
-    for (auto* term : {&policy.start, &policy.expiry, &policy.permission}) *term = read_optional(in);
-    policies.push_back(std::move(policy));
-  }
-  return policies;
 }
 
 }  // namespace tidemark::protocol

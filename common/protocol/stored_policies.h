@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "common/base/stored_policy.h"
 
@@ -24,8 +23,15 @@ Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_v
 std::string render_stored_policies(const StoredPolicies& policies);
 std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id);
 
-void write_policies(ByteWriter& out, const StoredPolicies& policies);
-/// Check `in` afterwards.
-StoredPolicies read_policies(ByteReader& in);
+/// As fields of a record (common/base/record.h).
+template <class Io, class Policies>
+void policy_fields(Io& io, Policies& policies) {
+  io.list(policies, [&](auto& policy) {
+    io.string(policy.id);
+    for (auto* term : {&policy.start, &policy.expiry, &policy.permission}) {
+      io.optional(*term, [&](auto& text) { io.string(text); });
+    }
+  });
+}
 
 }  // namespace tidemark::protocol

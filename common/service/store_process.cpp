@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
-#include <future>
 
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
@@ -137,15 +136,6 @@ Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const proc
   co_return response;
 }
 
-// Returns when everything submitted before has completed: the writer works in order.
-void wait_for_writer(kv::Engine& engine) {
-  std::promise<void> promise;
-  const auto done = promise.get_future();
-  engine.submit([](kv::Transaction&) -> Result<void> { return {}; },
-                [promise = std::move(promise)](const Result<void>&) mutable { promise.set_value(); });
-  done.wait();
-}
-
 // Once an hour until `stopping` is notified.
 Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
                             std::shared_ptr<Signal> stopping) {
@@ -220,7 +210,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     builder->stop();
-    wait_for_writer(*engine);
+    engine->drain();
     builder.reset();
     return fail(std::move(internal.error()));
   }
@@ -248,7 +238,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
-  wait_for_writer(*engine);
+  engine->drain();
   internal->reset();
   server.reset();
   return {};

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
+#include "jobs/spec/names.h"
+#include "jobs/store/fields.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 
@@ -17,19 +19,20 @@ constexpr const char* kSlotPartition = "slots";
 constexpr const char* kRatePartition = "rates";
 constexpr int kMaxRaces = 16;
 
-std::uint32_t number_of(const Entity& entity, std::string_view name) {
-  return static_cast<std::uint32_t>(std::max(property_or(entity, name, std::int32_t{0}), 0));
-}
+constexpr Names<LimitScope, 3> kScopes{
+    {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
+constexpr std::tuple kTargetFields{Field{"Name", &LimitTarget::name}, Field{"Key", &LimitTarget::partition_key}};
+constexpr std::tuple kFields{Field{"Paused", &Limit::paused}, Field{"MaxRunning", &Limit::max_running},
+                             Field{"MaxPerSecond", &Limit::max_per_second}};
 
 /// Nothing for a row that somebody else put there.
 std::optional<Limit> limit_of(const Entity& entity) {
-  Limit limit;
   const auto scope = scope_from_name(property_or(entity, "Scope", std::string("kind")));
   if (!scope) return std::nullopt;
-  limit.target = {*scope, property_or(entity, "Name", entity.row_key), property_or(entity, "Key", std::string())};
-  limit.paused = property_or(entity, "Paused", false);
-  limit.max_running = number_of(entity, "MaxRunning");
-  limit.max_per_second = number_of(entity, "MaxPerSecond");
+  Limit limit;
+  limit.target = {*scope, entity.row_key, {}};
+  read_properties(entity, limit.target, kTargetFields);
+  read_properties(entity, limit, kFields);
   return limit;
 }
 
@@ -39,42 +42,17 @@ std::string slot_row(const std::string& key, std::uint32_t number) {
   return key + digits;
 }
 
-std::string in_partition(std::string_view partition) {
-  std::string filter = "PartitionKey eq '";
-  filter += partition;
-  filter += "'";
-  return filter;
-}
-
 std::vector<table_store::Property> properties_of(const Limit& limit) {
-  return {{"Scope", std::string(scope_name(limit.target.scope))},
-          {"Name", limit.target.name},
-          {"Key", limit.target.partition_key},
-          {"Paused", limit.paused},
-          {"MaxRunning", static_cast<std::int32_t>(limit.max_running)},
-          {"MaxPerSecond", static_cast<std::int32_t>(limit.max_per_second)}};
+  std::vector<table_store::Property> out{{"Scope", std::string(scope_name(limit.target.scope))}};
+  add_properties(out, limit.target, kTargetFields);
+  add_properties(out, limit, kFields);
+  return out;
 }
 
 }  // namespace
 
-std::string_view scope_name(LimitScope scope) {
-  switch (scope) {
-    case LimitScope::kKind:
-      return "kind";
-    case LimitScope::kTable:
-      return "table";
-    case LimitScope::kPartition:
-      return "partition";
-  }
-  return "unknown";
-}
-
-std::optional<LimitScope> scope_from_name(std::string_view name) {
-  for (const auto scope : {LimitScope::kKind, LimitScope::kTable, LimitScope::kPartition}) {
-    if (scope_name(scope) == name) return scope;
-  }
-  return std::nullopt;
-}
+std::string_view scope_name(LimitScope scope) { return name_in(kScopes, scope); }
+std::optional<LimitScope> scope_from_name(std::string_view name) { return value_in(kScopes, name); }
 
 LimitTarget kind_target(std::string_view kind) { return {LimitScope::kKind, std::string(kind), {}}; }
 LimitTarget table_target(std::string_view table) { return {LimitScope::kTable, std::string(table), {}}; }
@@ -95,13 +73,10 @@ std::string limit_key(const LimitTarget& target) {
 }
 
 Task<Result<std::vector<Limit>>> Limits::list() {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = in_partition(kControlPartition);
+  auto request = rows_of(kControlPartition);
   std::vector<Limit> out;
   do {
-    auto asked = request;
-    auto page = CO_TRY(co_await tables_.query(std::move(asked)));
+    auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {
       if (auto limit = limit_of(entity)) out.push_back(std::move(*limit));
     }
@@ -147,10 +122,8 @@ Task<Result<std::optional<table_store::Version>>> Limits::write_slot(std::string
 
 Task<Result<std::optional<LimitSlot>>> Limits::take_slot(std::string key, std::uint32_t slots, std::string holder,
                                                          Duration hold) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = in_partition(kSlotPartition) + " and RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" +
-                   slot_row(key, slots) + "'";
+  auto request =
+      rows_of(kSlotPartition, "RowKey ge '" + slot_row(key, 0) + "' and RowKey lt '" + slot_row(key, slots) + "'");
   auto page = CO_TRY(co_await tables_.query(std::move(request)));
   const auto now = clock_.now();
   const auto held_by = [](const Entity& entity) { return property_or(entity, "JobId", std::string()); };

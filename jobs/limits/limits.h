@@ -1,7 +1,7 @@
 // What operators set for a kind of job, a table, or one partition of a table, so that bulk work leaves room for others:
 // how much of it may happen at once and how fast, over all workers; a kind can be paused too. Rows of the jobs' table:
-//   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond; only if something is
-//   set 'slots' / KEY-NNNN       JobId, HeldUntil: who runs. A slot whose time has passed is free, so a limit may be
+//   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond; only if one is set
+//   'slots' / KEY-NNNN       JobId, HeldUntil: who runs. A slot whose time has passed is free, so a limit may be
 //                            exceeded for a moment when a worker stalls.
 //   'rates' / KEY            BookedUntil: the time that is spoken for. Whoever will make changes moves it on by what
 //                            they take at this rate, and makes them when the time that it was before has come.

@@ -72,7 +72,7 @@ Task<Result<WriteOutcome>> BlobObjects::erase(std::string name, std::int64_t ver
 Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
   for (int race = 0; race < kReadRaces; ++race) {
     StoredObject object;
-    std::optional<blob_store::Version> version;
+    std::optional<blob_store::Stamp> version;
     bool changed = false;
     while (true) {
       auto piece = co_await blobs_.read(container_, name, object.bytes.size(), version);

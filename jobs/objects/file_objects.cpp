@@ -14,7 +14,6 @@ namespace {
 
 using table_store::Entity;
 using table_store::Mutation;
-using table_store::OutcomeKind;
 
 const FailPoint kFileRenamed("file.rename", "after");
 const FailStep kFileRow("file.row");
@@ -201,7 +200,7 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
     co_return std::optional<WriteOutcome>();
   }
   if (!outcomes) co_return fail(std::move(outcomes.error()));
-  if (outcomes->front().kind != OutcomeKind::kApplied) co_return std::optional<WriteOutcome>();
+  if (outcomes->front().kind != WriteOutcome::kApplied) co_return std::optional<WriteOutcome>();
   co_return WriteOutcome::kApplied;
 }
 
@@ -213,7 +212,7 @@ Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t ver
     std::vector<Mutation> mutations{erasure_of(row_key_of(name), row->row_version)};
     auto outcomes =
         CO_TRY(co_await tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), fence));
-    if (outcomes.front().kind != OutcomeKind::kApplied) continue;
+    if (outcomes.front().kind != WriteOutcome::kApplied) continue;
     kFileUnrowed.reach();
     co_await remove_file(row->file);
     co_return WriteOutcome::kApplied;

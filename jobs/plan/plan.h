@@ -27,9 +27,17 @@ struct JobPlan {
   std::vector<std::string> problems;  // why it would fail now
 };
 
-/// Of an archive that is beyond `access`, which the workers may reach all the same, the plan is empty and not complete.
-Task<Result<JobPlan>> plan_job(JobStore& store, PoisonStore& poison, table_store::TableClient& tables, JobSpec spec,
-                               ObjectAccess access = {});
+/// What a plan is made from; references must outlive it.
+struct PlanSources {
+  JobStore& store;
+  PoisonStore& poison;
+  table_store::TableClient& tables;
+  ObjectAccess access = {};
+};
+
+/// Of an archive that is beyond the sources' access, which the workers may reach all the same, the plan is empty and
+/// not complete.
+Task<Result<JobPlan>> plan_job(PlanSources sources, JobSpec spec);
 
 /// An estimate of an entity's size on the wire.
 std::size_t entity_bytes(const table_store::Entity& entity);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
+#include "jobs/store/fields.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -16,19 +17,12 @@ constexpr int kPagesPerList = 20;
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
 
-std::string text_of(const json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t number_of(const json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
-std::uint32_t small_number_of(const json& object, const char* name) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(object, name), 0, UINT32_MAX));
-}
+constexpr std::tuple kFields{Field{"jobId", &PoisonRecord::job_id},
+                             Field{"reason", &PoisonRecord::reason},
+                             Field{"fingerprint", &PoisonRecord::fingerprint},
+                             Field{"queue", &PoisonRecord::queue},
+                             Field{"redrives", &PoisonRecord::redrives},
+                             Field{"movedAt", &PoisonRecord::moved_at}};
 
 /// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
 std::string shape_of(std::string_view message) {
@@ -70,18 +64,9 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
 }  // namespace
 
 std::string poison_annotation(const PoisonRecord& record) {
-  json attempts = json::array();
-  const auto kept = std::min(record.attempts.size(), kMaxKeptAttempts);
-  for (auto i = record.attempts.size() - kept; i < record.attempts.size(); ++i) {
-    attempts.push_back(to_json(record.attempts[i]));
-  }
-  json out = {{"jobId", record.job_id},
-              {"reason", record.reason.substr(0, kMaxKeptErrorBytes)},
-              {"fingerprint", record.fingerprint},
-              {"queue", record.queue},
-              {"redrives", record.redrives},
-              {"attempts", std::move(attempts)}};
-  if (record.moved_at) out["movedAt"] = to_iso8601(*record.moved_at);
+  json out = {{"attempts", kept_json(record.attempts)}};
+  add_members(out, record, kFields);
+  out["reason"] = record.reason.substr(0, kMaxKeptErrorBytes);
   // Cutting a text may have left half a character at its end.
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
 }
@@ -98,15 +83,10 @@ PoisonRecord poison_record_of(const Message& message) {
   }
   auto story = json::parse(message.annotation, nullptr, false);
   if (!story.is_object()) return record;
-  if (auto id = text_of(story, "jobId"); !id.empty()) record.job_id = std::move(id);
-  record.reason = text_of(story, "reason");
-  record.fingerprint = text_of(story, "fingerprint");
-  record.queue = text_of(story, "queue");
-  record.redrives = small_number_of(story, "redrives");
-  record.moved_at = parse_iso8601(text_of(story, "movedAt"));
-  if (auto attempts = story.find("attempts"); attempts != story.end() && attempts->is_array()) {
-    for (const auto& attempt : *attempts) record.attempts.push_back(attempt_from_json(attempt));
-  }
+  const auto id = std::exchange(record.job_id, {});
+  read_members(story, record, kFields);
+  if (record.job_id.empty()) record.job_id = id;
+  if (story.contains("attempts")) record.attempts = attempts_from_json(story["attempts"]);
   return record;
 }
 
@@ -186,20 +166,21 @@ Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
   co_return poison_record_of(message);
 }
 
-Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited) {
+Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std::string by) {
   auto message = CO_TRY(co_await message_of(std::move(id)));
   auto poison = poison_record_of(message);
   keep_group(poison.body, edited);
   auto text = job_message_text(poison.job_id, edited);
+  add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
   // From the queue to itself: one transaction, and the story stays.
   auto done = co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
-                                       std::move(text), message.annotation);
+                                       std::move(text), poison_annotation(poison));
   if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!done) co_return fail(std::move(done.error()));
   co_return co_await find(message.id);
 }
 
-Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited) {
+Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<JobSpec> edited, std::string by) {
   auto poison = CO_TRY(co_await find(std::move(id)));
   const auto message_id = poison.message_id;
 
@@ -214,17 +195,21 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
     keep_group(poison.body, *edited);
     text = job_message_text(poison.job_id, *edited);
   }
-  const json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives + 1}};
+  if (edited) add_mark(poison.attempts, kEdited, jobs_.now(), by);
+  add_mark(poison.attempts, kSentBack, jobs_.now(), std::move(by));
+  poison.redrives += 1;
+  // The beginning of the message's next story, which the worker goes on with.
+  const json annotation = {
+      {"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
   auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
   if (edited) queue = std::string(queue_of(edited->priority));
-  auto redrive_task =
-      queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text), annotation.dump());
+  auto redrive_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
+                                      annotation.dump(-1, ' ', false, json::error_handler_t::ignore));
   auto redriven = co_await std::move(redrive_task);
   if (redriven.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
   if (!redriven) co_return fail(std::move(redriven.error()));
-  poison.redrives += 1;
   if (record && record->message_id == message_id) {
-    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited));
+    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
   }

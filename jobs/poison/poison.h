@@ -1,7 +1,7 @@
 // Poison messages: jobs that were given up, with everything needed to understand and to send them back. The message
 // keeps its id and text in queue tidemark-jobs-poison; the story is in its annotation:
-//   {"jobId":I,"reason":R,"fingerprint":F,"queue":Q,"movedAt":T,"redrives":N,"attempts":[
-//      {"number":N,"worker":W,"startedAt":T,"durationMs":N,"errorClass":C,"code":NAME,"message":M}, ...]}
+//   {"jobId":I,"reason":R,"fingerprint":F,"queue":Q,"movedAt":T,"redrives":N,"attempts":[...]}
+// Its attempts (attempt.h) are those of all rounds, with marks where it was edited or sent back.
 // The fingerprint names the kind of failure, so that like failures can be counted and sent back together.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
@@ -71,10 +71,10 @@ class PoisonStore {
   /// Here and below `id` is the message's, or that of its job. kPoisonNotFound.
   Task<Result<PoisonRecord>> find(std::string id);
   /// Sends the message back to the jobs queue with the same id and its attempts reset, with another spec if one is
-  /// given. kPoisonNotFound.
-  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited);
+  /// given. `by`: who does it, for the history. kPoisonNotFound.
+  Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by);
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
-  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited);
+  Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
   Task<Result<void>> remove(std::string id);
 

@@ -1,7 +1,6 @@
 #include "jobs/schedules/schedule.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/encoding.h"
 #include "jobs/spec/spec_reader.h"
@@ -15,8 +14,9 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxNameLength = 63;
 constexpr std::int64_t kMaxLateSeconds = 366LL * 86'400;
-constexpr std::array kCatchUps{CatchUp::kNone, CatchUp::kLast, CatchUp::kAll};
-constexpr std::array kOverlaps{Overlap::kSkip, Overlap::kAllow, Overlap::kWait, Overlap::kCancel};
+constexpr Names<CatchUp, 3> kCatchUps{{{CatchUp::kNone, "none"}, {CatchUp::kLast, "last"}, {CatchUp::kAll, "all"}}};
+constexpr Names<Overlap, 4> kOverlaps{
+    {{Overlap::kSkip, "skip"}, {Overlap::kAllow, "allow"}, {Overlap::kWait, "wait"}, {Overlap::kCancel, "cancel"}}};
 /// Members of a job that may hold moments.
 constexpr std::array kTemplates{"filter", "movedAfter", "movedBefore"};
 constexpr auto kAnyTime = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
@@ -31,20 +31,6 @@ Result<json> filled(json job, Time due, TimeZone zone) {
     *member = std::move(*text);
   }
   return job;
-}
-
-template <class Value, std::size_t size>
-Value choice(SpecReader& in, const char* name, const std::array<Value, size>& values,
-             std::string_view (*name_of)(Value), Value fallback) {
-  const auto given = in.text(name, false);
-  if (!given) return fallback;
-  std::string names;
-  for (const auto value : values) {
-    if (*given == name_of(value)) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name_of(value));
-  }
-  in.problem(std::string(name) + " must be one of " + names);
-  return fallback;
 }
 
 /// Reads the job as it would be at some due time, for its problems.
@@ -69,31 +55,8 @@ std::string read_job(SpecReader& in, TimeZone zone) {
 
 }  // namespace
 
-std::string_view catch_up_name(CatchUp catch_up) {
-  switch (catch_up) {
-    case CatchUp::kNone:
-      return "none";
-    case CatchUp::kLast:
-      return "last";
-    case CatchUp::kAll:
-      return "all";
-  }
-  return "unknown";
-}
-
-std::string_view overlap_name(Overlap overlap) {
-  switch (overlap) {
-    case Overlap::kSkip:
-      return "skip";
-    case Overlap::kAllow:
-      return "allow";
-    case Overlap::kWait:
-      return "wait";
-    case Overlap::kCancel:
-      return "cancel";
-  }
-  return "unknown";
-}
+std::string_view catch_up_name(CatchUp catch_up) { return name_in(kCatchUps, catch_up); }
+std::string_view overlap_name(Overlap overlap) { return name_in(kOverlaps, overlap); }
 
 bool is_schedule_name(std::string_view name) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
@@ -126,8 +89,8 @@ Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
     if (!zone) return fail(std::move(zone.error()));  // a machine without a time zone database
   }
   spec.job = read_job(in, *zone);
-  spec.catch_up = choice(in, "catchUp", kCatchUps, &catch_up_name, CatchUp::kLast);
-  spec.overlap = choice(in, "overlap", kOverlaps, &overlap_name, Overlap::kSkip);
+  spec.catch_up = in.choice("catchUp", kCatchUps, CatchUp::kLast);
+  spec.overlap = in.choice("overlap", kOverlaps, Overlap::kSkip);
   if (spec.catch_up == CatchUp::kAll && (spec.overlap == Overlap::kSkip || spec.overlap == Overlap::kCancel)) {
     in.problem("catchUp all needs overlap allow or wait: with skip and cancel only one of many would run");
   }

@@ -1,5 +1,6 @@
 #include "jobs/schedules/schedule_store.h"
 
+#include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
@@ -16,44 +17,34 @@ constexpr const char* kChangesRow = "last";
 constexpr int kMaxRaces = 16;
 constexpr std::size_t kMaxProblemBytes = 2000;
 
-template <class T>
-std::optional<T> value_of(const Entity& entity, std::string_view name) {
-  const auto* found = property<T>(entity, name);
-  return found == nullptr ? std::nullopt : std::optional<T>(*found);
-}
+using Pending = ScheduleState::Pending;
 
-std::string text_of(const Entity& entity, std::string_view name) { return property_or<std::string>(entity, name); }
-
-std::uint64_t count_of(const Entity& entity, std::string_view name) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(property_or<std::int64_t>(entity, name), 0));
-}
+constexpr std::tuple kStateFields{
+    Field{"Decided", &ScheduleState::decided},  Field{"Paused", &ScheduleState::paused},
+    Field{"LastJob", &ScheduleState::last_job}, Field{"LastProblem", &ScheduleState::last_problem},
+    Field{"Runs", &ScheduleState::runs},        Field{"Skipped", &ScheduleState::skipped},
+    Field{"Missed", &ScheduleState::missed},    Field{"LastDue", &ScheduleState::last_due},
+    Field{"LastAt", &ScheduleState::last_at},
+};
+constexpr std::tuple kPendingFields{
+    Field{"PendingDue", &Pending::due},
+    Field{"PendingJob", &Pending::job},
+    Field{"PendingSince", &Pending::since},
+    Field{"PendingWorker", &Pending::worker},
+};
 
 std::vector<Property> properties_of(const Schedule& schedule) {
-  const auto& state = schedule.state;
-  std::vector<Property> out{{"Definition", canonical_text(schedule.spec)},
-                            {"CreatedAt", schedule.created_at},
-                            {"Decided", state.decided},
-                            {"Paused", state.paused},
-                            {"LastJob", state.last_job},
-                            {"LastProblem", state.last_problem.substr(0, kMaxProblemBytes)},
-                            {"Runs", static_cast<std::int64_t>(state.runs)},
-                            {"Skipped", static_cast<std::int64_t>(state.skipped)},
-                            {"Missed", static_cast<std::int64_t>(state.missed)}};
-  if (state.last_due) out.push_back({"LastDue", *state.last_due});
-  if (state.last_at) out.push_back({"LastAt", *state.last_at});
-  if (state.pending) {
-    out.push_back({"PendingDue", state.pending->due});
-    out.push_back({"PendingJob", state.pending->job});
-    out.push_back({"PendingSince", state.pending->since});
-    out.push_back({"PendingWorker", state.pending->worker});
-  }
+  auto state = schedule.state;
+  state.last_problem.resize(std::min(state.last_problem.size(), kMaxProblemBytes));
+  std::vector<Property> out{{"Definition", canonical_text(schedule.spec)}, {"CreatedAt", schedule.created_at}};
+  add_properties(out, state, kStateFields);
+  if (state.pending) add_properties(out, *state.pending, kPendingFields);
   return out;
 }
 
 Result<Schedule> schedule_of(const Entity& entity) {
-  auto spec = parse_schedule(text_of(entity, "Definition"));
-  const auto decided = value_of<Time>(entity, "Decided");
-  if (!spec || !decided) {
+  auto spec = parse_schedule(property_or<std::string>(entity, "Definition"));
+  if (!spec || property<Time>(entity, "Decided") == nullptr) {
     return fail(ErrorCode::kCorruption, "The row of schedule " + entity.row_key + " does not have the expected form.");
   }
   Schedule out;
@@ -61,19 +52,11 @@ Result<Schedule> schedule_of(const Entity& entity) {
   out.spec = std::move(*spec);
   out.created_at = property_or<Time>(entity, "CreatedAt");
   out.version = entity.version;
-  auto& state = out.state;
-  state.decided = *decided;
-  state.paused = property_or<bool>(entity, "Paused");
-  state.last_job = text_of(entity, "LastJob");
-  state.last_problem = text_of(entity, "LastProblem");
-  state.last_due = value_of<Time>(entity, "LastDue");
-  state.last_at = value_of<Time>(entity, "LastAt");
-  state.runs = count_of(entity, "Runs");
-  state.skipped = count_of(entity, "Skipped");
-  state.missed = count_of(entity, "Missed");
-  if (const auto due = value_of<Time>(entity, "PendingDue")) {
-    state.pending = ScheduleState::Pending{*due, text_of(entity, "PendingJob"),
-                                           property_or<Time>(entity, "PendingSince"), text_of(entity, "PendingWorker")};
+  read_properties(entity, out.state, kStateFields);
+  if (property<Time>(entity, "PendingDue") != nullptr) {
+    Pending pending{};
+    read_properties(entity, pending, kPendingFields);
+    out.state.pending = std::move(pending);
   }
   return out;
 }
@@ -112,9 +95,7 @@ Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
 }
 
 Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kPartition) + "'";
+  auto request = rows_of(kPartition);
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto page = CO_TRY(co_await tables_.query(std::move(request)));

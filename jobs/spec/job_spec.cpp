@@ -1,7 +1,9 @@
 #include "jobs/spec/job_spec.h"
 
 #include "common/base/encoding.h"
-#include "jobs/kinds/job_kinds.h"
+#include "jobs/kinds/reach.h"
+#include "jobs/spec/names.h"
+#include "jobs/spec/spec_reader.h"
 #include "jobs/store/job_record.h"
 
 namespace tidemark::jobs {
@@ -14,6 +16,9 @@ constexpr std::size_t kMaxSpecsBytes = 4UL << 20;
 constexpr std::size_t kMaxSpecs = 1000;
 constexpr std::size_t kMaxListedProblems = 100;
 constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).count();
+
+constexpr Names<Priority, 3> kPriorities{
+    {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
 
 template <class To>
 std::optional<To> narrowed(std::optional<std::int64_t> number) {
@@ -30,14 +35,10 @@ void read_common(SpecReader& in, JobSpec& spec) {
     }
     spec.idempotency_key = std::move(*chosen);
   }
-  if (auto priority = in.text("priority", false)) {
-    bool known = false;
-    for (auto candidate : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
-      if (*priority != priority_name(candidate)) continue;
-      spec.priority = candidate;
-      known = true;
-    }
-    if (!known) in.problem("priority must be high, normal or low");
+  if (auto name = in.text("priority", false)) {
+    const auto priority = value_in(kPriorities, *name);
+    if (!priority) in.problem("priority must be high, normal or low");
+    spec.priority = priority.value_or(Priority::kNormal);
   }
   spec.not_before = in.time("notBefore");
   spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
@@ -63,15 +64,17 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id) {
   }
   auto name = in.text("kind", true);
   read_common(in, spec);
-  const auto* kind = name ? find_kind(*name) : nullptr;
-  if (kind == nullptr) {
-    std::string names;
-    for (const auto& known : kinds()) names += (names.empty() ? "" : ", ") + std::string(known.name);
-    if (name) in.problem("kind must be one of " + names);
+  if (!name || !is_kind(*name)) {
+    if (name) in.problem("kind must be one of " + joined(Kinds::kNames));
     return invalid_job(in.problems());  // what the other members should be is not known
   }
-  spec.work = kind->read(in);
-  if (kind->selects_entities) {
+  bool selects_entities = false;
+  Kinds::for_each([&]<class Spec>(const Spec&) {
+    if (*name != Spec::kName) return;
+    spec.work = Spec::read(in);
+    selects_entities = Spec::kSelectsEntities;
+  });
+  if (selects_entities) {
     spec.max_affected = narrowed<std::uint64_t>(in.integer("maxAffected", 1, INT64_MAX));
     spec.max_per_second = narrowed<std::uint32_t>(in.integer("maxPerSecond", 1, 1'000'000));
   }
@@ -90,9 +93,8 @@ Result<json> parse_json(std::string_view text, std::size_t limit) {
 
 ordered_json ordered(const JobSpec& spec) {
   ordered_json out;
-  const auto& kind = kinds()[spec.work.index()];
-  out["kind"] = kind.name;
-  kind.write(spec.work, out);
+  out["kind"] = kind_name(spec);
+  std::visit([&](const auto& work) { work.write(out); }, spec.work);
   out["maxAttempts"] = spec.max_attempts;
   if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
@@ -109,33 +111,19 @@ ordered_json ordered(const JobSpec& spec) {
 
 }  // namespace
 
-std::string_view priority_name(Priority priority) {
-  switch (priority) {
-    case Priority::kHigh:
-      return "high";
-    case Priority::kNormal:
-      return "normal";
-    case Priority::kLow:
-      return "low";
-  }
-  return "unknown";
-}
+std::string_view priority_name(Priority priority) { return name_in(kPriorities, priority); }
 
 std::vector<std::string> tables_of(const JobSpec& spec) {
+  auto reach = reach_of(spec);
   std::vector<std::string> tables;
-  const auto members = to_json(spec);
-  for (const auto* name : {"source", "destination"}) {
-    const auto member = members.find(name);
-    if (member == members.end() || !member->is_string()) continue;
-    auto table = member->get<std::string>();
-    const bool known = std::any_of(tables.begin(), tables.end(),
-                                   [&](const std::string& other) { return iequals_ascii(other, table); });
-    if (!known) tables.push_back(std::move(table));
+  for (auto* table : {&reach.from.table, &reach.to.table}) {
+    if (!table->empty() && (tables.empty() || !iequals_ascii(tables.front(), *table)))
+      tables.push_back(std::move(*table));
   }
   return tables;
 }
 
-std::string_view kind_name(const JobSpec& spec) { return kinds()[spec.work.index()].name; }
+std::string_view kind_name(const JobSpec& spec) { return Kinds::kNames.at(spec.work.index()); }
 
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
   auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));

@@ -22,13 +22,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/base/time.h"
-#include "jobs/kinds/archive/object_archive.h"
-#include "jobs/spec/callback_spec.h"
+#include "jobs/kinds/kinds.h"
+#include "jobs/spec/on_end.h"
 
 namespace tidemark::jobs {
 
@@ -41,103 +40,6 @@ inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
-
-struct EntityKey {
-  std::string partition_key;
-  std::string row_key;
-  bool operator==(const EntityKey&) const = default;
-};
-
-/// Exactly one of the two is set, unless the kind offers a third way.
-struct Selection {
-  std::optional<EntityKey> entity;
-  std::optional<std::string> filter;
-  bool operator==(const Selection&) const = default;
-};
-
-struct ArchiveSpec : Selection {
-  std::string source;
-  std::string destination;  // a table, or empty:
-  std::optional<ObjectArchive> archive = {};
-  bool operator==(const ArchiveSpec&) const = default;
-};
-
-/// Back from `source`, an archive, to `destination`.
-struct UnarchiveSpec : Selection {
-  std::string source;  // a table, or empty:
-  std::optional<ObjectArchive> archive = {};
-  std::string destination;
-  bool operator==(const UnarchiveSpec&) const = default;
-};
-
-/// Copies beside the original under keys made by templates (key_template.h).
-struct CopySpec : Selection {
-  std::string source;
-  std::string destination;  // may be the source
-  std::string partition_key_template = "{PartitionKey}";
-  std::string row_key_template = "{RowKey}";
-  std::vector<std::string> properties;  // empty: all
-  bool operator==(const CopySpec&) const = default;
-};
-
-struct DeleteSpec : Selection {
-  std::string source;
-  bool whole_table = false;
-  bool operator==(const DeleteSpec&) const = default;
-};
-
-struct IndexSpec {
-  std::string source;
-  std::string property;
-  std::string destination;
-  bool operator==(const IndexSpec&) const = default;
-};
-
-/// Takes back what an archive, unarchive, undo or copy job did and nobody has changed since.
-struct UndoSpec {
-  std::string job;
-  bool operator==(const UndoSpec&) const = default;
-};
-
-/// Large properties out to blobs (archive/blob_link.h).
-struct OffloadSpec : Selection {
-  std::string source;
-  std::string container;
-  std::string prefix;
-  std::vector<std::string> properties;  // empty: all
-  std::uint64_t min_bytes = 0;
-  bool operator==(const OffloadSpec&) const = default;
-};
-
-/// And back.
-struct InlineSpec : Selection {
-  std::string source;
-  std::vector<std::string> properties;  // empty: all
-  bool keep_blobs = false;
-  bool operator==(const InlineSpec&) const = default;
-};
-
-/// Which poison messages; absent members do not restrict.
-struct PoisonFilter {
-  std::string kind;
-  std::string fingerprint;
-  std::optional<Time> moved_after;
-  std::optional<Time> moved_before;
-  bool operator==(const PoisonFilter&) const = default;
-};
-
-/// Sends poison messages back.
-struct RedriveSpec {
-  PoisonFilter which;
-  std::uint32_t per_second = 10;
-  std::uint32_t canary = 0;  // so many first; the rest only if all of them succeed
-  std::optional<std::uint64_t> limit;
-  bool operator==(const RedriveSpec&) const = default;
-};
-
-/// In the order of kinds() (job_kinds.h).
-using JobWork = std::variant<ArchiveSpec, IndexSpec, UnarchiveSpec, CopySpec, DeleteSpec, UndoSpec, RedriveSpec,
-                             CallbackSpec, OffloadSpec, InlineSpec>;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
 std::string_view priority_name(Priority priority);  // "high", "normal", "low"

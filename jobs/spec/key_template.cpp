@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/spec/spec_reader.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -51,7 +52,7 @@ std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const t
       key += escape_key_text(value_text(*value));
     }
   }
-  if (utf16_length(key) > kMaxKeyUnits) return std::nullopt;
+  if (utf16_length(key) > table_store::kMaxKeyUnits) return std::nullopt;
   return key;
 }
 

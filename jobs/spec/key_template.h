@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "jobs/spec/job_spec.h"
+#include "jobs/spec/selection.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::jobs {
@@ -29,7 +29,6 @@ Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::st
 /// Nothing if a property is missing or a key would be too long.
 std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, const table_store::Entity& entity);
 
-inline constexpr std::size_t kMaxKeyUnits = 512;  // the protocol's, of UTF-16
 /// Forbidden key characters and '%' become %XX.
 std::string escape_key_text(std::string_view text);
 /// The one text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.

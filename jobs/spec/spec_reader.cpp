@@ -5,14 +5,12 @@
 #include "common/base/encoding.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/filter.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMaxKeyUnits = 512;
-constexpr std::size_t kMaxPropertyNameLength = 255;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -51,7 +49,7 @@ bool has_forbidden_key_character(std::string_view key) {
 }
 
 bool is_property_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxPropertyNameLength || is_digit(name.front())) return false;
+  if (name.empty() || name.size() > table_store::kMaxPropertyNameUnits || is_digit(name.front())) return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
     return is_letter(c) || is_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
   });
@@ -113,11 +111,11 @@ const json* SpecReader::object(const char* name, bool required) {
   return nullptr;
 }
 
-std::vector<std::string> SpecReader::property_names(const char* name, std::size_t most) {
+std::vector<std::string> SpecReader::property_names(const char* name) {
   const auto* found = member(name);
   std::vector<std::string> names;
   if (found == nullptr) return names;
-  bool good = found->is_array() && !found->empty() && found->size() <= most;
+  bool good = found->is_array() && !found->empty() && found->size() <= table_store::kMaxProperties;
   for (std::size_t i = 0; good && i < found->size(); ++i) {
     const auto& item = (*found)[i];
     good = item.is_string() && is_property_name(item.get_ref<const std::string&>()) &&
@@ -125,7 +123,8 @@ std::vector<std::string> SpecReader::property_names(const char* name, std::size_
     if (good) names.push_back(item.get<std::string>());
   }
   if (!good) {
-    problem(std::string(name) + " must be a list of 1 to " + std::to_string(most) + " property names, none twice");
+    problem(std::string(name) + " must be a list of 1 to " + std::to_string(table_store::kMaxProperties) +
+            " property names, none twice");
   }
   return names;
 }
@@ -151,7 +150,7 @@ std::string SpecReader::key(const char* name) {
   if (!found) return {};
   if (!is_valid_utf8(*found) || has_forbidden_key_character(*found)) {
     problem(std::string(name) + " has characters that a key cannot have");
-  } else if (utf16_length(*found) > kMaxKeyUnits) {
+  } else if (utf16_length(*found) > table_store::kMaxKeyUnits) {
     problem(std::string(name) + " is longer than 512 characters");
   }
   return *found;
@@ -175,6 +174,14 @@ Selection SpecReader::selection(bool alternative) {
     if (!filter) problem("filter: " + filter.error().message);
   }
   return out;
+}
+
+void write_selection(const Selection& selection, nlohmann::ordered_json& out) {
+  if (selection.entity) {
+    out["partitionKey"] = selection.entity->partition_key;
+    out["rowKey"] = selection.entity->row_key;
+  }
+  if (selection.filter) out["filter"] = *selection.filter;
 }
 
 void SpecReader::two_tables(const std::string& source, const std::string& destination) {

@@ -9,7 +9,8 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
-#include "jobs/spec/job_spec.h"
+#include "jobs/spec/names.h"
+#include "jobs/spec/selection.h"
 
 namespace tidemark::jobs {
 
@@ -28,10 +29,21 @@ class SpecReader {
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
   std::optional<bool> boolean(const char* name);
   std::optional<Time> time(const char* name);
+  /// One of the names; `fallback` if it is absent.
+  template <class Value, std::size_t N>
+  Value choice(const char* name, const Names<Value, N>& names, Value fallback) {
+    const auto given = text(name, false);
+    if (!given) return fallback;
+    if (const auto value = value_in(names, *given)) return *value;
+    std::vector<std::string_view> all;
+    for (const auto& [value, known] : names) all.push_back(known);
+    problem(std::string(name) + " must be one of " + joined(all));
+    return fallback;
+  }
   /// An object; null if there is none.
   const nlohmann::json* object(const char* name, bool required);
-  /// Of distinct property names.
-  std::vector<std::string> property_names(const char* name, std::size_t most);
+  /// Distinct, and not more than an entity has.
+  std::vector<std::string> property_names(const char* name);
   /// The member if it is an object; whatever else it is, another getter may read it.
   const nlohmann::json* object(const char* name);
   std::string table(const char* name);

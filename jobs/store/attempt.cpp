@@ -1,7 +1,8 @@
 #include "jobs/store/attempt.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "jobs/store/fields.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -12,44 +13,76 @@ constexpr std::size_t kHistoryAttempts = 40;
 constexpr std::size_t kHistoryErrorBytes = 300;
 constexpr std::size_t kHistoryBytes = 30'000;
 
-std::string text_of(const json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t number_of(const json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
+// clang-format off
+constexpr std::tuple kFields{
+    Field{"round", &Attempt::round},
+    Field{"startedAt", &Attempt::started_at},
+    Field{"outcome", &Attempt::outcome},
+    Field{"by", &Attempt::by, kSparse}};
+/// Not of a mark.
+constexpr std::tuple kRunFields{
+    Field{"number", &Attempt::number},
+    Field{"worker", &Attempt::worker},
+    Field{"durationMs", &Attempt::duration_ms}};
+constexpr std::tuple kErrorFields{
+    Field{"errorClass", &Attempt::error_class},
+    Field{"code", &Attempt::code},
+    Field{"message", &Attempt::message}};
+// clang-format on
 
 }  // namespace
 
-json to_json(const Attempt& attempt) {
-  json out = {{"number", attempt.number},
-              {"worker", attempt.worker},
-              {"startedAt", to_iso8601(attempt.started_at)},
-              {"durationMs", attempt.duration_ms},
-              {"outcome", attempt.outcome}};
-  if (!attempt.code.empty()) {
-    out["errorClass"] = attempt.error_class;
-    out["code"] = attempt.code;
-    out["message"] = attempt.message.substr(0, kMaxKeptErrorBytes);
+std::uint32_t round_after(const std::vector<Attempt>& history) {
+  if (history.empty()) return 1;
+  return history.back().round + (history.back().outcome == kSentBack ? 1 : 0);
+}
+
+void add_mark(std::vector<Attempt>& history, std::string_view outcome, Time at, std::string by) {
+  Attempt mark;
+  mark.round = round_after(history);
+  mark.started_at = at;
+  mark.outcome = outcome;
+  mark.by = std::move(by);
+  history.push_back(std::move(mark));
+}
+
+void add_marks(std::vector<Attempt>& history, const std::vector<Attempt>& from) {
+  // Not those of earlier rounds: what is missing of them was left out to stay within bounds.
+  const auto round = history.empty() ? 1 : history.back().round;
+  for (const auto& entry : from) {
+    if (entry.number > 0 || entry.round < round) continue;
+    const bool known = std::ranges::any_of(history, [&](const Attempt& other) { return entry.is_same(other); });
+    if (!known) history.push_back(entry);
   }
+}
+
+json to_json(const Attempt& attempt) {
+  json out;
+  add_members(out, attempt, kFields);
+  if (attempt.number > 0) add_members(out, attempt, kRunFields);
+  if (attempt.code.empty()) return out;
+  add_members(out, attempt, kErrorFields);
+  out["message"] = attempt.message.substr(0, kMaxKeptErrorBytes);
   return out;
 }
 
-Attempt attempt_from_json(const json& object) {
-  Attempt attempt;
-  if (!object.is_object()) return attempt;
-  attempt.number = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_of(object, "number"), 0, UINT32_MAX));
-  attempt.worker = text_of(object, "worker");
-  attempt.started_at = parse_iso8601(text_of(object, "startedAt")).value_or(Time{});
-  attempt.duration_ms = number_of(object, "durationMs");
-  attempt.outcome = text_of(object, "outcome");
-  attempt.error_class = text_of(object, "errorClass");
-  attempt.code = text_of(object, "code");
-  attempt.message = text_of(object, "message");
-  return attempt;
+json kept_json(const std::vector<Attempt>& attempts) {
+  json out = json::array();
+  const auto kept = std::min(attempts.size(), kMaxKeptAttempts);
+  for (auto i = attempts.size() - kept; i < attempts.size(); ++i) out.push_back(to_json(attempts[i]));
+  return out;
+}
+
+std::vector<Attempt> attempts_from_json(const json& list) {
+  std::vector<Attempt> out;
+  if (!list.is_array()) return out;
+  for (const auto& item : list) {
+    auto& attempt = out.emplace_back();
+    read_members(item, attempt, kFields);
+    read_members(item, attempt, kRunFields);
+    read_members(item, attempt, kErrorFields);
+  }
+  return out;
 }
 
 std::string history_text(const std::vector<Attempt>& attempts) {
@@ -68,11 +101,7 @@ std::string history_text(const std::vector<Attempt>& attempts) {
 }
 
 std::vector<Attempt> parse_history(std::string_view text) {
-  std::vector<Attempt> out;
-  const auto list = json::parse(text, nullptr, false);
-  if (!list.is_array()) return out;
-  for (const auto& item : list) out.push_back(attempt_from_json(item));
-  return out;
+  return attempts_from_json(json::parse(text, nullptr, false));
 }
 
 }  // namespace tidemark::jobs

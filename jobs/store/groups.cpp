@@ -6,6 +6,7 @@
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
 #include "jobs/spec/spec_reader.h"
+#include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
@@ -15,7 +16,7 @@ using nlohmann::json;
 using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 constexpr const char* kGroupPartition = "groups";
 constexpr int kMaxRaces = 16;
@@ -32,12 +33,12 @@ std::string row_of(std::uint32_t number) {
   return std::string(7 - std::min<std::size_t>(7, digits.size()), '0') + digits;
 }
 
+constexpr std::tuple kFields{Field{"Members", &Group::members}, Field{"Fingerprint", &Group::fingerprint},
+                             Field{"SubmittedAt", &Group::submitted_at}, Field{"FinishedAt", &Group::finished_at}};
+
 std::vector<table_store::Property> properties_of(const Group& group) {
   std::vector<table_store::Property> out;
-  out.push_back({"Members", static_cast<std::int32_t>(group.members)});
-  out.push_back({"Fingerprint", group.fingerprint});
-  out.push_back({"SubmittedAt", group.submitted_at});
-  if (group.finished_at) out.push_back({"FinishedAt", *group.finished_at});
+  add_properties(out, group, kFields);
   if (group.on_end) out.push_back({"OnEnd", json{{"onEnd", on_end_json(*group.on_end)}}.dump()});
   return out;
 }
@@ -46,21 +47,14 @@ Result<Group> group_from(const Entity& entity) {
   Group group;
   group.id = entity.row_key;
   group.version = entity.version;
-  const auto* members = property<std::int32_t>(entity, "Members");
-  const auto* submitted = property<Time>(entity, "SubmittedAt");
-  if (members == nullptr || *members < 1 || submitted == nullptr) {
+  read_properties(entity, group, kFields);
+  if (group.members < 1 || property<Time>(entity, "SubmittedAt") == nullptr) {
     return fail(ErrorCode::kCorruption, "The row of group " + group.id + " does not have the expected form.");
   }
-  group.members = static_cast<std::uint32_t>(*members);
-  group.submitted_at = *submitted;
-  if (const auto* text = property<std::string>(entity, "Fingerprint")) group.fingerprint = *text;
-  if (const auto* finished = property<Time>(entity, "FinishedAt")) group.finished_at = *finished;
-  if (const auto* text = property<std::string>(entity, "OnEnd")) {
-    const auto object = json::parse(*text, nullptr, false);
-    if (object.is_object()) {
-      SpecReader in(object);
-      group.on_end = read_on_end(in);
-    }
+  const auto on_end = json::parse(property_or<std::string>(entity, "OnEnd"), nullptr, false);
+  if (on_end.is_object()) {
+    SpecReader in(on_end);
+    group.on_end = read_on_end(in);
   }
   return group;
 }
@@ -156,10 +150,7 @@ Task<Result<std::map<JobState, std::uint64_t>>> Groups::open(Group group) {
   std::set<std::string> ids;
   for (std::uint32_t i = 0; i < group.members; ++i) ids.insert(member_job_id(group, i));
   std::map<JobState, std::uint64_t> states;
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "' and RowKey ge '" + *ids.begin() +
-                   "' and RowKey le '" + *ids.rbegin() + "'";
+  auto request = rows_of(kJobPartition, "RowKey ge '" + *ids.begin() + "' and RowKey le '" + *ids.rbegin() + "'");
   do {
     auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {
@@ -187,10 +178,7 @@ Task<Result<std::optional<GroupStatus>>> Groups::status(std::string id) {
 
 Task<Result<std::uint64_t>> Groups::collect(Time limit) {
   std::uint64_t removed = 0;
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter =
-      "PartitionKey eq '" + std::string(kGroupPartition) + "' and SubmittedAt lt datetime'" + to_iso8601(limit) + "'";
+  auto request = rows_of(kGroupPartition, "SubmittedAt lt datetime'" + to_iso8601(limit) + "'");
   do {
     auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {

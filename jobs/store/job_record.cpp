@@ -6,6 +6,9 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
+#include "jobs/spec/names.h"
+#include "jobs/store/fields.h"
+#include "jobs/store/rows.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -22,40 +25,31 @@ std::string inverted_ticks(Time now) {
   return digits;
 }
 
-/// Reads typed properties of an entity and remembers whether one had the wrong type.
-class Reader {
- public:
-  explicit Reader(const Entity& entity) : entity_(entity) {}
-  [[nodiscard]] bool ok() const { return ok_; }
+constexpr Names<JobState, 5> kStates{{{JobState::kQueued, "queued"},
+                                      {JobState::kRunning, "running"},
+                                      {JobState::kSucceeded, "succeeded"},
+                                      {JobState::kPoisoned, "poisoned"},
+                                      {JobState::kCancelled, "cancelled"}}};
 
-  std::string text(std::string_view name) {
-    const auto* value = entity_.find(name);
-    if (value == nullptr) return {};
-    if (const auto* found = std::get_if<std::string>(value)) return *found;
-    ok_ = false;
-    return {};
-  }
-  /// SDKs may have written a small number as Int32.
-  std::optional<std::uint64_t> number(std::string_view name) {
-    const auto* value = entity_.find(name);
-    if (value == nullptr) return std::nullopt;
-    std::int64_t found = -1;
-    if (const auto* wide = std::get_if<std::int64_t>(value)) found = *wide;
-    if (const auto* narrow = std::get_if<std::int32_t>(value)) found = *narrow;
-    if (found < 0) ok_ = false;
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(found, 0));
-  }
-  std::optional<Time> time(std::string_view name) {
-    const auto* value = entity_.find(name);
-    if (value == nullptr) return std::nullopt;
-    if (const auto* found = std::get_if<Time>(value)) return *found;
-    ok_ = false;
-    return std::nullopt;
-  }
-
- private:
-  const Entity& entity_;
-  bool ok_ = true;
+constexpr std::tuple kFields{
+    Field{"Kind", &JobRecord::kind},
+    Field{"Spec", &JobRecord::spec},
+    Field{"MessageId", &JobRecord::message_id},
+    Field{"Epoch", &JobRecord::epoch},
+    Field{"Attempts", &JobRecord::attempts},
+    Field{"Done", &JobRecord::done},
+    Field{"Skipped", &JobRecord::skipped},
+    Field{"Total", &JobRecord::total},
+    Field{"Phase", &JobRecord::phase},
+    Field{"Error", &JobRecord::error},
+    Field{"SubmittedAt", &JobRecord::submitted_at},
+    Field{"StartedAt", &JobRecord::started_at},
+    Field{"FinishedAt", &JobRecord::finished_at},
+    Field{"Worker", &JobRecord::worker},
+    Field{"ClaimedAt", &JobRecord::claimed_at},
+    Field{"Result", &JobRecord::result, kSparse},
+    Field{"Skips", &JobRecord::skips, kSparse},
+    Field{"NotBefore", &JobRecord::not_before},
 };
 
 /// At most `limit` bytes, not ending inside a character.
@@ -75,104 +69,38 @@ std::optional<Time> keep_until(const JobRecord& record) {
   return *record.finished_at + std::chrono::hours(std::min<std::uint64_t>(hours->get<std::uint64_t>(), kMaxKeepHours));
 }
 
-std::int64_t stored(std::uint64_t number) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
-}
-
 }  // namespace
 
-std::string_view state_name(JobState state) {
-  switch (state) {
-    case JobState::kQueued:
-      return "queued";
-    case JobState::kRunning:
-      return "running";
-    case JobState::kSucceeded:
-      return "succeeded";
-    case JobState::kPoisoned:
-      return "poisoned";
-    case JobState::kCancelled:
-      return "cancelled";
-  }
-  return "unknown";
-}
+std::string_view state_name(JobState state) { return name_in(kStates, state); }
+std::optional<JobState> state_from_name(std::string_view name) { return value_in(kStates, name); }
 
-std::optional<JobState> state_from_name(std::string_view name) {
-  for (auto state :
-       {JobState::kQueued, JobState::kRunning, JobState::kSucceeded, JobState::kPoisoned, JobState::kCancelled}) {
-    if (state_name(state) == name) return state;
-  }
-  return std::nullopt;
-}
-
-std::vector<Property> record_properties(const JobRecord& record) {
-  std::vector<Property> out;
-  out.push_back({"State", std::string(state_name(record.state))});
-  out.push_back({"Kind", record.kind});
-  out.push_back({"Spec", record.spec});
-  out.push_back({"MessageId", record.message_id});
-  out.push_back({"Epoch", stored(record.epoch)});
-  out.push_back({"Attempts", static_cast<std::int32_t>(std::min<std::uint32_t>(record.attempts, INT32_MAX))});
-  out.push_back({"Done", stored(record.done)});
-  out.push_back({"Skipped", stored(record.skipped)});
-  if (record.total) out.push_back({"Total", stored(*record.total)});
-  out.push_back({"Phase", record.phase});
-  out.push_back({"Error", clipped(record.error, kMaxErrorBytes)});
-  out.push_back({"SubmittedAt", record.submitted_at});
-  if (record.started_at) out.push_back({"StartedAt", *record.started_at});
-  if (record.finished_at) out.push_back({"FinishedAt", *record.finished_at});
+std::vector<Property> record_properties(JobRecord record) {
+  record.error = clipped(record.error, kMaxErrorBytes);
+  std::vector<Property> out{{"State", std::string(state_name(record.state))}};
+  add_properties(out, record, kFields);
   if (const auto until = keep_until(record)) out.push_back({"KeepUntil", *until});
-  out.push_back({"Worker", record.worker});
-  if (record.claimed_at) out.push_back({"ClaimedAt", *record.claimed_at});
   if (!record.history.empty()) out.push_back({"History", history_text(record.history)});
-  if (!record.result.empty()) out.push_back({"Result", record.result});
-  if (!record.skips.empty()) out.push_back({"Skips", record.skips});
-  if (record.not_before) out.push_back({"NotBefore", *record.not_before});
   return out;
 }
 
 Result<JobRecord> record_from_entity(const Entity& entity) {
-  Reader in(entity);
   JobRecord record;
   record.id = entity.row_key;
   record.version = entity.version;
-  auto state = state_from_name(in.text("State"));
-  record.kind = in.text("Kind");
-  record.spec = in.text("Spec");
-  record.message_id = in.text("MessageId");
-  record.epoch = in.number("Epoch").value_or(0);
-  record.attempts = static_cast<std::uint32_t>(std::min<std::uint64_t>(in.number("Attempts").value_or(0), UINT32_MAX));
-  record.done = in.number("Done").value_or(0);
-  record.skipped = in.number("Skipped").value_or(0);
-  record.total = in.number("Total");
-  record.phase = in.text("Phase");
-  record.error = in.text("Error");
-  record.submitted_at = in.time("SubmittedAt").value_or(Time{});
-  record.started_at = in.time("StartedAt");
-  record.finished_at = in.time("FinishedAt");
-  record.worker = in.text("Worker");
-  record.claimed_at = in.time("ClaimedAt");
-  record.history = parse_history(in.text("History"));
-  record.result = in.text("Result");
-  record.skips = in.text("Skips");
-  record.not_before = in.time("NotBefore");
-  if (!in.ok() || !state) {
+  const auto state = state_from_name(property_or<std::string>(entity, "State"));
+  const auto* history = entity.find("History");
+  const bool odd_history = history != nullptr && !std::holds_alternative<std::string>(*history);
+  if (!state || odd_history || !read_properties(entity, record, kFields)) {
     return fail(ErrorCode::kCorruption, "The record of job " + entity.row_key + " does not have the expected form.");
   }
   record.state = *state;
+  if (history != nullptr) record.history = parse_history(std::get<std::string>(*history));
   return record;
 }
 
 std::string_view queue_of(Priority priority) {
-  switch (priority) {
-    case Priority::kHigh:
-      return kHighQueue;
-    case Priority::kNormal:
-      return kJobQueue;
-    case Priority::kLow:
-      return kLowQueue;
-  }
-  return kJobQueue;
+  if (priority == Priority::kHigh) return kHighQueue;
+  return priority == Priority::kLow ? kLowQueue : kJobQueue;
 }
 
 bool is_job_queue(std::string_view queue) { return queue == kHighQueue || queue == kJobQueue || queue == kLowQueue; }

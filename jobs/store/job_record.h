@@ -40,7 +40,7 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;            // of job_kinds.h; "unknown" for a message that could not be read
+  std::string kind;            // of kinds.h; "unknown" for a message that could not be read
   std::string spec;            // JSON text, canonical
   std::string message_id;      // the job's one message
   std::uint64_t epoch = 0;     // of the last delivery that changed the record
@@ -62,7 +62,7 @@ struct JobRecord {
   table_store::Version version = 0;  // of the entity; 0 before it was stored
 };
 
-std::vector<table_store::Property> record_properties(const JobRecord& record);
+std::vector<table_store::Property> record_properties(JobRecord record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
 

@@ -1,7 +1,7 @@
 #include "jobs/store/job_store.h"
 
 #include "common/base/encoding.h"
-#include "jobs/kinds/undo/undo_plan.h"
+#include "jobs/kinds/reach.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 
@@ -48,6 +48,7 @@ Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) 
   attempt.started_at = record.claimed_at.value_or(record.submitted_at);
   attempt.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - attempt.started_at).count();
   attempt.outcome = std::move(outcome);
+  attempt.round = round_after(record.history);
   return attempt;
 }
 
@@ -58,6 +59,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   if (record.state == JobState::kRunning && record.epoch != 0 && record.epoch < delivery.epoch && counted) {
     record.history.push_back(attempt_cut_off(record, now, "lost"));
   }
+  add_marks(record.history, delivery.story);
   record.claimed_at = now;
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
@@ -237,9 +239,7 @@ Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<
 
 Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
                                      std::string state) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = "PartitionKey eq '" + std::string(kJobPartition) + "'";
+  auto request = rows_of(kJobPartition);
   if (!kind.empty()) request.filter += " and Kind eq '" + kind + "'";
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
@@ -305,24 +305,13 @@ Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string
   // Its worker had just closed it: all that it did is in there.
   if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(id);
   // Not of every job: the blob store may be away, or not be there at all.
-  if (!ledger || blobs_ == nullptr || !spec || !CO_TRY(co_await writes_blobs(std::move(*spec)))) co_return ledger;
+  if (!ledger || blobs_ == nullptr || !spec) co_return ledger;
+  auto reach = co_await resolve(*this, reach_of(*spec));
+  if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
+  if (!reach || !reach->writes_blobs) co_return ledger;
   auto blobs_closed = co_await blobs_->close_operation(std::move(id), INT64_MAX);
   if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
   co_return ledger;
-}
-
-Task<Result<bool>> JobStore::writes_blobs(JobSpec spec) {
-  std::optional<ObjectArchive> archive;
-  if (const auto* archiving = std::get_if<ArchiveSpec>(&spec.work)) archive = archiving->archive;
-  if (const auto* restoring = std::get_if<UnarchiveSpec>(&spec.work)) archive = restoring->archive;
-  if (const auto* undo = std::get_if<UndoSpec>(&spec.work)) {
-    auto plan = co_await plan_undo(*this, undo->job);
-    if (!plan && http_status_of(plan.error().code) >= 500) co_return fail(std::move(plan.error()));
-    if (plan) archive = std::move(plan->archive);
-  }
-  const bool properties =
-      std::holds_alternative<OffloadSpec>(spec.work) || std::holds_alternative<InlineSpec>(spec.work);
-  co_return properties || (archive && !archive->container.empty());
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {
@@ -383,11 +372,12 @@ std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRec
   return companion;
 }
 
-Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited) {
+Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited, std::vector<Attempt> story) {
   if (!transition_allowed(seen.state, seen.epoch, JobState::kQueued, 0)) co_return Result<void>{};
   seen.state = JobState::kQueued;
   seen.attempts = 0;
   seen.finished_at.reset();
+  add_marks(seen.history, story);
   if (edited) {
     seen.kind = std::string(kind_name(*edited));
     seen.spec = canonical_text(*edited);

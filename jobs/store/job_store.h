@@ -38,6 +38,7 @@ struct Delivery {
   std::uint32_t attempt = 0;
   std::string worker;
   std::optional<Time> not_before;
+  std::vector<Attempt> story;  // of the message: what happened to it before
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -106,9 +107,10 @@ class JobStore {
   [[nodiscard]] std::optional<table_store::Companion> end_at_once(std::optional<JobRecord> found,
                                                                   const Delivery& delivery,
                                                                   const RecordChange& change) const;
-  /// After a redrive: poisoned -> queued, if the record still is what `seen` says; otherwise nothing, since a worker
-  /// was faster.
-  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited);
+  /// After a redrive: poisoned -> queued with the marks of `story`, if the record still is what `seen` says; otherwise
+  /// nothing, since a worker was faster, whose claim brings the marks.
+  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited, std::vector<Attempt> story);
+  [[nodiscard]] Time now() const { return clock_.now(); }
 
  private:
   Task<std::vector<Result<Submission>>> submit_side_by_side(std::vector<JobSpec> specs, std::vector<std::string> ids);
@@ -122,7 +124,6 @@ class JobStore {
   Task<Result<table_store::OperationLedger>> close_operation(std::string id, std::optional<JobSpec> spec);
   /// Writes what a closed operation has done into the record of its job.
   Task<Result<JobRecord>> tell_done(JobRecord record, const table_store::OperationLedger& ledger);
-  Task<Result<bool>> writes_blobs(JobSpec spec);
   /// Replaces the version it was read at; nothing if it changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
 

@@ -8,6 +8,14 @@ using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::Version;
 
+table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter) {
+  table_store::QueryRequest request;
+  request.table = std::string(kJobTable);
+  request.filter = "PartitionKey eq '" + std::string(partition) + "'";
+  if (!filter.empty()) request.filter += " and " + std::string(filter);
+  return request;
+}
+
 Mutation write_of(std::string row_key, std::optional<Version> seen, std::vector<table_store::Property> properties) {
   Mutation mutation;
   mutation.kind = seen ? MutationKind::kReplace : MutationKind::kInsert;
@@ -30,7 +38,7 @@ Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables
   auto outcomes =
       CO_TRY(co_await tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt));
   const auto& outcome = outcomes.front();
-  if (outcome.kind != table_store::OutcomeKind::kApplied) co_return std::optional<Version>();
+  if (outcome.kind != table_store::WriteOutcome::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);
 }
 

@@ -23,6 +23,8 @@ T property_or(const table_store::Entity& entity, std::string_view name, T fallba
   return found == nullptr ? fallback : *found;
 }
 
+/// A query of a partition's rows; `filter` restricts it further.
+table_store::QueryRequest rows_of(std::string_view partition, std::string_view filter = {});
 /// Inserts the row or, if it was seen, replaces that version.
 table_store::Mutation write_of(std::string row_key, std::optional<table_store::Version> seen,
                                std::vector<table_store::Property> properties);

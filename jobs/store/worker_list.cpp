@@ -18,11 +18,8 @@ constexpr const char* kWorkerPartition = "workers";
 Task<Result<void>> WorkerList::beat(WorkerInfo info) {
   Mutation mutation;
   mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = std::move(info.name);
-  mutation.properties = {{"Host", std::move(info.host)},       {"Pid", info.pid},
-                         {"Concurrency", info.concurrency},    {"Running", info.running},
-                         {"Version", std::move(info.version)}, {"StartedAt", info.started_at},
-                         {"HeartbeatAt", info.heartbeat_at}};
+  mutation.row_key = info.name;
+  add_properties(mutation.properties, info, kWorkerFields);
   CO_TRY(co_await change_row(tables_, kWorkerPartition, std::move(mutation)));
   co_return Result<void>{};
 }
@@ -33,25 +30,16 @@ Task<Result<void>> WorkerList::leave(std::string name) {
 }
 
 Task<Result<WorkerPage>> WorkerList::list(std::uint32_t limit, std::string continuation) {
-  table_store::QueryRequest request;
-  request.table = std::string(kJobTable);
-  request.filter = std::string("PartitionKey eq '") + kWorkerPartition + "'";
+  auto request = rows_of(kWorkerPartition);
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
   auto page = CO_TRY(co_await tables_.query(std::move(request)));
   WorkerPage out;
   out.continuation = std::move(page.continuation);
   for (const auto& entity : page.entities) {
-    WorkerInfo info;
+    auto& info = out.workers.emplace_back();
     info.name = entity.row_key;
-    info.host = property_or<std::string>(entity, "Host");
-    info.pid = property_or<std::int64_t>(entity, "Pid");
-    info.concurrency = property_or<std::int32_t>(entity, "Concurrency");
-    info.running = property_or<std::int32_t>(entity, "Running");
-    info.version = property_or<std::string>(entity, "Version");
-    info.started_at = property_or<Time>(entity, "StartedAt");
-    info.heartbeat_at = property_or<Time>(entity, "HeartbeatAt");
-    out.workers.push_back(std::move(info));
+    read_properties(entity, info, kWorkerFields);
   }
   co_return out;
 }

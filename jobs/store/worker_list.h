@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "jobs/store/fields.h"
 #include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
@@ -22,6 +23,14 @@ struct WorkerInfo {
   Time started_at{};
   Time heartbeat_at{};
 };
+
+inline constexpr std::tuple kWorkerFields{Field{"Host", &WorkerInfo::host},
+                                          Field{"Pid", &WorkerInfo::pid},
+                                          Field{"Concurrency", &WorkerInfo::concurrency},
+                                          Field{"Running", &WorkerInfo::running},
+                                          Field{"Version", &WorkerInfo::version},
+                                          Field{"StartedAt", &WorkerInfo::started_at},
+                                          Field{"HeartbeatAt", &WorkerInfo::heartbeat_at}};
 
 struct WorkerPage {
   std::vector<WorkerInfo> workers;  // by name

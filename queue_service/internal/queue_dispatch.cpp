@@ -81,11 +81,11 @@ Result<MessagePage> list(QueueService& service, const calls::ListMessages& call)
 
 Result<QueueFiguresPage> all_figures(QueueService& service, const calls::AllFigures& call) {
   // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
-  const auto from = call.continuation.empty() ? std::string() : keys::queue(call.account, call.continuation);
+  const auto from = call.continuation.empty() ? std::string() : queue_keys::queue(call.account, call.continuation);
   auto page = TRY(service.all_figures(call.account, from, std::clamp(call.limit, 1U, kMaxQueueFiguresPerPage)));
   QueueFiguresPage reply;
   for (auto& item : page.queues) reply.queues.emplace_back(std::move(item.queue), item.figures);
-  const auto next = page.next.empty() ? std::nullopt : keys::account_and_queue(page.next);
+  const auto next = page.next.empty() ? std::nullopt : queue_keys::account_and_queue(page.next);
   if (next) reply.continuation = next->second;
   return reply;
 }

@@ -5,7 +5,7 @@ namespace tidemark::queue_service {
 void PlacedRows::Side::settle() {
   place.reset();
   if (!cursor || !cursor->valid()) return;
-  place = keys::place_in(cursor->key());
+  place = queue_keys::place_in(cursor->key());
   corrupt = !place;
 }
 
@@ -13,11 +13,11 @@ PlacedRows::PlacedRows(const kv::Reader& reader, std::uint64_t generation, const
                        const Place& from) {
   if (figures.ready > 0) {
     const auto start = std::max(from, figures.ready_front);
-    ready_.cursor = reader.scan(keys::placed_from(generation, Set::kReady, start, Time::max()));
+    ready_.cursor = reader.scan(queue_keys::placed_from(generation, Set::kReady, start, Time::max()));
   }
   if (figures.timed() > 0 && figures.timed_front.visible_at <= until) {
     const auto start = std::max(from, figures.timed_front);
-    timed_.cursor = reader.scan(keys::placed_from(generation, Set::kTimed, start, until));
+    timed_.cursor = reader.scan(queue_keys::placed_from(generation, Set::kTimed, start, until));
   }
   ready_.settle();
   timed_.settle();

@@ -1,5 +1,6 @@
 #include "queue_service/storage/queue_core.h"
 
+#include "common/kv/generations.h"
 #include "common/process/failures.h"
 
 namespace tidemark::queue_service {
@@ -35,26 +36,10 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
 }
 
 Task<Result<void>> QueueService::Core::collect(std::shared_ptr<Core> core) {
-  std::vector<std::uint64_t> generations;
-  {
-    const auto snapshot = core->engine.snapshot();
-    const auto cursor = snapshot->scan(keys::all_dropped());
-    for (; cursor->valid(); cursor->next()) {
-      if (const auto generation = keys::dropped_generation(cursor->key())) generations.push_back(*generation);
-    }
-    CO_TRY(cursor->status());
-  }
-  for (const auto generation : generations) {
-    // What fails here stays listed and is tried again after the next clear, or at the next start.
-    CO_TRY(core->engine.erase_range(keys::everything_of(generation)));
-    CO_TRY(co_await core->engine.transact(
-        [generation](kv::Transaction& txn) -> Result<void> {
-          txn.erase(keys::dropped(generation));
-          return {};
-        },
-        &kCollectStep));
-  }
-  co_return Result<void>{};
+  const auto erase = [&engine = core->engine](std::uint64_t generation) -> Task<Result<void>> {
+    co_return engine.erase_range(queue_keys::everything_of(generation));
+  };
+  co_return co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
 
 Result<QueueService::Core::Look> QueueService::Core::look(std::string_view account, std::string_view queue) {
@@ -69,7 +54,7 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   if (look.empty) return look;
   look.something = figures.ready > 0;
   if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
-  const auto cursor = snapshot->scan(keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
+  const auto cursor = snapshot->scan(queue_keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
   look.something = cursor->valid();
   TRY(cursor->status());
   look.worth_tidying = !look.something && figures.timed_front.visible_at + kWorthTidying < now;
@@ -82,9 +67,10 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
   std::optional<Time> due;
   if (figures->timed() == 0) return due;
-  const auto cursor = snapshot->scan(keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
+  const auto cursor =
+      snapshot->scan(queue_keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
   if (cursor->valid()) {
-    if (const auto place = keys::place_in(cursor->key())) due = place->visible_at;
+    if (const auto place = queue_keys::place_in(cursor->key())) due = place->visible_at;
   }
   TRY(cursor->status());
   return due;

@@ -35,7 +35,7 @@ Result<QueueFigures> QueueService::Core::figures(const kv::Reader& reader, const
   std::tie(figures.in_rate, figures.out_rate) = rates.seen(record.generation, stored, now);
   settled = true;
   if (stored.timed() > 0 && stored.timed_front.visible_at <= now) {
-    const auto cursor = reader.scan(keys::placed_from(record.generation, Set::kTimed, stored.timed_front, now));
+    const auto cursor = reader.scan(queue_keys::placed_from(record.generation, Set::kTimed, stored.timed_front, now));
     for (std::size_t n = 0; cursor->valid() && settled; cursor->next()) {
       auto glance = TRY(glance_at(cursor->value()));
       --(glance.leased ? figures.in_flight : figures.delayed);
@@ -80,8 +80,9 @@ Task<Result<QueueFigures>> QueueService::figures(std::string account, std::strin
 }
 
 Result<FiguresPage> QueueService::all_figures(std::string_view account, std::string_view from, std::uint32_t limit) {
-  const auto all = account.empty() ? keys::all_queues()
-                                   : kv::KeyRange{keys::queues_of(account), kv::prefix_end(keys::queues_of(account))};
+  const auto all = account.empty()
+                       ? queue_keys::all_queues()
+                       : kv::KeyRange{queue_keys::queues_of(account), kv::prefix_end(queue_keys::queues_of(account))};
   const auto snapshot = core_->engine.snapshot();
   FiguresPage page;
   const auto cursor = snapshot->scan({std::max(all.lower, std::string(from)), all.upper});
@@ -90,7 +91,7 @@ Result<FiguresPage> QueueService::all_figures(std::string_view account, std::str
       page.next = cursor->key();
       break;
     }
-    auto name = keys::account_and_queue(cursor->key());
+    auto name = queue_keys::account_and_queue(cursor->key());
     if (!name) return fail(ErrorCode::kCorruption);
     bool settled = true;
     auto figures = TRY(core_->figures(*snapshot, name->first, name->second, settled));

@@ -10,14 +10,14 @@ constexpr std::size_t kMaxExpiredPassed = 256;
 }  // namespace
 
 Result<std::optional<GroupRecord>> QueueRows::read_group(const std::string& group) const {
-  auto bytes = TRY(txn_->get(keys::group(generation_, group)));
+  auto bytes = TRY(txn_->get(queue_keys::group(generation_, group)));
   if (!bytes) return std::optional<GroupRecord>();
   auto record = TRY(decode_group(*bytes));
   return std::optional(record);
 }
 
 void QueueRows::save_group(const std::string& group, const GroupRecord& record) {
-  txn_->put(keys::group(generation_, group), encode(record));
+  txn_->put(queue_keys::group(generation_, group), encode(record));
 }
 
 Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> visible_at) {
@@ -49,7 +49,7 @@ Result<void> QueueRows::leave_group(const FoundMessage& found) {
   for (std::size_t passed = 0; state->waiting > 0; ++passed) {
     FoundMessage next{Set::kWaiting, {}, false, {}};
     {
-      const auto cursor = txn_->scan(keys::waiting_from(generation_, group, state->front));
+      const auto cursor = txn_->scan(queue_keys::waiting_from(generation_, group, state->front));
       TRY(cursor->status());
       if (!cursor->valid()) return fail(ErrorCode::kCorruption, "A group's next message is not there.");
       auto record = TRY(decode_message(cursor->value()));
@@ -61,7 +61,7 @@ Result<void> QueueRows::leave_group(const FoundMessage& found) {
     --state->waiting;
     state->front = next.place.sequence + 1;
     if (next.record.message.expires <= now_ && passed < kMaxExpiredPassed) {
-      txn_->erase(keys::by_id(generation_, next.record.message.id));
+      txn_->erase(queue_keys::by_id(generation_, next.record.message.id));
       ++figures_.expired;
       continue;
     }
@@ -70,7 +70,7 @@ Result<void> QueueRows::leave_group(const FoundMessage& found) {
     write(next.record, wanted);
     return {};
   }
-  txn_->erase(keys::group(generation_, group));
+  txn_->erase(queue_keys::group(generation_, group));
   return {};
 }
 

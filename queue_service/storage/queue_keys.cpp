@@ -2,7 +2,7 @@
 
 #include "common/kv/key_codec.h"
 
-namespace tidemark::queue_service::keys {
+namespace tidemark::queue_service::queue_keys {
 namespace {
 
 std::string of_generation(std::uint64_t generation, char kind) {
@@ -128,20 +128,6 @@ std::string by_id(std::uint64_t generation, std::string_view id) {
 
 std::string figures(std::uint64_t generation) { return of_generation(generation, 'c'); }
 
-std::string dropped(std::uint64_t generation) {
-  std::string key = "d";
-  kv::append_u64(key, generation);
-  return key;
-}
-
-kv::KeyRange all_dropped() { return {"d", "e"}; }
-
-std::optional<std::uint64_t> dropped_generation(std::string_view key) {
-  if (!key.starts_with('d')) return std::nullopt;
-  key.remove_prefix(1);
-  return kv::take_u64(key);
-}
-
 kv::KeyRange everything_of(std::uint64_t generation) {
   std::string prefix = "m";
   kv::append_u64(prefix, generation);
@@ -149,4 +135,4 @@ kv::KeyRange everything_of(std::uint64_t generation) {
   return {std::move(prefix), std::move(upper)};
 }
 
-}  // namespace tidemark::queue_service::keys
+}  // namespace tidemark::queue_service::queue_keys

@@ -36,7 +36,7 @@ enum class Set : char { kReady = 'r', kTimed = 't', kWaiting = 'w' };
 
 }  // namespace tidemark::queue_service
 
-namespace tidemark::queue_service::keys {
+namespace tidemark::queue_service::queue_keys {
 
 std::string queue(std::string_view account, std::string_view name);
 std::string queues_of(std::string_view account);  // prefix
@@ -67,9 +67,7 @@ kv::KeyRange idempotency_until(std::uint64_t generation, Time until);
 /// The end and the idempotency key in a key of `idempotency_by_age`.
 std::optional<std::string> aged_key(std::string_view key);
 std::string figures(std::uint64_t generation);
-std::string dropped(std::uint64_t generation);
-kv::KeyRange all_dropped();
-std::optional<std::uint64_t> dropped_generation(std::string_view key);
+inline constexpr char kDroppedGeneration = 'd';
 kv::KeyRange everything_of(std::uint64_t generation);
 
-}  // namespace tidemark::queue_service::keys
+}  // namespace tidemark::queue_service::queue_keys

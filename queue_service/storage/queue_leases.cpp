@@ -136,8 +136,8 @@ Result<MessagePage> QueueService::list(std::string_view account, std::string_vie
     TRY(rows.status());
   }
   std::string last = position.after;
-  const auto range = keys::all_waiting(record.generation, last);
-  if (!last.empty() && (last < keys::all_waiting(record.generation, "").lower || last >= range.upper)) {
+  const auto range = queue_keys::all_waiting(record.generation, last);
+  if (!last.empty() && (last < queue_keys::all_waiting(record.generation, "").lower || last >= range.upper)) {
     return fail(ErrorCode::kInvalidMarker);
   }
   const auto cursor = snapshot->scan(range);

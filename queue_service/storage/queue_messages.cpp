@@ -50,7 +50,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   auto& txn = rows.transaction();
   const auto& key = request.idempotency_key;
   if (!key.empty()) {
-    auto bytes = TRY(txn.get(keys::idempotency(rows.generation(), key)));
+    auto bytes = TRY(txn.get(queue_keys::idempotency(rows.generation(), key)));
     if (bytes) {
       auto before = TRY(decode_idempotency(*bytes));
       if (before.row_expires > now && before.text_hash != text_hash) {
@@ -60,7 +60,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
         return Placed{before.id, to_receipt(before.place), before.inserted, before.message_expires,
                       before.place.visible_at};
       }
-      txn.erase(keys::idempotency_by_age(rows.generation(), before.row_expires, key));
+      txn.erase(queue_keys::idempotency_by_age(rows.generation(), before.row_expires, key));
     }
   }
   MessageRecord record;
@@ -75,8 +75,8 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   const auto place = TRY(rows.insert(std::move(record), visible_at));
   if (!key.empty()) {
     const IdempotencyRecord row{id, text_hash, place, now, expires, now + request.retention};
-    txn.put(keys::idempotency(rows.generation(), key), encode(row));
-    txn.put(keys::idempotency_by_age(rows.generation(), row.row_expires, key), "");
+    txn.put(queue_keys::idempotency(rows.generation(), key), encode(row));
+    txn.put(queue_keys::idempotency_by_age(rows.generation(), row.row_expires, key), "");
   }
   return Placed{id, to_receipt(place), now, expires, place.visible_at};
 }

@@ -1,6 +1,6 @@
 #include "queue_service/storage/queue_records.h"
 
-#include "common/base/bytes.h"
+#include "common/base/record.h"
 #include "common/protocol/stored_policies.h"
 
 namespace tidemark::queue_service {
@@ -21,49 +21,66 @@ Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
 void write_place(ByteWriter& out, const Place& place) { out.raw(place_bytes(place)); }
 Place read_place(ByteReader& in) { return place_from_bytes(in.raw(16)).value_or(Place{}); }
 
+template <class Io, class P>
+void place_field(Io& io, P& place) {
+  if constexpr (Io::kReads) {
+    place = read_place(io.bytes);
+  } else {
+    write_place(io.bytes, place);
+  }
+}
+
 bool is_message_version(std::uint8_t version) {
   return version == kMessageVersion || version == kMessageVersionAllListed;
 }
 
-Error corrupt(std::string_view what) {
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "record=" + std::string(what);
-  return error;
-}
+constexpr auto kQueue = record_format<QueueRecord>(kVersion, "queue", [](auto& io, auto& record) {
+  io.u64(record.generation);
+  io.time(record.created);
+  io.varint(record.options.max_dequeue_count);
+  io.boolean(record.options.paused);
+  io.list(record.metadata, [&](auto& entry) {
+    io.string(entry.first);
+    io.string(entry.second);
+  });
+  protocol::policy_fields(io, record.acl);
+});
+
+constexpr auto kFigures = record_format<FiguresRecord>(kVersion, "figures", [](auto& io, auto& record) {
+  for (auto* n : {&record.ready, &record.delayed, &record.leased, &record.waiting, &record.next_sequence, &record.put,
+                  &record.taken, &record.finished, &record.moved, &record.expired}) {
+    io.varint(*n);
+  }
+  for (auto* time : {&record.last_immediate, &record.swept_expiry, &record.new_expiry}) io.time(*time);
+  place_field(io, record.ready_front);
+  place_field(io, record.timed_front);
+});
+
+constexpr auto kId = record_format<IdRecord>(kVersion, "id", [](auto& io, auto& record) {
+  io.u8(record.set);
+  place_field(io, record.place);
+  io.string(record.group);
+});
+
+constexpr auto kGroup = record_format<GroupRecord>(kVersion, "group", [](auto& io, auto& record) {
+  io.varint(record.waiting);
+  io.varint(record.front);
+});
+
+constexpr auto kIdempotency = record_format<IdempotencyRecord>(kVersion, "idempotency", [](auto& io, auto& record) {
+  io.string(record.id);
+  io.string(record.text_hash);
+  place_field(io, record.place);
+  for (auto* time : {&record.inserted, &record.message_expires, &record.row_expires}) io.time(*time);
+});
 
 }  // namespace
 
-std::string encode(const QueueRecord& record) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kVersion);
-  out.u64(record.generation);
-  write_time(out, record.created);
-  out.varint(record.options.max_dequeue_count);
-  out.boolean(record.options.paused);
-  out.varint(record.metadata.size());
-  for (const auto& [name, value] : record.metadata) {
-    out.string(name);
-    out.string(value);
-  }
-  protocol::write_policies(out, record.acl);
-  return bytes;
-}
-
-std::string encode(const FiguresRecord& record) {
-  std::string bytes;
-  bytes.reserve(128);
-  ByteWriter out(bytes);
-  out.u8(kVersion);
-  for (const auto n : {record.ready, record.delayed, record.leased, record.waiting, record.next_sequence, record.put,
-                       record.taken, record.finished, record.moved, record.expired}) {
-    out.varint(n);
-  }
-  for (const auto time : {record.last_immediate, record.swept_expiry, record.new_expiry}) write_time(out, time);
-  write_place(out, record.ready_front);
-  write_place(out, record.timed_front);
-  return bytes;
-}
+std::string encode(const QueueRecord& record) { return kQueue.encode(record); }
+std::string encode(const FiguresRecord& record) { return kFigures.encode(record, 128); }
+std::string encode(const IdRecord& record) { return kId.encode(record, 19 + record.group.size()); }
+std::string encode(const GroupRecord& record) { return kGroup.encode(record); }
+std::string encode(const IdempotencyRecord& record) { return kIdempotency.encode(record); }
 
 std::string encode(const MessageRecord& record) {
   const auto& message = record.message;
@@ -90,66 +107,16 @@ std::string encode(const MessageRecord& record) {
   return bytes;
 }
 
-std::string encode(const IdRecord& record) {
-  std::string bytes;
-  bytes.reserve(19 + record.group.size());
-  ByteWriter out(bytes);
-  out.u8(kVersion);
-  out.u8(static_cast<std::uint8_t>(record.set));
-  write_place(out, record.place);
-  out.string(record.group);
-  return bytes;
-}
+Result<QueueRecord> decode_queue(std::string_view bytes) { return kQueue.decode(bytes); }
+Result<FiguresRecord> decode_figures(std::string_view bytes) { return kFigures.decode(bytes); }
+Result<GroupRecord> decode_group(std::string_view bytes) { return kGroup.decode(bytes); }
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) { return kIdempotency.decode(bytes); }
 
-std::string encode(const GroupRecord& record) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kVersion);
-  out.varint(record.waiting);
-  out.varint(record.front);
-  return bytes;
-}
-
-std::string encode(const IdempotencyRecord& record) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kVersion);
-  out.string(record.id);
-  out.string(record.text_hash);
-  write_place(out, record.place);
-  for (const auto time : {record.inserted, record.message_expires, record.row_expires}) write_time(out, time);
-  return bytes;
-}
-
-Result<QueueRecord> decode_queue(std::string_view bytes) {
-  ByteReader in(bytes);
-  QueueRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("queue"));
-  record.generation = in.u64();
-  record.created = read_time(in);
-  record.options.max_dequeue_count = static_cast<std::uint32_t>(in.varint());
-  record.options.paused = in.boolean();
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) {
-    std::string name(in.string());
-    record.metadata.emplace_back(std::move(name), std::string(in.string()));
-  }
-  record.acl = protocol::read_policies(in);
-  if (!in.finished()) return fail(corrupt("queue"));
-  return record;
-}
-
-Result<FiguresRecord> decode_figures(std::string_view bytes) {
-  ByteReader in(bytes);
-  FiguresRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("figures"));
-  for (auto* n : {&record.ready, &record.delayed, &record.leased, &record.waiting, &record.next_sequence, &record.put,
-                  &record.taken, &record.finished, &record.moved, &record.expired}) {
-    *n = in.varint();
-  }
-  for (auto* time : {&record.last_immediate, &record.swept_expiry, &record.new_expiry}) *time = read_time(in);
-  record.ready_front = read_place(in);
-  record.timed_front = read_place(in);
-  if (!in.finished()) return fail(corrupt("figures"));
+Result<IdRecord> decode_id(std::string_view bytes) {
+  auto record = kId.decode(bytes);
+  if (!record) return record;
+  const bool known = record->set == Set::kReady || record->set == Set::kTimed || record->set == Set::kWaiting;
+  if (!known) return corrupt_record("id");
   return record;
 }
 
@@ -157,7 +124,7 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
   ByteReader in(bytes);
   MessageRecord record;
   const auto version = in.u8();
-  if (!is_message_version(version)) return fail(corrupt("message"));
+  if (!is_message_version(version)) return corrupt_record("message");
   const auto flags = in.u8();
   record.leased = (flags & kLeased) != 0;
   record.offered = (flags & kOffered) != 0;
@@ -174,52 +141,18 @@ Result<MessageRecord> decode_message(std::string_view bytes) {
   record.message.group = in.string();
   record.message.text = in.string();
   record.message.annotation = in.string();
-  if (!in.finished()) return fail(corrupt("message"));
+  if (!in.finished()) return corrupt_record("message");
   return record;
 }
 
 Result<MessageGlance> glance_at(std::string_view message_record) {
   ByteReader in(message_record);
-  if (!is_message_version(in.u8())) return fail(corrupt("message"));
+  if (!is_message_version(in.u8())) return corrupt_record("message");
   MessageGlance glance;
   glance.leased = (in.u8() & kLeased) != 0;
   glance.expires = read_time(in);
-  if (!in.ok()) return fail(corrupt("message"));
+  if (!in.ok()) return corrupt_record("message");
   return glance;
-}
-
-Result<IdRecord> decode_id(std::string_view bytes) {
-  ByteReader in(bytes);
-  IdRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("id"));
-  record.set = static_cast<Set>(in.u8());
-  record.place = read_place(in);
-  record.group = in.string();
-  const bool known = record.set == Set::kReady || record.set == Set::kTimed || record.set == Set::kWaiting;
-  if (!in.finished() || !known) return fail(corrupt("id"));
-  return record;
-}
-
-Result<GroupRecord> decode_group(std::string_view bytes) {
-  ByteReader in(bytes);
-  GroupRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("group"));
-  record.waiting = in.varint();
-  record.front = in.varint();
-  if (!in.finished()) return fail(corrupt("group"));
-  return record;
-}
-
-Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
-  ByteReader in(bytes);
-  IdempotencyRecord record;
-  if (in.u8() != kVersion) return fail(corrupt("idempotency"));
-  record.id = in.string();
-  record.text_hash = in.string();
-  record.place = read_place(in);
-  for (auto* time : {&record.inserted, &record.message_expires, &record.row_expires}) *time = read_time(in);
-  if (!in.finished()) return fail(corrupt("idempotency"));
-  return record;
 }
 
 }  // namespace tidemark::queue_service

@@ -21,7 +21,7 @@ FoundMessage found_at(Set set, const Place& place, MessageRecord record) {
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
                                               std::string_view queue) {
-  auto bytes = TRY(reader.get(keys::queue(account, queue)));
+  auto bytes = TRY(reader.get(queue_keys::queue(account, queue)));
   if (!bytes) return std::optional<QueueRecord>();
   auto record = TRY(decode_queue(*bytes));
   return std::optional<QueueRecord>(std::move(record));
@@ -34,14 +34,14 @@ Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view acc
 }
 
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation) {
-  auto bytes = TRY(reader.get(keys::figures(generation)));
+  auto bytes = TRY(reader.get(queue_keys::figures(generation)));
   if (!bytes) return fail(corrupt("figures"));
   return decode_figures(*bytes);
 }
 
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place) {
-  auto bytes = TRY(reader.get(keys::placed(generation, set, place)));
+  auto bytes = TRY(reader.get(queue_keys::placed(generation, set, place)));
   if (!bytes) return std::optional<FoundMessage>();
   auto record = TRY(decode_message(*bytes));
   return std::optional(found_at(set, place, std::move(record)));
@@ -49,7 +49,7 @@ Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::ui
 
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id) {
-  auto bytes = TRY(reader.get(keys::by_id(generation, id)));
+  auto bytes = TRY(reader.get(queue_keys::by_id(generation, id)));
   if (!bytes) return std::optional<FoundMessage>();
   auto where = TRY(decode_id(*bytes));
   if (where.set != Set::kWaiting) {
@@ -57,7 +57,7 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
     if (found && !*found) return fail(corrupt("id without message"));
     return found;
   }
-  auto row = TRY(reader.get(keys::waiting(generation, where.group, where.place.sequence)));
+  auto row = TRY(reader.get(queue_keys::waiting(generation, where.group, where.place.sequence)));
   if (!row) return fail(corrupt("id without message"));
   auto record = TRY(decode_message(*row));
   return std::optional(found_at(Set::kWaiting, where.place, std::move(record)));
@@ -65,7 +65,7 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
 
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate) {
-  auto bytes = TRY(txn.get(keys::generations()));
+  auto bytes = TRY(txn.get(queue_keys::generations()));
   std::uint64_t generation = 1;
   if (bytes) {
     std::string_view rest = *bytes;
@@ -75,18 +75,16 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
   }
   std::string encoded;
   kv::append_u64(encoded, generation);
-  txn.put(keys::generations(), encoded);
+  txn.put(queue_keys::generations(), encoded);
   record.generation = generation;
-  txn.put(keys::queue(account, queue), encode(record));
+  txn.put(queue_keys::queue(account, queue), encode(record));
   FiguresRecord figures;
   // Places of different generations differ too: an old receipt cannot fit a message that was moved away and back.
   figures.next_sequence = generation << 32;
   figures.last_immediate = last_immediate;
-  txn.put(keys::figures(generation), encode(figures));
+  txn.put(queue_keys::figures(generation), encode(figures));
   return generation;
 }
-
-void drop_generation(kv::Transaction& txn, std::uint64_t generation) { txn.put(keys::dropped(generation), ""); }
 
 Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                   Time now) {
@@ -118,14 +116,14 @@ Place QueueRows::next_place(std::optional<Time> visible_at) {
 void QueueRows::write_at(const MessageRecord& record, Set set, const Place& place) {
   if (record.listed) {
     const auto& group = set == Set::kWaiting ? record.message.group : std::string();
-    txn_->put(keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, group}));
+    txn_->put(queue_keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, group}));
   }
   if (set == Set::kWaiting) {
-    txn_->put(keys::waiting(generation_, record.message.group, place.sequence), encode(record));
+    txn_->put(queue_keys::waiting(generation_, record.message.group, place.sequence), encode(record));
     ++figures_.waiting;
     return;
   }
-  txn_->put(keys::placed(generation_, set, place), encode(record));
+  txn_->put(queue_keys::placed(generation_, set, place), encode(record));
   auto& front = set == Set::kReady ? figures_.ready_front : figures_.timed_front;
   const bool first = (set == Set::kReady ? figures_.ready : figures_.timed()) == 0;
   front = first ? place : std::min(front, place);
@@ -145,11 +143,11 @@ Place QueueRows::write(MessageRecord& record, std::optional<Time> visible_at) {
 
 void QueueRows::erase_row(const FoundMessage& found) {
   if (found.set == Set::kWaiting) {
-    txn_->erase(keys::waiting(generation_, found.record.message.group, found.place.sequence));
+    txn_->erase(queue_keys::waiting(generation_, found.record.message.group, found.place.sequence));
     --figures_.waiting;
     return;
   }
-  txn_->erase(keys::placed(generation_, found.set, found.place));
+  txn_->erase(queue_keys::placed(generation_, found.set, found.place));
   --(found.set == Set::kReady ? figures_.ready : found.was_leased ? figures_.leased : figures_.delayed);
 }
 
@@ -177,7 +175,7 @@ Result<Place> QueueRows::rewrite(const FoundMessage& old, std::optional<Time> vi
 
 Result<void> QueueRows::remove(const FoundMessage& found) {
   erase_row(found);
-  if (found.record.listed) txn_->erase(keys::by_id(generation_, found.record.message.id));
+  if (found.record.listed) txn_->erase(queue_keys::by_id(generation_, found.record.message.id));
   return found.record.grouped ? leave_group(found) : Result<void>{};
 }
 
@@ -208,7 +206,7 @@ Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string
 }
 
 void QueueRows::save() {
-  if (figures_ != stored_figures_) txn_->put(keys::figures(generation_), encode(figures_));
+  if (figures_ != stored_figures_) txn_->put(queue_keys::figures(generation_), encode(figures_));
 }
 
 }  // namespace tidemark::queue_service

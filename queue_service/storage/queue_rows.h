@@ -68,7 +68,6 @@ Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::ui
 /// Writes the queue's row with a fresh generation and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);
-void drop_generation(kv::Transaction& txn, std::uint64_t generation);
 
 class QueueRows {
  public:

@@ -1,6 +1,7 @@
 #include "queue_service/storage/queue_service.h"
 
 #include "common/base/encoding.h"
+#include "common/kv/generations.h"
 #include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -67,8 +68,8 @@ Task<Result<void>> QueueService::ensure_queue(std::string account, std::string q
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
-    txn.erase(keys::queue(account, queue));
-    drop_generation(txn, record.generation);
+    txn.erase(queue_keys::queue(account, queue));
+    kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
@@ -80,7 +81,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     auto figures = TRY(read_figures(txn, record.generation));
-    drop_generation(txn, record.generation);
+    kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
     TRY(start_generation(txn, account, queue, std::move(record), figures.last_immediate));
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
@@ -92,12 +93,12 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
                                             std::uint32_t limit) {
   const auto start = std::max(prefix, from);
-  kv::KeyRange range{keys::queue(account, start), kv::prefix_end(keys::queues_of(account))};
+  kv::KeyRange range{queue_keys::queue(account, start), kv::prefix_end(queue_keys::queues_of(account))};
   const auto snapshot = core_->engine.snapshot();
   const auto cursor = snapshot->scan(range);
   QueuePage page;
   for (; cursor->valid(); cursor->next()) {
-    auto name = keys::queue_name(cursor->key(), account);
+    auto name = queue_keys::queue_name(cursor->key(), account);
     if (!name) return fail(ErrorCode::kCorruption);
     if (!name->starts_with(prefix)) break;
     if (page.queues.size() == limit) {
@@ -131,7 +132,7 @@ Result<void> store_metadata(kv::Transaction& txn, Effects& effects, const std::s
   auto options = TRY(options_in(metadata, queue));
   record.metadata = std::move(metadata);
   record.options = options;
-  txn.put(keys::queue(account, queue), encode(record));
+  txn.put(queue_keys::queue(account, queue), encode(record));
   effects.changed.emplace_back(account, queue);  // it may have been resumed
   return {};
 }
@@ -170,23 +171,23 @@ Task<Result<void>> QueueService::set_acl(std::string account, std::string queue,
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     record.acl = acl;
-    txn.put(keys::queue(account, queue), encode(record));
+    txn.put(queue_keys::queue(account, queue), encode(record));
     return {};
   };
   co_return co_await core_->transact(kSetAclStep, std::move(body));
 }
 
 Result<std::string> QueueService::get_service_properties(std::string_view account) {
-  auto bytes = TRY(core_->engine.snapshot()->get(keys::properties(account)));
+  auto bytes = TRY(core_->engine.snapshot()->get(queue_keys::properties(account)));
   return bytes.value_or(std::string());
 }
 
 Task<Result<void>> QueueService::set_service_properties(std::string account,
                                                         std::function<Result<std::string>(const std::string&)> change) {
   Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto stored = TRY(txn.get(keys::properties(account)));
+    auto stored = TRY(txn.get(queue_keys::properties(account)));
     auto changed = TRY(change(stored.value_or(std::string())));
-    txn.put(keys::properties(account), changed);
+    txn.put(queue_keys::properties(account), changed);
     return {};
   };
   co_return co_await core_->transact(kSetServicePropertiesStep, std::move(body));

@@ -63,10 +63,10 @@ Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
   figures_.ready_front = walk.ready_front;
   figures_.timed_front = walk.timed_front;
   if (!search || figures_.timed() == 0 || figures_.timed_front.visible_at <= now_) return {};
-  const auto cursor = txn_->scan(keys::placed_from(generation_, Set::kTimed, figures_.timed_front, Time::max()));
+  const auto cursor = txn_->scan(queue_keys::placed_from(generation_, Set::kTimed, figures_.timed_front, Time::max()));
   TRY(cursor->status());
   if (!cursor->valid()) return {};
-  if (const auto place = keys::place_in(cursor->key())) figures_.timed_front = *place;
+  if (const auto place = queue_keys::place_in(cursor->key())) figures_.timed_front = *place;
   return {};
 }
 
@@ -141,9 +141,9 @@ Result<bool> QueueRows::settle(std::size_t limit) {
   bool more = false;
   {
     if (figures_.timed() == 0 || figures_.timed_front.visible_at > now_) return false;
-    const auto cursor = txn_->scan(keys::placed_from(generation_, Set::kTimed, figures_.timed_front, now_));
+    const auto cursor = txn_->scan(queue_keys::placed_from(generation_, Set::kTimed, figures_.timed_front, now_));
     for (; cursor->valid() && !more; cursor->next()) {
-      const auto place = keys::place_in(cursor->key());
+      const auto place = queue_keys::place_in(cursor->key());
       auto record = decode_message(cursor->value());
       if (!place || !record) return fail(ErrorCode::kCorruption);
       const bool leased = record->leased;

@@ -34,7 +34,7 @@ struct Expired {
         continue;
       }
       if (!waiting) {
-        items.push_back({keys::place_in(cursor.key()), {}});
+        items.push_back({queue_keys::place_in(cursor.key()), {}});
         continue;
       }
       auto record = TRY(decode_message(cursor.value()));
@@ -67,9 +67,9 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
   auto record = CO_TRY(require_queue(*snapshot, account, queue));
   const auto generation = record.generation;
   auto figures = CO_TRY(read_figures(*snapshot, generation));
-  const std::array ranges{keys::placed_from(generation, Set::kReady, figures.ready_front, Time::max()),
-                          keys::placed_from(generation, Set::kTimed, figures.timed_front, Time::max()),
-                          keys::all_waiting(generation, "")};
+  const std::array ranges{queue_keys::placed_from(generation, Set::kReady, figures.ready_front, Time::max()),
+                          queue_keys::placed_from(generation, Set::kTimed, figures.timed_front, Time::max()),
+                          queue_keys::all_waiting(generation, "")};
   Expired expired;
   Change drop = [&](QueueRows& rows) -> Result<void> {
     if (rows.generation() != generation) return {};  // cleared meanwhile
@@ -110,15 +110,15 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
     Change drop = [&](QueueRows& rows) -> Result<void> {
       std::vector<std::string> dead;
       {
-        const auto cursor = rows.transaction().scan(keys::idempotency_until(rows.generation(), rows.now()));
+        const auto cursor = rows.transaction().scan(queue_keys::idempotency_until(rows.generation(), rows.now()));
         for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
         TRY(cursor->status());
       }
       for (const auto& row : dead) {
-        const auto key = keys::aged_key(row);
+        const auto key = queue_keys::aged_key(row);
         if (!key) return fail(ErrorCode::kCorruption);
         rows.transaction().erase(row);
-        rows.transaction().erase(keys::idempotency(rows.generation(), *key));
+        rows.transaction().erase(queue_keys::idempotency(rows.generation(), *key));
       }
       more = dead.size() == kPerTransaction;
       return {};
@@ -129,7 +129,7 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
 }
 
 Task<Result<void>> QueueService::upkeep() {
-  std::string from = keys::all_queues().lower;
+  std::string from = queue_keys::all_queues().lower;
   while (!from.empty() && !core_->stopping.load()) {
     struct Todo {
       std::string account, queue;
@@ -139,18 +139,18 @@ Task<Result<void>> QueueService::upkeep() {
     {
       const auto now = core_->clock.now();
       const auto snapshot = core_->engine.snapshot();
-      const auto cursor = snapshot->scan({std::exchange(from, ""), keys::all_queues().upper});
+      const auto cursor = snapshot->scan({std::exchange(from, ""), queue_keys::all_queues().upper});
       for (std::size_t n = 0; cursor->valid(); cursor->next()) {
         if (++n > kQueuesPerPage) {
           from = cursor->key();
           break;
         }
-        auto name = keys::account_and_queue(cursor->key());
+        auto name = queue_keys::account_and_queue(cursor->key());
         auto record = decode_queue(cursor->value());
         if (!name || !record) co_return fail(ErrorCode::kCorruption);
         auto figures = CO_TRY(read_figures(*snapshot, record->generation));
         const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;
-        const auto dead = snapshot->scan(keys::idempotency_until(record->generation, now));
+        const auto dead = snapshot->scan(queue_keys::idempotency_until(record->generation, now));
         if (expired || dead->valid()) {
           todo.push_back({std::move(name->first), std::move(name->second), expired, dead->valid()});
         }

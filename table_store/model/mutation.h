@@ -12,6 +12,7 @@ namespace tidemark::table_store {
 
 using tidemark::Fence;
 using tidemark::OperationLedger;
+using tidemark::WriteOutcome;
 
 enum class MutationKind : std::uint8_t {
   kInsert = 1,           // kEntityAlreadyExists
@@ -40,17 +41,8 @@ struct Mutation {
   bool lenient = false;
 };
 
-enum class OutcomeKind : std::uint8_t {
-  kApplied = 1,
-  kSuperseded = 2,  // a newer copy is there
-  kUnchanged = 3,   // the same source version is there already
-  kMissing = 4,     // lenient: no such entity
-  kConflict = 5,    // lenient: another version is there, or the entity exists already
-  kLast = kConflict,
-};
-
 struct MutationOutcome {
-  OutcomeKind kind = OutcomeKind::kApplied;
+  WriteOutcome kind = WriteOutcome::kApplied;
   Version version = 0;                         // of the entity now; 0 if it is gone
   std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not told by refusals
 };

@@ -101,17 +101,17 @@ Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation) {
   return {};
 }
 
-std::string_view outcome_name(OutcomeKind kind) {
+std::string_view outcome_name(WriteOutcome kind) {
   switch (kind) {
-    case OutcomeKind::kApplied:
+    case WriteOutcome::kApplied:
       return "applied";
-    case OutcomeKind::kSuperseded:
+    case WriteOutcome::kSuperseded:
       return "superseded";
-    case OutcomeKind::kUnchanged:
+    case WriteOutcome::kUnchanged:
       return "unchanged";
-    case OutcomeKind::kMissing:
+    case WriteOutcome::kMissing:
       return "missing";
-    case OutcomeKind::kConflict:
+    case WriteOutcome::kConflict:
       return "conflict";
   }
   return "unknown";

@@ -31,7 +31,7 @@ Result<Fencing> read_fencing(const HeaderList& headers);
 /// Puts the source version into a mutation. kInvalidHeaderValue if its kind cannot have one.
 Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation);
 
-std::string_view outcome_name(OutcomeKind kind);
+std::string_view outcome_name(WriteOutcome kind);
 /// The headers that tell what happened, as name and value.
 std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome);
 

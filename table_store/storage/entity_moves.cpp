@@ -14,8 +14,8 @@ constexpr std::size_t kErasure = 1;
 
 struct MoveJob {
   bool back = false;
-  MutationJob entity;  // the copy and the erasure; its table is the source
-  MutationJob target;  // names the destination, if there is one, and nothing else
+  MutationJob entity;       // the copy and the erasure; its table is the source
+  std::string destination;  // empty: none
   std::optional<MutationJob> companion;
 };
 
@@ -31,12 +31,11 @@ Result<void> check_move(const Move& move) {
   return check_operation_id(move.fence.operation_id);
 }
 
-std::shared_ptr<MoveJob> make_job(std::shared_ptr<TableDirectory> directory, const std::string& account, Version now,
-                                  Move move) {
-  auto job = std::make_shared<MoveJob>();
-  job->back = move.back;
-  auto& entity = job->entity;
-  entity.directory = directory;
+MoveJob make_job(const std::string& account, Version now, Move move) {
+  MoveJob job;
+  job.back = move.back;
+  job.destination = std::move(move.destination);
+  auto& entity = job.entity;
   entity.account = account;
   entity.table = std::move(move.source);
   entity.partition_key = std::move(move.partition_key);
@@ -47,12 +46,8 @@ std::shared_ptr<MoveJob> make_job(std::shared_ptr<TableDirectory> directory, con
   entity.mutations[kErasure].kind = MutationKind::kErase;
   for (auto& mutation : entity.mutations) mutation.row_key = move.row_key;
   entity.blocks.resize(2);
-  job->target.directory = directory;
-  job->target.account = account;
-  job->target.table = std::move(move.destination);
   if (!move.companion) return job;
-  auto& companion = job->companion.emplace();
-  companion.directory = std::move(directory);
+  auto& companion = job.companion.emplace();
   companion.account = account;
   companion.table = std::move(move.companion->table);
   companion.partition_key = std::move(move.companion->partition_key);
@@ -61,52 +56,53 @@ std::shared_ptr<MoveJob> make_job(std::shared_ptr<TableDirectory> directory, con
   return job;
 }
 
-Result<void> copy_entity(kv::Transaction& txn, MoveJob& job, std::string_view stored, Version version) {
-  auto& entity = job.entity;
-  auto destination = TRY(generation_of(txn, job.target));
-  auto view = TRY(view_entity(stored));
-  auto& copy = entity.mutations[kCopy];
-  copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
-  copy.restores = job.back;
-  copy.lenient = !job.back;  // what is no copy is in the way
-  entity.blocks[kCopy] = view.block;
-  auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
-  if (copied.kind != OutcomeKind::kApplied && copied.kind != OutcomeKind::kUnchanged) {
-    return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
-  }
-  return {};
-}
+/// The steps of a move, within its transaction.
+struct Moving {
+  kv::Transaction& txn;
+  TableDirectory& directory;
+  MoveJob& job;
+  Version version = 0;
 
-Result<void> move_entity(kv::Transaction& txn, MoveJob& job, Version version) {
-  auto& entity = job.entity;
-  auto source = TRY(generation_of(txn, entity));
-  auto stored = TRY(txn.get(entity_key(source, entity.partition_key, entity.mutations[kErasure].row_key)));
-  if (!stored) return fail(ErrorCode::kResourceNotFound);
-  if (!job.target.table.empty()) {
-    TRY(copy_entity(txn, job, *stored, version));
+  [[nodiscard]] Result<std::uint64_t> generation(std::string_view table) const {
+    return generation_of(txn, directory, job.entity.account, table);
   }
-  TRY(apply_mutation(txn, entity, kErasure, source, version));
-  return {};
-}
 
-Result<void> run(kv::Transaction& txn, MoveJob& job) {
-  const auto& fence = *job.entity.fence;
-  auto ledger = TRY(load_ledger(txn, job.entity.account, fence.operation_id));
-  TRY(check_fence(ledger, fence.epoch));
-  auto version = TRY(next_version(txn, job.entity.now));
-  TRY(move_entity(txn, job, version));
-  if (job.companion) {
-    auto generation = TRY(generation_of(txn, *job.companion));
-    TRY(apply_mutation(txn, *job.companion, 0, generation, version));
+  Result<void> copy_entity(std::string_view stored) const {
+    auto& entity = job.entity;
+    const auto destination = TRY(generation(job.destination));
+    const auto view = TRY(view_entity(stored));
+    auto& copy = entity.mutations[kCopy];
+    copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
+    copy.restores = job.back;
+    copy.lenient = !job.back;  // what is no copy is in the way
+    entity.blocks[kCopy] = view.block;
+    const auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
+    if (copied.kind != WriteOutcome::kApplied && copied.kind != WriteOutcome::kUnchanged) {
+      return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
+    }
+    return {};
   }
-  txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
-  if (!fence.count_applied_as.empty()) {
-    TRY(add_to_counter(ledger, fence.count_applied_as, 1));
+
+  Result<void> move_entity() const {
+    const auto& entity = job.entity;
+    const auto source = TRY(generation(entity.table));
+    const auto stored = TRY(txn.get(entity_key(source, entity.partition_key, entity.mutations[kErasure].row_key)));
+    if (!stored) return fail(ErrorCode::kResourceNotFound);
+    if (!job.destination.empty()) TRY(copy_entity(*stored));
+    TRY(apply_mutation(txn, entity, kErasure, source, version));
+    return {};
   }
-  ledger.closed = true;
-  store_ledger(txn, job.entity.account, fence.operation_id, ledger);
-  return {};
-}
+
+  /// A move closes its operation: it happens once.
+  Result<std::uint64_t> run(OperationLedger& ledger) {
+    version = TRY(next_version(txn, job.entity.now));
+    TRY(move_entity());
+    if (job.companion) TRY(apply_mutation(txn, *job.companion, 0, TRY(generation(job.companion->table)), version));
+    txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+    ledger.closed = true;
+    return 1;
+  }
+};
 
 }  // namespace
 
@@ -114,12 +110,19 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   if (moves.empty() || moves.size() > kMaxMoves) {
     co_return fail(ErrorCode::kInvalidInput, "A call moves 1 to 100 entities.");
   }
-  std::vector<kv::TransactionBody> bodies;
   const auto now = impl_->clock.now().time_since_epoch().count();
+  std::vector<MoveJob> jobs;
   for (auto& move : moves) {
     CO_TRY(check_move(move));
-    auto job = make_job(impl_->directory, account, now, std::move(move));
-    bodies.emplace_back([job](kv::Transaction& txn) { return run(txn, *job); });
+    jobs.push_back(make_job(account, now, std::move(move)));
+  }
+  std::vector<kv::TransactionBody> bodies;
+  for (auto& job : jobs) {
+    bodies.emplace_back([this, &job](kv::Transaction& txn) {
+      Moving moving{txn, impl_->directory, job};
+      return impl_->ledgers.fenced(txn, job.entity.account, job.entity.fence,
+                                   [&](OperationLedger& ledger) { return moving.run(ledger); });
+    });
   }
   co_return co_await impl_->engine.transact_all(std::move(bodies), &kMoveStep);
 }

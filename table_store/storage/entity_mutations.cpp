@@ -70,7 +70,7 @@ struct Verdict {
   std::optional<MutationOutcome> settled;
 };
 
-Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, OutcomeKind lenient_kind, Version version) {
+Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, WriteOutcome lenient_kind, Version version) {
   if (!mutation.lenient) return fail(code);
   return Verdict{MutationOutcome{lenient_kind, version}};
 }
@@ -78,28 +78,28 @@ Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, OutcomeKind len
 Result<Verdict> judge_missing(const Mutation& mutation) {
   using enum MutationKind;
   if (mutation.kind == kReplace || mutation.kind == kMerge || mutation.kind == kErase) {
-    return refuse(mutation, ErrorCode::kResourceNotFound, OutcomeKind::kMissing, 0);
+    return refuse(mutation, ErrorCode::kResourceNotFound, WriteOutcome::kMissing, 0);
   }
   return Verdict{};
 }
 
 Result<Verdict> judge_existing(const Mutation& mutation, const EntityVersions& existing) {
   if (mutation.kind == MutationKind::kInsert) {
-    return refuse(mutation, ErrorCode::kEntityAlreadyExists, OutcomeKind::kConflict, existing.version);
+    return refuse(mutation, ErrorCode::kEntityAlreadyExists, WriteOutcome::kConflict, existing.version);
   }
   const auto& switches = test_switches();
   if (mutation.if_version && *mutation.if_version != existing.version &&
       !switches.ignore_if_version.load(std::memory_order_relaxed)) {
-    return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, existing.version);
+    return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, existing.version);
   }
   if (mutation.source_version && !switches.ignore_source_version.load(std::memory_order_relaxed)) {
     const bool original = mutation.kind == MutationKind::kInsertOrReplace && !existing.is_copy();
-    if (mutation.lenient && original) return Verdict{MutationOutcome{OutcomeKind::kConflict, existing.version}};
+    if (mutation.lenient && original) return Verdict{MutationOutcome{WriteOutcome::kConflict, existing.version}};
     if (existing.effective() > *mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kSuperseded, existing.version, existing.source_version}};
+      return Verdict{MutationOutcome{WriteOutcome::kSuperseded, existing.version, existing.source_version}};
     }
     if (mutation.kind == MutationKind::kInsertOrReplace && existing.source_version == mutation.source_version) {
-      return Verdict{MutationOutcome{OutcomeKind::kUnchanged, existing.version, existing.source_version}};
+      return Verdict{MutationOutcome{WriteOutcome::kUnchanged, existing.version, existing.source_version}};
     }
   }
   return Verdict{};
@@ -124,15 +124,6 @@ Result<std::vector<Property>> merged(const MutationJob& job, const Mutation& mut
   return out;
 }
 
-Result<void> record_fence(kv::Transaction& txn, const MutationJob& job, OperationLedger ledger, std::uint64_t applied) {
-  const auto& name = job.fence->count_applied_as;
-  if (applied > 0 && !name.empty()) {
-    TRY(add_to_counter(ledger, name, applied));
-  }
-  store_ledger(txn, job.account, job.fence->operation_id, ledger);
-  return {};
-}
-
 }  // namespace
 
 Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
@@ -154,7 +145,7 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   if (verdict->settled) return *verdict->settled;
   if (mutation.kind == kErase) {
     txn.erase(key);
-    return MutationOutcome{OutcomeKind::kApplied, 0};
+    return MutationOutcome{WriteOutcome::kApplied, 0};
   }
   if (existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
     auto properties = TRY(merged(job, mutation, *existing));
@@ -164,15 +155,16 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
     txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores));
   }
-  return MutationOutcome{OutcomeKind::kApplied, version, mutation.source_version};
+  return MutationOutcome{WriteOutcome::kApplied, version, mutation.source_version};
 }
 
-Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job) {
-  const auto name = table_key(job.account, job.table);
-  if (const auto known = job.directory->find(name)) return *known;
-  const auto ticket = job.directory->ticket();
-  auto generation = find_generation(txn, job.account, job.table);
-  if (generation) job.directory->remember(name, *generation, ticket);
+Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
+                                    std::string_view table) {
+  const auto name = table_key(account, table);
+  if (const auto known = directory.find(name)) return *known;
+  const auto ticket = directory.ticket();
+  auto generation = find_generation(txn, account, table);
+  if (generation) directory.remember(name, *generation, ticket);
   return generation;
 }
 
@@ -183,26 +175,21 @@ Result<Version> next_version(const kv::Reader& reader, Version now) {
 
 namespace {
 
-Result<void> run(kv::Transaction& txn, MutationJob& job) {
+/// Gives how many were applied. May run again.
+Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, MutationJob& job) {
   job.outcomes.clear();
-  OperationLedger ledger;
-  if (job.fence) {
-    ledger = TRY(load_ledger(txn, job.account, job.fence->operation_id));
-    TRY(check_fence(ledger, job.fence->epoch));
-  }
-  auto generation = generation_of(txn, job);
-  if (!generation) return fail_at(0, std::move(generation.error()));
-  auto next = TRY(next_version(txn, job.now));
-  const auto version = next;
+  const auto generation = generation_of(txn, directory, job.account, job.table);
+  if (!generation) return fail_at(0, generation.error());
+  const auto version = TRY(next_version(txn, job.now));
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     auto outcome = apply_mutation(txn, job, i, *generation, version);
     if (!outcome) return fail_at(i, std::move(outcome.error()));
-    if (outcome->kind == OutcomeKind::kApplied) ++applied;
+    if (outcome->kind == WriteOutcome::kApplied) ++applied;
     job.outcomes.push_back(*outcome);
   }
   if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
-  return job.fence ? record_fence(txn, job, std::move(ledger), applied) : Result<void>{};
+  return applied;
 }
 
 }  // namespace
@@ -211,22 +198,18 @@ Task<Result<TableService::MutateResult>> TableService::mutate(std::string accoun
                                                               std::string partition_key,
                                                               std::vector<Mutation> mutations,
                                                               std::optional<Fence> fence) {
-  // Shared with the body: at shutdown the engine may run it after this coroutine's frame is gone.
-  auto job = std::make_shared<MutationJob>();
-  job->directory = impl_->directory;
-  job->account = std::move(account);
-  job->table = std::move(table);
-  job->partition_key = std::move(partition_key);
-  job->mutations = std::move(mutations);
-  job->fence = std::move(fence);
-  job->now = impl_->clock.now().time_since_epoch().count();
-  CO_TRY(check_job(*job));
-  for (const auto& mutation : job->mutations) job->blocks.push_back(block_of(mutation));
-  CO_TRY(co_await impl_->engine.transact([job](kv::Transaction& txn) { return run(txn, *job); }, &kMutateStep));
-  MutateResult result;
-  result.outcomes = std::move(job->outcomes);
-  result.blocks = std::move(job->blocks);
-  co_return result;
+  MutationJob job{std::move(account), std::move(table), std::move(partition_key), std::move(mutations),
+                  std::move(fence)};
+  job.now = impl_->clock.now().time_since_epoch().count();
+  CO_TRY(check_job(job));
+  for (const auto& mutation : job.mutations) job.blocks.push_back(block_of(mutation));
+  CO_TRY(co_await impl_->engine.transact(
+      [&](kv::Transaction& txn) {
+        return impl_->ledgers.fenced(txn, job.account, job.fence,
+                                     [&](OperationLedger&) { return run(txn, impl_->directory, job); });
+      },
+      &kMutateStep));
+  co_return MutateResult{std::move(job.outcomes), std::move(job.blocks)};
 }
 
 }  // namespace tidemark::table_store

@@ -196,15 +196,15 @@ Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_v
                                                                    std::string_view partition_key,
                                                                    std::string_view row_key) {
   const auto table_row = table_key(account, table);
-  if (const auto known = directory->find(table_row)) {
+  if (const auto known = directory.find(table_row)) {
     auto bytes = engine.get(entity_key(*known, partition_key, row_key));
     if (!bytes || *bytes) return bytes;
     // The table may have gone since: only a view of both rows tells which of the two is missing.
   }
-  const auto ticket = directory->ticket();
+  const auto ticket = directory.ticket();
   const auto snapshot = engine.snapshot();
   const auto generation = TRY(find_generation(*snapshot, account, table));
-  directory->remember(table_row, generation, ticket);
+  directory.remember(table_row, generation, ticket);
   return snapshot->get(entity_key(generation, partition_key, row_key));
 }
 

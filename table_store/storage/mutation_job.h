@@ -5,16 +5,15 @@
 
 namespace tidemark::table_store {
 
-/// Changes of one partition, as they wait for the writer. Shared with the transaction's body: at shutdown the engine
-/// may run that after its coroutine's frame is gone.
+/// Changes of one partition, as they wait for the writer.
 struct MutationJob {
-  std::shared_ptr<TableDirectory> directory;
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
   Version now = 0;
-  std::vector<std::string> blocks;  // the mutations' properties as they will be stored, made before the writer's turn
-  std::vector<MutationOutcome> outcomes;
+  // The mutations' properties as they will be stored, made before the writer's turn.
+  std::vector<std::string> blocks = {};
+  std::vector<MutationOutcome> outcomes = {};
 };
 
 /// Keys, properties and the members that its kind allows.
@@ -23,7 +22,8 @@ std::string block_of(const Mutation& mutation);
 
 /// What the directory says on the writer is what the transaction would read: a drop ahead of it is still in progress
 /// or has left the directory.
-Result<std::uint64_t> generation_of(const kv::Transaction& txn, const MutationJob& job);
+Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
+                                    std::string_view table);
 /// Of a transaction that begins: whoever writes with it stores it under kLastVersionKey.
 Result<Version> next_version(const kv::Reader& reader, Version now);
 /// Judges the condition of the job's index-th change in the table of this generation, and makes it.

@@ -27,6 +27,10 @@ std::string entity_prefix(std::uint64_t generation) {
   return key;
 }
 
+kv::KeyRange entities_of(std::uint64_t generation) {
+  return {entity_prefix(generation), entity_prefix(generation + 1)};
+}
+
 std::string entity_key(std::uint64_t generation, std::string_view partition_key, std::string_view row_key) {
   std::string key;
   key.reserve(kEntityPrefixBytes + partition_key.size() + row_key.size() + 4);
@@ -71,21 +75,6 @@ std::string service_properties_key(std::string_view account) {
   std::string key = "p";
   kv::append_text(key, account);
   return key;
-}
-
-std::string dropped_key(std::uint64_t generation) {
-  std::string key = "d";
-  kv::append_u64(key, generation);
-  return key;
-}
-
-kv::KeyRange dropped_range() { return {"d", "e"}; }
-
-std::optional<std::uint64_t> parse_dropped_key(std::string_view key) {
-  if (!key.starts_with('d')) return std::nullopt;
-  key.remove_prefix(1);
-  const auto generation = kv::take_u64(key);
-  return key.empty() ? generation : std::nullopt;
 }
 
 }  // namespace tidemark::table_store

@@ -22,12 +22,14 @@
 
 namespace tidemark::table_store {
 
+inline constexpr char kDroppedGeneration = 'd';
 inline constexpr std::string_view kLastGenerationKey = "g";
 inline constexpr std::string_view kLastVersionKey = "v";
 
 std::string table_key(std::string_view account, std::string_view table);
 kv::KeyRange tables_range(std::string_view account, std::string_view from_table);
 
+kv::KeyRange entities_of(std::uint64_t generation);
 std::string entity_prefix(std::uint64_t generation);
 std::string entity_key(std::uint64_t generation, std::string_view partition_key, std::string_view row_key);
 struct EntityKeyParts {
@@ -49,9 +51,5 @@ std::string operation_key(std::string_view account, std::string_view operation_i
 /// Ledgers fade: users' and workers' own alike.
 kv::FadingRows fading_operations();
 std::string service_properties_key(std::string_view account);
-
-std::string dropped_key(std::uint64_t generation);
-kv::KeyRange dropped_range();
-std::optional<std::uint64_t> parse_dropped_key(std::string_view key);
 
 }  // namespace tidemark::table_store

@@ -1,5 +1,6 @@
 #include "table_store/storage/table_records.h"
 
+#include "common/base/record.h"
 #include "common/protocol/stored_policies.h"
 
 namespace tidemark::table_store {
@@ -10,11 +11,14 @@ constexpr std::uint8_t kHasSourceVersion = 1;
 constexpr std::uint8_t kHasOperation = 2;
 constexpr std::uint8_t kIsRestored = 4;
 
-std::unexpected<Error> corrupt(std::string_view what) {
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "bad " + std::string(what) + " record";
-  return fail(std::move(error));
-}
+constexpr auto kTable = record_format<TableRecord>(kFormat, "table", [](auto& io, auto& table) {
+  io.u64(table.generation);
+  io.string(table.name);
+  protocol::policy_fields(io, table.acl);
+});
+
+constexpr auto kCounter =
+    record_format<std::uint64_t>(kFormat, "counter", [](auto& io, auto& value) { io.u64(value); });
 
 bool read_head(ByteReader& in, EntityVersions& into) {
   if (in.u8() != kFormat) return false;
@@ -56,7 +60,7 @@ std::string encode_entity(Version version, std::optional<Version> source_version
 Result<void> decode_entity(std::string_view bytes, Entity& into) {
   ByteReader in(bytes);
   EntityVersions head;
-  if (!read_head(in, head) || !read_properties(in, into.properties) || !in.finished()) return corrupt("entity");
+  if (!read_head(in, head) || !read_properties(in, into.properties) || !in.finished()) return corrupt_record("entity");
   into.version = head.version;
   into.source_version = head.source_version;
   into.operation = head.operation;
@@ -67,7 +71,7 @@ Result<void> decode_entity(std::string_view bytes, Entity& into) {
 Result<EntityView> view_entity(std::string_view bytes) {
   ByteReader in(bytes);
   EntityVersions head;
-  if (!read_head(in, head)) return corrupt("entity");
+  if (!read_head(in, head)) return corrupt_record("entity");
   EntityView view;
   view.version = head.version;
   view.source_version = head.source_version;
@@ -80,53 +84,22 @@ Result<EntityView> view_entity(std::string_view bytes) {
 Result<EntityVersions> decode_entity_versions(std::string_view bytes) {
   ByteReader in(bytes);
   EntityVersions head;
-  if (!read_head(in, head)) return corrupt("entity");
+  if (!read_head(in, head)) return corrupt_record("entity");
   return head;
 }
 
-std::string encode_table(const TableRecord& table) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kFormat);
-  out.u64(table.generation);
-  out.string(table.name);
-  protocol::write_policies(out, table.acl);
-  return bytes;
-}
-
-Result<TableRecord> decode_table(std::string_view bytes) {
-  ByteReader in(bytes);
-  TableRecord table;
-  if (in.u8() != kFormat) return corrupt("table");
-  table.generation = in.u64();
-  table.name = in.string();
-  table.acl = protocol::read_policies(in);
-  if (!in.finished()) return corrupt("table");
-  return table;
-}
+std::string encode_table(const TableRecord& table) { return kTable.encode(table); }
+Result<TableRecord> decode_table(std::string_view bytes) { return kTable.decode(bytes); }
 
 Result<std::uint64_t> decode_table_generation(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.u8() != kFormat) return corrupt("table");
+  if (in.u8() != kFormat) return corrupt_record("table");
   const auto generation = in.u64();
-  if (!in.ok()) return corrupt("table");
+  if (!in.ok()) return corrupt_record("table");
   return generation;
 }
 
-std::string encode_counter(std::uint64_t value) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.u8(kFormat);
-  out.u64(value);
-  return bytes;
-}
-
-Result<std::uint64_t> decode_counter(std::string_view bytes) {
-  ByteReader in(bytes);
-  if (in.u8() != kFormat) return corrupt("counter");
-  const auto value = in.u64();
-  if (!in.finished()) return corrupt("counter");
-  return value;
-}
+std::string encode_counter(std::uint64_t value) { return kCounter.encode(value); }
+Result<std::uint64_t> decode_counter(std::string_view bytes) { return kCounter.decode(bytes); }
 
 }  // namespace tidemark::table_store

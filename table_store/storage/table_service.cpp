@@ -1,6 +1,7 @@
 // Tables themselves: create, delete, list, ACLs, service properties, and the collection of what deletion leaves.
 #include "table_store/storage/table_service.h"
 
+#include "common/kv/generations.h"
 #include "common/process/failures.h"
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
@@ -11,16 +12,18 @@ namespace tidemark::table_store {
 namespace {
 // A list is one step on an I/O thread; a filter that few names pass goes on in the next page.
 constexpr std::size_t kMaxTablesLookedAt = 5000;
-}  // namespace
-namespace {
 
 const FailStep kCreateTableStep("table.create_table");
 const FailStep kDeleteTableStep("table.delete_table");
 const FailStep kSetAclStep("table.set_acl");
 const FailStep kSetServicePropertiesStep("table.set_service_properties");
+const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
 }  // namespace
+
+TableService::Impl::Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
+    : engine(engine_), clock(clock_), random(random_), ledgers(engine_, &operation_key, &kLedgerStep), turns(scans) {}
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
     : impl_(std::make_unique<Impl>(engine, clock, random, scans)) {}
@@ -46,9 +49,8 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
   CO_TRY(check_table_name(table));
-  // Bodies own what they use: at shutdown the engine may run one after the coroutine's frame is gone.
   co_return co_await impl_->engine.transact(
-      [account = std::move(account), table = std::move(table)](kv::Transaction& txn) -> Result<void> {
+      [&](kv::Transaction& txn) -> Result<void> {
         const auto key = table_key(account, table);
         auto existing = TRY(txn.get(key));
         if (existing) return fail(ErrorCode::kTableAlreadyExists);
@@ -64,46 +66,32 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  auto done = co_await impl_->drop(std::move(account), std::move(table), std::nullopt);
-  if (done) {
-    process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
-  }
-  co_return done;
+  return impl_->drop(std::move(account), std::move(table), std::nullopt);
 }
 
 Task<Result<void>> TableService::delete_table_fenced(std::string account, std::string table, Fence fence) {
   CO_TRY(check_operation_id(fence.operation_id));
-  auto done = co_await impl_->drop(std::move(account), std::move(table), std::move(fence));
-  if (done) {
-    process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
-  }
-  co_return done;
+  co_return co_await impl_->drop(std::move(account), std::move(table), std::move(fence));
 }
 
-/// Fence, table and ledger change together.
 Task<Result<void>> TableService::Impl::drop(std::string account, std::string table, std::optional<Fence> fence) {
-  const TableDirectory::Drop drop_now(*directory, table_key(account, table));
-  co_return co_await engine.transact(
-      [account = std::move(account), table = std::move(table),
-       fence = std::move(fence)](kv::Transaction& txn) -> Result<void> {
-        OperationLedger ledger;
-        if (fence) {
-          ledger = TRY(load_ledger(txn, account, fence->operation_id));
-          TRY(check_fence(ledger, fence->epoch));
-        }
-        auto generation = find_generation(txn, account, table);
-        if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-        if (!generation) return fail(std::move(generation.error()));
-        txn.erase(table_key(account, table));
-        txn.put(dropped_key(*generation), "");
-        if (!fence) return {};
-        if (!fence->count_applied_as.empty()) {
-          TRY(add_to_counter(ledger, fence->count_applied_as, 1));
-        }
-        store_ledger(txn, account, fence->operation_id, ledger);
-        return {};
-      },
-      &kDeleteTableStep);
+  const auto key = table_key(account, table);
+  {
+    const TableDirectory::Drop dropping(directory, key);
+    CO_TRY(co_await engine.transact(
+        [&](kv::Transaction& txn) {
+          return ledgers.fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
+            const auto generation = find_generation(txn, account, table);
+            if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+            txn.erase(key);
+            kv::drop_generation(txn, kDroppedGeneration, TRY(generation));
+            return 1;
+          });
+        },
+        &kDeleteTableStep));
+  }
+  process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
+  co_return Result<void>{};
 }
 
 Task<Result<TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
@@ -144,8 +132,7 @@ Result<StoredPolicies> TableService::get_acl(std::string_view account, std::stri
 Task<Result<void>> TableService::set_acl(std::string account, std::string table, StoredPolicies policies) {
   if (policies.size() > protocol::kMaxStoredPolicies) co_return fail(ErrorCode::kInvalidXmlDocument);
   co_return co_await impl_->engine.transact(
-      [account = std::move(account), table = std::move(table),
-       policies = std::move(policies)](kv::Transaction& txn) -> Result<void> {
+      [&](kv::Transaction& txn) -> Result<void> {
         auto record = TRY(read_table(txn, account, table));
         record.acl = policies;
         txn.put(table_key(account, table), encode_table(record));
@@ -172,31 +159,35 @@ Task<Result<void>> TableService::set_service_properties(std::string account,
       &kSetServicePropertiesStep);
 }
 
-Task<Result<void>> TableService::collect_garbage() {
-  std::vector<std::uint64_t> generations;
-  {
-    const auto snapshot = impl_->engine.snapshot();
-    const auto range = dropped_range();
-    const auto cursor = snapshot->scan(range);
-    for (; cursor->valid(); cursor->next()) {
-      if (const auto generation = parse_dropped_key(cursor->key())) generations.push_back(*generation);
-    }
-    CO_TRY(cursor->status());
-  }
-  for (const auto generation : generations) {
-    auto lower = entity_prefix(generation);
-    auto upper = entity_prefix(generation + 1);
-    const kv::KeyRange rows{std::move(lower), std::move(upper)};
-    // A failure leaves the 'd' row, so the next collection tries again.
-    CO_TRY(impl_->engine.erase_range(rows));
-    CO_TRY(co_await impl_->engine.transact(
-        [generation](kv::Transaction& txn) -> Result<void> {
-          txn.erase(dropped_key(generation));
-          return {};
-        },
-        &kCollectStep));
-  }
-  co_return Result<void>{};
+Task<Result<void>> TableService::collect_garbage() { return impl_->collect_garbage(); }
+
+Task<Result<void>> TableService::Impl::collect_garbage() {
+  const auto erase = [this](std::uint64_t generation) -> Task<Result<void>> {
+    co_return engine.erase_range(entities_of(generation));
+  };
+  co_return co_await kv::collect_generations(engine, kDroppedGeneration, erase, kCollectStep);
+}
+
+Task<Result<OperationLedger>> TableService::open_operation(std::string account, std::string operation_id,
+                                                           std::uint64_t epoch) {
+  return impl_->ledgers.open(std::move(account), std::move(operation_id), epoch);
+}
+
+Task<Result<OperationLedger>> TableService::close_operation(std::string account, std::string operation_id,
+                                                            std::uint64_t epoch) {
+  return impl_->ledgers.close(std::move(account), std::move(operation_id), epoch);
+}
+
+Task<Result<OperationLedger>> TableService::count(std::string account, Fence fence, std::uint64_t amount) {
+  return impl_->ledgers.count(std::move(account), std::move(fence), amount);
+}
+
+Task<Result<OperationLedger>> TableService::read_operation(std::string account, std::string operation_id) {
+  co_return impl_->ledgers.read(account, operation_id);
+}
+
+Task<Result<void>> TableService::forget_operation(std::string account, std::string operation_id) {
+  return impl_->ledgers.forget(std::move(account), std::move(operation_id));
 }
 
 }  // namespace tidemark::table_store

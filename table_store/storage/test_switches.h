@@ -7,7 +7,6 @@ namespace tidemark::table_store {
 
 struct TestSwitches {
   std::atomic<bool> ignore_if_version{false};
-  std::atomic<bool> ignore_fence{false};
   std::atomic<bool> ignore_source_version{false};
 };
 

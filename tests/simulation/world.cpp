@@ -1,5 +1,6 @@
 #include "tests/simulation/world.h"
 
+#include "common/kv/operation_ledgers.h"
 #include "queue_service/storage/test_switches.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
@@ -286,7 +287,7 @@ RunOutcome World::run() {
 
 RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().ignore_if_version = without.etag_guard;
-  table_store::test_switches().ignore_fence = without.fence;
+  kv::test_switches::ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
   queue_service::test_switches::finish_in_two = without.one_transaction;

@@ -65,7 +65,7 @@ class BlobClientTest : public ::testing::Test {
   std::size_t count_of(char kind) {
     std::size_t count = 0;
     const auto snapshot = engine_->snapshot();
-    for (const auto cursor = snapshot->scan(keys::all(kind)); cursor->valid(); cursor->next()) ++count;
+    for (const auto cursor = snapshot->scan(blob_keys::all(kind)); cursor->valid(); cursor->next()) ++count;
     return count;
   }
 

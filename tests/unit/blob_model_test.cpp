@@ -5,7 +5,9 @@
 #include "blob_store/model/byte_range.h"
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/names.h"
+#include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/crc32c.h"
+#include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -62,7 +64,7 @@ TEST(BlobModel, Ranges) {
 }
 
 TEST(BlobModel, Conditions) {
-  const auto version = Version::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
+  const auto version = Stamp::at(Time(std::chrono::seconds(1'700'000'000) + Ticks(5)));
   Conditions none;
   EXPECT_TRUE(check_read(none, version));
   Conditions match{parse_etags("\"0x1\", \"" + version.etag() + "\""), {}, {}, {}};
@@ -91,6 +93,29 @@ TEST(BlobModel, NamesAndMetadata) {
   EXPECT_TRUE(check_metadata({{"a", "x"}, {"A", "y"}}).failed_with(ErrorCode::kInvalidMetadata));
   EXPECT_TRUE(check_metadata({{"", "x"}}).failed_with(ErrorCode::kEmptyMetadataKey));
   EXPECT_TRUE(check_metadata({{"a", std::string(9000, 'x')}}).failed_with(ErrorCode::kMetadataTooLarge));
+}
+
+TEST(BlobModel, StoredBytesStayAsTheyAre) {
+  Container container;
+  container.generation = 300;
+  container.version.ticks = 77;
+  container.metadata = {{"k", "v"}};
+  container.public_access = "blob";
+  container.policies = {{"a", "2024-01-01", std::nullopt, "rw"}};
+  EXPECT_EQ(hex_encode(records::encode(container)),
+            "01ac024d0000000000000001016b017604626c6f62010161010a323032342d30312d30310001027277");
+  Blob blob;
+  blob.version.ticks = 5;
+  blob.created.ticks = 4;
+  blob.size = 1000;
+  blob.headers = {"t", "e", "l", "d", "c", "m"};
+  blob.metadata = {{"q", "w"}};
+  blob.source_version = -9;
+  EXPECT_EQ(hex_encode(records::encode(blob)),
+            "0105000000000000000400000000000000e80701740165016c01640163016d010171017701f7ffffffffffffff");
+  EXPECT_EQ(hex_encode(records::encode(std::vector<Extent>{{1, 2, "id"}, {300, 400, ""}})), "01020102026964ac02900300");
+  EXPECT_EQ(hex_encode(records::encode(StagedBlock{7, 8})), "010708");
+  EXPECT_EQ(hex_encode(records::encode(records::StagedSummary{9, 10, Time(Ticks(123456))})), "01090a40e2010000000000");
 }
 
 TEST(BlobModel, Checksum) { EXPECT_EQ(crc32c("123456789"), 0xE3069283U); }

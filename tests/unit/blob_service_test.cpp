@@ -56,13 +56,13 @@ class BlobServiceTest : public ::testing::Test {
   std::set<std::string> keys_of(char kind) {
     std::set<std::string> found;
     const auto snapshot = engine_->snapshot();
-    const auto cursor = snapshot->scan(keys::all(kind));
+    const auto cursor = snapshot->scan(blob_keys::all(kind));
     for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
     return found;
   }
   std::set<std::uint64_t> stored_payloads() {
     std::set<std::uint64_t> ids;
-    for (const auto& key : keys_of('P')) ids.insert(keys::number(key));
+    for (const auto& key : keys_of('P')) ids.insert(blob_keys::number(key));
     return ids;
   }
   std::set<std::uint64_t> referenced_payloads() {
@@ -95,7 +95,7 @@ class BlobServiceTest : public ::testing::Test {
 };
 
 TEST_F(BlobServiceTest, ContentOfManySizesByRange) {
-  const auto k = keys::kChunkBytes;
+  const auto k = blob_keys::kChunkBytes;
   for (const auto size : {std::size_t{0}, std::size_t{1}, k - 1, k, k + 1, 4 * k, 9 * k + 5}) {
     const auto text = content(size);
     put("b", text);
@@ -109,7 +109,7 @@ TEST_F(BlobServiceTest, ContentOfManySizesByRange) {
 }
 
 TEST_F(BlobServiceTest, VersionsRise) {
-  Version last;
+  Stamp last;
   for (int i = 0; i < 50; ++i) {
     const auto version = run(service_.put_blob(ref("v"), {}, upload("x"), {}));
     EXPECT_GT(version->ticks, last.ticks);

@@ -44,6 +44,21 @@ TEST(PoisonRecord, OfAMessagePutThereByHand) {
   EXPECT_TRUE(read.attempts.empty());
 }
 
+TEST(History, MarksComeOnceAndThoseOfEarlierRoundsStayAway) {
+  std::vector<Attempt> story{{1, "w", Time(Ticks(1)), 1, "failed", "permanent", "C", "m"}};
+  add_mark(story, kEdited, Time(Ticks(2)), "Eve");
+  add_mark(story, kSentBack, Time(Ticks(2)), "Ann");
+  std::vector<Attempt> history{story.front()};
+  add_marks(history, story);
+  add_marks(history, story);
+  ASSERT_EQ(history.size(), 3U);
+  EXPECT_EQ(history[2].by, "Ann");
+  EXPECT_EQ(round_after(history), 2U);
+  std::vector<Attempt> later{{1, "w", Time(Ticks(3)), 1, "failed", "permanent", "C", "m", 2}};
+  add_marks(later, story);
+  EXPECT_EQ(later.size(), 1U);
+}
+
 TEST(PoisonRecord, IsBounded) {
   PoisonRecord record;
   for (std::uint32_t i = 0; i < 500; ++i)

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <csignal>
 #include <fstream>
 #include <latch>
@@ -85,6 +87,75 @@ TEST_F(RocksDbTest, TheDestructorCompletesWhatIsQueued) {
   }
   for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get().has_value());
   EXPECT_EQ(entries(*open()->snapshot()).size(), 2000U);
+}
+
+/// Writes into the log when it goes.
+struct LastWord {
+  std::vector<std::string>& log;
+  std::string word;
+  ~LastWord() { log.push_back(word); }
+};
+
+/// Its transaction's body captures its frame by reference.
+Task<void> waits_for_a_transaction(Engine& engine, std::vector<std::string>& log) {
+  const LastWord frame{log, "frame gone"};
+  std::string captured = "body ran";
+  const auto outcome = co_await engine.transact(
+      [&, body = std::make_shared<LastWord>(log, "body gone")](Transaction& txn) -> Result<void> {
+        log.push_back(captured);
+        txn.put("a", captured);
+        return {};
+      });
+  log.push_back(outcome ? "resumed" : "failed");
+}
+
+/// Whose engine is busy until the gate opens, with a coroutine that waits behind.
+class WaitingBody : public RocksDbTest {
+ protected:
+  void SetUp() override {
+    engine_->submit(
+        [opened = gate_.get_future().share()](Transaction&) -> Result<void> {
+          opened.wait();
+          return {};
+        },
+        {});
+    asio::co_spawn(*context_, waits_for_a_transaction(*engine_, log_),
+                   asio::bind_cancellation_slot(cancellation_.slot(), asio::detached));
+    context_->poll();
+  }
+
+  std::vector<std::string> log_;
+  std::promise<void> gate_;
+  asio::cancellation_signal cancellation_;
+  std::unique_ptr<asio::io_context> context_ = std::make_unique<asio::io_context>();
+  std::unique_ptr<Engine> engine_ = open();
+};
+
+TEST_F(WaitingBody, RunsAndGoesBeforeItsCoroutineIsDestroyedAtShutdown) {
+  context_->stop();
+  gate_.set_value();
+  engine_->drain();
+  EXPECT_EQ(log_, (std::vector<std::string>{"body ran", "body gone"}));
+  context_.reset();
+  EXPECT_EQ(log_.back(), "frame gone");
+  EXPECT_EQ(log_.size(), 3U);
+}
+
+TEST_F(WaitingBody, KeepsItsCoroutineThroughACancellation) {
+  cancellation_.emit(asio::cancellation_type::all);
+  context_->poll();
+  EXPECT_TRUE(log_.empty());
+  gate_.set_value();
+  context_->run();
+  EXPECT_EQ(log_, (std::vector<std::string>{"body ran", "body gone", "resumed", "frame gone"}));
+}
+
+TEST_F(WaitingBody, RunsBeforeTheEngineIsClosed) {
+  gate_.set_value();
+  engine_.reset();
+  EXPECT_EQ(log_, (std::vector<std::string>{"body ran", "body gone"}));
+  context_->run();
+  EXPECT_EQ(log_.back(), "frame gone");
 }
 
 TEST_F(RocksDbTest, AFullQueueRefusesAtOnce) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/record.h"
 #include "common/base/xml_text.h"
 #include "common/protocol/xml.h"
 
@@ -34,11 +35,12 @@ TEST(StoredPolicies, RoundTrip) {
                                                        "<Permission>raup</Permission>")) +
                            bare));
   std::string row;
-  ByteWriter out(row);
-  write_policies(out, *policies);
-  ByteReader in(row);
-  const auto read = read_policies(in);
-  EXPECT_TRUE(in.finished());
+  RecordWriter out(row);
+  policy_fields(out, *policies);
+  RecordReader in(row);
+  StoredPolicies read;
+  policy_fields(in, read);
+  EXPECT_TRUE(in.bytes.finished());
   EXPECT_EQ(render_stored_policies(read), rendered);
   EXPECT_EQ(find_policy(read, "bare")->id, "bare");
   EXPECT_FALSE(find_policy(read, "BARE"));

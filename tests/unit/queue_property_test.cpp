@@ -555,7 +555,7 @@ QueueProperty::StoredMessages QueueProperty::stored() const {
     auto record = decode_message(cursor->value());
     EXPECT_TRUE(record);
     if (!record) continue;
-    const auto place = set == Set::kWaiting ? Place{} : keys::place_in(cursor->key()).value_or(Place{});
+    const auto place = set == Set::kWaiting ? Place{} : queue_keys::place_in(cursor->key()).value_or(Place{});
     const auto leased = record->leased;
     auto& copies = rows[record->message.id];
     copies.push_back({generation, {set, place, leased, std::move(*record)}});

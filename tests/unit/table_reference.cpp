@@ -17,7 +17,7 @@ struct Judgement {
   std::optional<MutationOutcome> settled;
 };
 
-Judgement refuse(const Mutation& change, ErrorCode code, OutcomeKind word, Version version) {
+Judgement refuse(const Mutation& change, ErrorCode code, WriteOutcome word, Version version) {
   if (!change.lenient) return {code, {}};
   return {{}, MutationOutcome{word, version}};
 }
@@ -26,23 +26,23 @@ Judgement judge(const Mutation& change, const Row* row) {
   using enum MutationKind;
   const bool needs_entity = change.kind == kReplace || change.kind == kMerge || change.kind == kErase;
   if (row == nullptr) {
-    return needs_entity ? refuse(change, ErrorCode::kResourceNotFound, OutcomeKind::kMissing, 0) : Judgement{};
+    return needs_entity ? refuse(change, ErrorCode::kResourceNotFound, WriteOutcome::kMissing, 0) : Judgement{};
   }
   if (change.kind == kInsert) {
-    return refuse(change, ErrorCode::kEntityAlreadyExists, OutcomeKind::kConflict, row->version);
+    return refuse(change, ErrorCode::kEntityAlreadyExists, WriteOutcome::kConflict, row->version);
   }
   if (change.if_version && *change.if_version != row->version) {
-    return refuse(change, ErrorCode::kUpdateConditionNotSatisfied, OutcomeKind::kConflict, row->version);
+    return refuse(change, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, row->version);
   }
   if (!change.source_version) return {};
   if (change.kind == kInsertOrReplace && change.lenient && !row->source_version) {
-    return {{}, MutationOutcome{OutcomeKind::kConflict, row->version}};
+    return {{}, MutationOutcome{WriteOutcome::kConflict, row->version}};
   }
   const auto effective = row->source_version ? *row->source_version : row->version;
   if (effective > *change.source_version)
-    return {{}, MutationOutcome{OutcomeKind::kSuperseded, row->version, row->source_version}};
+    return {{}, MutationOutcome{WriteOutcome::kSuperseded, row->version, row->source_version}};
   if (change.kind == kInsertOrReplace && row->source_version == change.source_version) {
-    return {{}, MutationOutcome{OutcomeKind::kUnchanged, row->version, row->source_version}};
+    return {{}, MutationOutcome{WriteOutcome::kUnchanged, row->version, row->source_version}};
   }
   return {};
 }
@@ -141,7 +141,7 @@ Expected Store::mutate(const std::string& table, const std::string& partition_ke
       merge_into(after->properties, change.properties);
     }
     expected.outcomes.push_back(
-        {OutcomeKind::kApplied, after ? version : 0, after ? after->source_version : std::nullopt});
+        {WriteOutcome::kApplied, after ? version : 0, after ? after->source_version : std::nullopt});
   }
   if (!changes.empty()) last_version_ = version;
   for (auto& [key, row] : changes) {

@@ -1,3 +1,4 @@
+#include "common/kv/operation_ledgers.h"
 #include "table_fixture.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/test_switches.h"
@@ -88,13 +89,13 @@ TEST_F(TableServiceTest, ALenientCopyReplacesOnlyCopies) {
   auto copy = change(kInsertOrReplace, "a", {number("n", 2)});
   copy.source_version = INT64_MAX;
   copy.lenient = true;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kConflict);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kConflict);
   EXPECT_FALSE(get("a")->source_version);
   copy.row_key = "b";
   copy.source_version = 5;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kApplied);
   copy.source_version = 6;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kApplied);
 }
 
 TEST_F(TableServiceTest, EveryKindAgainstMissingAndExisting) {
@@ -104,13 +105,13 @@ TEST_F(TableServiceTest, EveryKindAgainstMissingAndExisting) {
     EXPECT_EQ(missing.error().fields.back(), (std::pair<std::string, std::string>("index", "0")));
     auto lenient = change(kind, "a");
     lenient.lenient = true;
-    EXPECT_EQ(mutate(lenient)->outcomes[0].kind, OutcomeKind::kMissing);
+    EXPECT_EQ(mutate(lenient)->outcomes[0].kind, WriteOutcome::kMissing);
   }
   const auto first = mutate(change(kInsert, "a", {number("x", 1), number("y", 2)}))->outcomes[0];
   EXPECT_TRUE(mutate(change(kInsert, "a")).failed_with(ErrorCode::kEntityAlreadyExists));
   auto again = change(kInsert, "a");
   again.lenient = true;
-  EXPECT_EQ(mutate(again)->outcomes[0].kind, OutcomeKind::kConflict);
+  EXPECT_EQ(mutate(again)->outcomes[0].kind, WriteOutcome::kConflict);
   EXPECT_EQ(mutate(again)->outcomes[0].version, first.version);
 
   ASSERT_TRUE(mutate(change(kMerge, "a", {number("y", 3), number("z", 4)})).has_value());
@@ -136,11 +137,11 @@ TEST_F(TableServiceTest, IfVersion) {
     stale.if_version = version - 1;
     EXPECT_TRUE(mutate(stale).failed_with(ErrorCode::kUpdateConditionNotSatisfied));
     stale.lenient = true;
-    EXPECT_EQ(mutate(stale)->outcomes[0].kind, OutcomeKind::kConflict);
+    EXPECT_EQ(mutate(stale)->outcomes[0].kind, WriteOutcome::kConflict);
   }
   auto good = change(kErase, "a");
   good.if_version = version;
-  EXPECT_EQ(mutate(good)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(good)->outcomes[0].kind, WriteOutcome::kApplied);
   auto senseless = change(kInsert, "a");
   senseless.if_version = version;
   EXPECT_TRUE(mutate(senseless).failed_with(ErrorCode::kInvalidInput));
@@ -167,25 +168,25 @@ TEST_F(TableServiceTest, TransactionIsAllOrNothingAndNamesTheFailure) {
 TEST_F(TableServiceTest, PutIfNewer) {
   auto copy = change(kInsertOrReplace, "a", {number("n", 1)});
   copy.source_version = 50;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kApplied);
   EXPECT_EQ(get("a")->source_version, 50);
   const auto version = get("a")->version;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kUnchanged);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kUnchanged);
   EXPECT_EQ(get("a")->version, version);
   copy.source_version = 49;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kSuperseded);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kSuperseded);
   auto erase = change(kErase, "a");
   erase.source_version = 49;
-  EXPECT_EQ(mutate(erase)->outcomes[0].kind, OutcomeKind::kSuperseded);
+  EXPECT_EQ(mutate(erase)->outcomes[0].kind, WriteOutcome::kSuperseded);
   copy.source_version = 51;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kApplied);
   // A user's write makes the entity's own version count.
   ASSERT_TRUE(mutate(change(kMerge, "a", {number("n", 2)})).has_value());
   EXPECT_FALSE(get("a")->source_version);
   copy.source_version = 52;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kSuperseded);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kSuperseded);
   erase.source_version = get("a")->version;
-  EXPECT_EQ(mutate(erase)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(erase)->outcomes[0].kind, WriteOutcome::kApplied);
 }
 
 TEST_F(TableServiceTest, SwitchesTakeSafetyOut) {
@@ -194,17 +195,17 @@ TEST_F(TableServiceTest, SwitchesTakeSafetyOut) {
   ASSERT_TRUE(mutate(copy).has_value());
   copy.source_version = 40;
   test_switches().ignore_source_version = true;
-  EXPECT_EQ(mutate(copy)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(copy)->outcomes[0].kind, WriteOutcome::kApplied);
   test_switches().ignore_source_version = false;
   auto stale = change(kErase, "a");
   stale.if_version = 1;
   test_switches().ignore_if_version = true;
-  EXPECT_EQ(mutate(stale)->outcomes[0].kind, OutcomeKind::kApplied);
+  EXPECT_EQ(mutate(stale)->outcomes[0].kind, WriteOutcome::kApplied);
   test_switches().ignore_if_version = false;
   ASSERT_TRUE(run_task(service->close_operation("acct", "op", 3)).has_value());
-  test_switches().ignore_fence = true;
+  kv::test_switches::ignore_fence = true;
   EXPECT_TRUE(mutate(change(kInsert, "a"), Fence{"op", 1, ""}).has_value());
-  test_switches().ignore_fence = false;
+  kv::test_switches::ignore_fence = false;
   EXPECT_TRUE(mutate(change(kErase, "a"), Fence{"op", 1, ""}).failed_with(ErrorCode::kFenced));
 }
 

@@ -127,12 +127,37 @@ TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
   EXPECT_EQ(poison.attempts.size(), 3U);
   EXPECT_EQ(poison.attempts[0].code, "InternalError");
 
-  ASSERT_TRUE(run(poison_.redrive(poison.message_id, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(poison.message_id, std::nullopt, "me")).has_value());
   EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);
   EXPECT_EQ(messages("tidemark-jobs-poison"), 0U);
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(record(job.id).state, jobs::JobState::kSucceeded);
   EXPECT_TRUE(all("Source").empty());
+}
+
+TEST_F(WorkersArchive, TheHistoryHasTheAttemptsOfAllRoundsAndWhoSentTheJobBack) {
+  const auto spec = jobs::parse_job_spec(
+      R"({"kind":"archive","source":"Nowhere","destination":"Archive","filter":"","maxAttempts":3})");
+  const auto job = submit(jobs::canonical_text(*spec));
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  ASSERT_TRUE(run(poison_.edit(job.message_id, *spec, "Eve")).has_value());
+  ASSERT_TRUE(run(poison_.redrive(job.message_id, std::nullopt, "Ann")).has_value());
+  EXPECT_EQ(record(job.id).history.back().by, "Ann");
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  const auto redrive = submit(R"({"kind":"redrive"})");
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  const std::vector<std::string> expected{
+      "1 failed", "1 edited Eve", "1 sentBack Ann", "2 failed", "2 sentBack " + redrive.id, "3 failed"};
+  const auto told = [](const std::vector<jobs::Attempt>& history) {
+    std::vector<std::string> out;
+    for (const auto& entry : history) {
+      out.push_back(std::to_string(entry.round) + " " + entry.outcome + (entry.by.empty() ? "" : " " + entry.by));
+    }
+    return out;
+  };
+  EXPECT_EQ(told(record(job.id).history), expected);
+  EXPECT_EQ(told(run(poison_.find(job.id))->attempts), expected);
 }
 
 TEST_F(WorkersArchive, APermanentErrorIsPoisonAtOnce) {

@@ -277,7 +277,7 @@ TEST_F(WorkersCallback, AJobThatIsSentBackTellsOfEachOfItsEnds) {
   const auto job = submit(R"({"kind":"delete","source":"Later","filter":"","onEnd":{"url":"https://h/"}})");
   work_all();
   ASSERT_TRUE(run(tables_.create_table("Later")).has_value());
-  ASSERT_TRUE(run(poison_.redrive(record(job.id).message_id, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(record(job.id).message_id, std::nullopt, "me")).has_value());
   work_all();
   ASSERT_EQ(endpoint_.got.size(), 2U);
   EXPECT_EQ(body(0)["type"], "job.poisoned");
@@ -355,7 +355,7 @@ TEST_F(WorkersCallback, AGroupIsCountedAndItsEndToldOnce) {
   EXPECT_EQ(data["cancelled"], 1);
   // A member that is sent back ends anew; its group has ended and is not told of again.
   ASSERT_TRUE(run(tables_.create_table("NoSuchTable")).has_value());
-  ASSERT_TRUE(run(poison_.redrive(record(first[1]->job.id).message_id, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(record(first[1]->job.id).message_id, std::nullopt, "me")).has_value());
   work_all();
   EXPECT_EQ(record(first[1]->job.id).state, JobState::kSucceeded);
   EXPECT_EQ(endpoint_.got.size(), 1U);

@@ -2,7 +2,6 @@
 #include <set>
 
 #include "common/base/encoding.h"
-#include "jobs/kinds/copy/run/copy.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/key_template.h"
 #include "workers/runtime/lanes.h"
@@ -359,7 +358,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
   put("p", "r", 1);
   const auto job = submit(kThere);
   auto lost = receive();  // its worker dies
-  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}};
+  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}, {}};
   ASSERT_TRUE(run(jobs_.claim(delivery)).has_value());
   queue_service::Lease lease{"tidemark-jobs", lost->id, lost->epoch};
   ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
@@ -526,7 +525,7 @@ TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {
   finish(R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"0"})");
   put("p", "0", 0);
   auto plan_of = [&](const char* text) {
-    auto plan = run(jobs::plan_job(jobs_, poison_, tables_, *jobs::parse_job_spec(text), jobs::ObjectAccess{&blobs_}));
+    auto plan = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_}}, *jobs::parse_job_spec(text)));
     EXPECT_TRUE(plan.has_value()) << plan.error().message;
     return plan ? *plan : jobs::JobPlan{};
   };
@@ -595,13 +594,14 @@ TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
   filter.kind = "unknown";
   auto unknown = run(poison_.list(10, "", filter));
   ASSERT_TRUE(unknown && unknown->records.size() == 1);
-  const auto edited = run(poison_.edit(unknown->records[0].message_id,
-                                       *jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":""})")));
+  const auto edited =
+      run(poison_.edit(unknown->records[0].message_id,
+                       *jobs::parse_job_spec(R"({"kind":"delete","source":"Source","filter":""})"), "me"));
   ASSERT_TRUE(edited.has_value()) << edited.error().message;
   EXPECT_EQ(edited->kind, "delete");
   EXPECT_EQ(edited->reason, unknown->records[0].reason);
   EXPECT_EQ(messages("tidemark-jobs-poison"), 4U);
-  ASSERT_TRUE(run(poison_.redrive(edited->message_id, std::nullopt)).has_value());
+  ASSERT_TRUE(run(poison_.redrive(edited->message_id, std::nullopt, "me")).has_value());
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
 }
 

@@ -176,7 +176,7 @@ TEST_P(WorkersObjectsForms, APlanOfRestoringCountsWhatIsThere) {
   const auto plan = [&](const std::string& selection, jobs::ObjectAccess access) {
     auto spec = jobs::parse_job_spec(unarchive(GetParam(), selection));
     EXPECT_TRUE(spec.has_value());
-    auto planned = run(jobs::plan_job(jobs_, poison_, tables_, *spec, std::move(access)));
+    auto planned = run(jobs::plan_job({jobs_, poison_, tables_, std::move(access)}, *spec));
     EXPECT_TRUE(planned.has_value());
     return planned ? std::move(*planned) : jobs::JobPlan{};
   };

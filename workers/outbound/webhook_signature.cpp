@@ -1,7 +1,7 @@
 #include "workers/outbound/webhook_signature.h"
 
 #include "common/base/encoding.h"
-#include "jobs/spec/callback_spec.h"
+#include "jobs/spec/on_end.h"
 
 namespace tidemark::workers {
 namespace {

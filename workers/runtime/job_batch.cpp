@@ -1,10 +1,38 @@
 #include "workers/runtime/job_batch.h"
 
-#include "jobs/kinds/archive/run/small_move.h"
+#include "jobs/kinds/reach.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
+namespace {
+
+/// The job's work, if it is no more than one move of one entity between tables. A copy is not: its key is made of the
+/// entity, which has to be read for that.
+std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
+  // What says nothing about the work itself; any other member asks for more than a move, and is not known here.
+  jobs::JobSpec plain;
+  plain.work = spec.work;
+  plain.max_attempts = spec.max_attempts;
+  plain.idempotency_key = spec.idempotency_key;
+  plain.priority = spec.priority;
+  plain.retry_base_ms = spec.retry_base_ms;
+  plain.retry_cap_ms = spec.retry_cap_ms;
+  if (plain != spec) return std::nullopt;
+  auto reach = jobs::reach_of(spec);
+  const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive;
+  if (!one || !(reach.moves() || reach.step == jobs::Step::kErase)) return std::nullopt;
+  table_store::Move move;
+  move.source = std::move(reach.from.table);
+  move.destination = std::move(reach.to.table);
+  move.partition_key = std::move(reach.selection.entity->partition_key);
+  move.row_key = std::move(reach.selection.entity->row_key);
+  move.back = reach.step == jobs::Step::kRestore;
+  return move;
+}
+
+}  // namespace
+
 std::optional<SmallJob> small_job(const queue_service::Message& message) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);

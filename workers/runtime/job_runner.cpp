@@ -2,7 +2,6 @@
 
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/registry.h"
 
 namespace tidemark::workers {
 
@@ -113,9 +112,10 @@ Duration JobRunner::wait_for_slot(Run& run) {
 }
 
 Task<RunEnd> JobRunner::claim(Run& run) {
+  auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
+  delivery.story = run.story.attempts;
   fail_points::kClaim.before.reach();
-  auto claim =
-      co_await services_.jobs.claim(delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name));
+  auto claim = co_await services_.jobs.claim(std::move(delivery));
   fail_points::kClaim.after.reach();
   if (!claim) co_return co_await settle(run, std::move(claim.error()));
   switch (claim->verdict) {
@@ -163,13 +163,16 @@ Task<RunEnd> JobRunner::work(Run& run) {
   identity.limits = {run.spec->max_affected, run.spec->max_per_second};
   identity.total = run.claimed->total;
   JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
-  auto outcome = co_await run_work(context, run.spec->work);
+  auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
   if (!outcome) co_return co_await settle(run, std::move(outcome.error()));
   co_return co_await succeed(run, std::move(*outcome));
 }
 
 jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
-  return workers::attempt_of(run.message, options_.worker_name, run.started, services_.clock.now(), std::move(outcome));
+  auto attempt =
+      workers::attempt_of(run.message, options_.worker_name, run.started, services_.clock.now(), std::move(outcome));
+  attempt.round = run.story.redrives + 1;
+  return attempt;
 }
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {

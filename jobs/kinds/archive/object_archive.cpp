@@ -1,7 +1,6 @@
 #include "jobs/kinds/archive/object_archive.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/base/encoding.h"
 #include "jobs/spec/spec_reader.h"
@@ -13,39 +12,15 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxPrefixLength = 100;
 constexpr std::size_t kMaxDirectoryNameLength = 63;
-constexpr std::array<std::pair<std::string_view, ArchiveFormat>, 2> kFormats = {
-    {{"entity", ArchiveFormat::kEntity}, {"lines", ArchiveFormat::kLines}}};
-constexpr std::array<std::pair<std::string_view, PartUnit>, 4> kUnits = {{{"partition", PartUnit::kPartition},
-                                                                          {"hour", PartUnit::kHour},
-                                                                          {"day", PartUnit::kDay},
-                                                                          {"month", PartUnit::kMonth}}};
+constexpr Names<ArchiveFormat, 2> kFormats{{{ArchiveFormat::kEntity, "entity"}, {ArchiveFormat::kLines, "lines"}}};
+constexpr Names<PartUnit, 4> kUnits{{{PartUnit::kPartition, "partition"},
+                                     {PartUnit::kHour, "hour"},
+                                     {PartUnit::kDay, "day"},
+                                     {PartUnit::kMonth, "month"}}};
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 bool is_plain(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_'; }
-
-template <class Choice, std::size_t N>
-void choose(SpecReader& in, SpecReader& object, const char* member,
-            const std::array<std::pair<std::string_view, Choice>, N>& choices, Choice& into) {
-  const auto text = object.text(member, false);
-  if (!text) return;
-  std::string names;
-  for (const auto& [name, choice] : choices) {
-    names += (names.empty() ? "" : ", ") + std::string(name);
-    if (name != *text) continue;
-    into = choice;
-    return;
-  }
-  in.problem(std::string(member) + " must be one of " + names);
-}
-
-template <class Choice, std::size_t N>
-std::string_view name_of(const std::array<std::pair<std::string_view, Choice>, N>& choices, Choice choice) {
-  for (const auto& [name, candidate] : choices) {
-    if (candidate == choice) return name;
-  }
-  return "unknown";
-}
 
 }  // namespace
 
@@ -92,8 +67,8 @@ ObjectArchive read_object_archive(SpecReader& in, const json& object, const char
   if (!is_object_prefix(archive.prefix)) {
     in.problem(where + ": prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
   }
-  choose(in, reader, "format", kFormats, archive.format);
-  choose(in, reader, "per", kUnits, archive.per);
+  archive.format = reader.choice("format", kFormats, archive.format);
+  archive.per = reader.choice("per", kUnits, archive.per);
   archive.gzip = reader.boolean("gzip").value_or(false);
   if (archive.format == ArchiveFormat::kEntity && (reader.has("per") || archive.gzip)) {
     in.problem(where + ": per and gzip are for format lines");
@@ -112,9 +87,9 @@ nlohmann::ordered_json to_json(const ObjectArchive& archive) {
   }
   if (!archive.prefix.empty()) out["prefix"] = archive.prefix;
   out["table"] = archive.table;
-  out["format"] = name_of(kFormats, archive.format);
+  out["format"] = name_in(kFormats, archive.format);
   if (archive.format == ArchiveFormat::kLines) {
-    out["per"] = name_of(kUnits, archive.per);
+    out["per"] = name_in(kUnits, archive.per);
     if (archive.gzip) out["gzip"] = true;
   }
   return out;

@@ -1,29 +1,26 @@
-#include "jobs/kinds/archive/run/archive.h"
+#include "jobs/kinds/archive/archive.h"
 
 #include "jobs/kinds/archive/run/mover.h"
 
 namespace tidemark::workers {
-namespace {
 
-template <class Spec>
-MoveSpec move_of(Spec spec, bool back) {
+MoveSpec move_of(jobs::Reach reach) {
   MoveSpec move;
-  static_cast<jobs::Selection&>(move) = static_cast<jobs::Selection&>(spec);
-  move.source = std::move(spec.source);
-  move.destination = std::move(spec.destination);
-  move.archive = std::move(spec.archive);
-  move.back = back;
+  static_cast<jobs::Selection&>(move) = std::move(reach.selection);
+  move.source = std::move(reach.from.table);
+  move.destination = std::move(reach.to.table);
+  move.back = reach.step == jobs::Step::kRestore;
+  move.archive = std::move(move.back ? reach.from.archive : reach.to.archive);
+  move.operation = std::move(reach.operation);
   return move;
 }
 
-}  // namespace
-
-Task<Result<JobOutcome>> run_archive(JobContext& context, jobs::ArchiveSpec spec) {
-  return run_move(context, move_of(std::move(spec), false));
+Task<Result<JobOutcome>> run(JobContext& context, jobs::ArchiveSpec spec) {
+  return run_move(context, move_of(spec.reach()));
 }
 
-Task<Result<JobOutcome>> run_unarchive(JobContext& context, jobs::UnarchiveSpec spec) {
-  return run_move(context, move_of(std::move(spec), true));
+Task<Result<JobOutcome>> run(JobContext& context, jobs::UnarchiveSpec spec) {
+  return run_move(context, move_of(spec.reach()));
 }
 
 }  // namespace tidemark::workers

@@ -13,6 +13,7 @@
 // Fails with kTableNotFound (source), kMaxAffectedExceeded, kFenced, kLeaseLost, kCancelled,
 // kUpdateConditionNotSatisfied (entities that others kept changing) and whatever the clients report.
 #pragma once
+#include "jobs/kinds/reach.h"
 #include "workers/runtime/job_context.h"
 
 namespace tidemark::workers {
@@ -26,6 +27,7 @@ struct MoveSpec : jobs::Selection {
   bool back = false;
 };
 
+MoveSpec move_of(jobs::Reach reach);
 Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec);
 
 }  // namespace tidemark::workers

@@ -8,7 +8,7 @@ namespace tidemark::workers {
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::MutationOutcome;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 namespace {
 
@@ -48,9 +48,9 @@ Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
   if (outcomes.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
   RemoveOutcome out;
   for (const auto& outcome : outcomes) {
-    const bool applied = outcome.kind == OutcomeKind::kApplied;
+    const bool applied = outcome.kind == WriteOutcome::kApplied;
     if (applied && !role_.counts_puts) ++out.counted;
-    const auto otherwise = outcome.kind == OutcomeKind::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
+    const auto otherwise = outcome.kind == WriteOutcome::kConflict ? RemoveEnd::kChanged : RemoveEnd::kGone;
     out.ends.push_back(applied ? RemoveEnd::kRemoved : otherwise);
   }
   co_return out;
@@ -81,7 +81,7 @@ Task<Result<PutOutcome>> TableSide::put(Unit unit) {
   if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   PutOutcome out;
   for (const auto& outcome : copied) {
-    if (role_.counts_puts && outcome.kind == OutcomeKind::kApplied) ++out.counted;
+    if (role_.counts_puts && outcome.kind == WriteOutcome::kApplied) ++out.counted;
     out.ends.push_back(end_of(outcome));
   }
   co_return out;
@@ -102,8 +102,8 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
 }
 
 PutEnd TableSide::end_of(const MutationOutcome& outcome) const {
-  if (outcome.kind == OutcomeKind::kApplied || outcome.kind == OutcomeKind::kUnchanged) return PutEnd::kThere;
-  if (outcome.kind == OutcomeKind::kConflict) return PutEnd::kInTheWay;
+  if (outcome.kind == WriteOutcome::kApplied || outcome.kind == WriteOutcome::kUnchanged) return PutEnd::kThere;
+  if (outcome.kind == WriteOutcome::kConflict) return PutEnd::kInTheWay;
   if (!role_.back) return PutEnd::kReadAgain;
   return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
 }

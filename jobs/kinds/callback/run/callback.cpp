@@ -122,7 +122,7 @@ Result<void> judge_reply(const OutboundReply& reply, const std::string& origin,
   return fail(ErrorCode::kCallbackRefused, std::move(told));
 }
 
-Task<Result<JobOutcome>> run_callback(JobContext& context, jobs::CallbackSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
   auto url = jobs::parse_callback_url(spec.url);
   if (!url) co_return fail(ErrorCode::kCallbackRefused, "url " + url.error().message + ".");
   const auto* services = context.callbacks;

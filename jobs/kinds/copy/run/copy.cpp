@@ -1,4 +1,4 @@
-#include "jobs/kinds/copy/run/copy.h"
+#include "jobs/kinds/copy/copy.h"
 
 #include <map>
 
@@ -14,7 +14,7 @@ namespace {
 
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
 
@@ -135,10 +135,10 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
   if (outcomes.size() != group.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < group.size(); ++i) {
     const auto kind = outcomes[i].kind;
-    if (kind == OutcomeKind::kApplied || kind == OutcomeKind::kUnchanged) {
+    if (kind == WriteOutcome::kApplied || kind == WriteOutcome::kUnchanged) {
       did(1);
     } else {
-      skip(kind == OutcomeKind::kConflict ? kInTheWay : kNewerCopy, group[i].partition_key, group[i].row_key);
+      skip(kind == WriteOutcome::kConflict ? kInTheWay : kNewerCopy, group[i].partition_key, group[i].row_key);
     }
   }
   co_return Result<void>{};
@@ -146,7 +146,7 @@ Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> 
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_copy(JobContext& context, jobs::CopySpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CopySpec spec) {
   return run_as<Copier>(context, std::move(spec));
 }
 

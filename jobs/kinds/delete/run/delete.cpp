@@ -9,7 +9,7 @@ namespace {
 
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
+using table_store::WriteOutcome;
 
 /// One run of a deleting job.
 class Eraser final : public BulkJob {
@@ -54,9 +54,9 @@ Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
                                                         context_.fence(std::string(kDone)));
   fail_points::kDeleteErase.after.reach();
   for (const auto& outcome : CO_TRY(outcomes)) {
-    if (outcome.kind == OutcomeKind::kApplied) did(1);
+    if (outcome.kind == WriteOutcome::kApplied) did(1);
     // What changed is read again, and stays if it matches no more.
-    if (outcome.kind == OutcomeKind::kConflict) look_again();
+    if (outcome.kind == WriteOutcome::kConflict) look_again();
   }
   co_return Result<void>{};
 }
@@ -102,7 +102,7 @@ Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec) {
   return run_as<Eraser>(context, std::move(spec));
 }
 
-Task<Result<JobOutcome>> run_delete(JobContext& context, jobs::DeleteSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec) {
   if (spec.whole_table) return run_as<Dropper>(context, std::move(spec.source));
   EraseSpec erase;
   static_cast<jobs::Selection&>(erase) = static_cast<jobs::Selection&>(spec);

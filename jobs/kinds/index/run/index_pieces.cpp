@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::workers {
 namespace {
@@ -16,7 +17,7 @@ using table_store::Property;
 
 std::string encode_index_key(std::string_view value) {
   auto out = jobs::escape_key_text(value);
-  if (utf16_length(out) <= jobs::kMaxKeyUnits) return out;
+  if (utf16_length(out) <= table_store::kMaxKeyUnits) return out;
   return "%sha256:" + hex_encode(sha256(value));
 }
 

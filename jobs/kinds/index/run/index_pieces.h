@@ -2,7 +2,7 @@
 // pieces '000000', '000001', ... of at most about 256 KiB each:
 //   PartitionKey  the value's text, encoded (encode_index_key)      RowKey  number of the piece
 //   Value         the value's text as it is                         Count   Int32, keys in this piece
-//   Keys0..Keys2  JSON arrays of [PartitionKey, RowKey]             SourceVersion  Int64, see index_rebuild.h
+//   Keys0..Keys2  JSON arrays of [PartitionKey, RowKey]             SourceVersion  Int64, see index.h
 #pragma once
 #include <cstdint>
 #include <string>

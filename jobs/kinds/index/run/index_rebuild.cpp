@@ -1,4 +1,4 @@
-#include "jobs/kinds/index/run/index_rebuild.h"
+#include "jobs/kinds/index/index.h"
 
 #include <set>
 
@@ -14,12 +14,17 @@ namespace {
 
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
 using table_store::Version;
+using table_store::WriteOutcome;
 
 constexpr std::string_view kNoValue = "the property is missing";
 // Eight pieces of a quarter MiB fit well into one transaction of 4 MiB.
 constexpr std::size_t kPiecesPerTransaction = 8;
+// The keys are held in memory. Beyond this a rebuild fails with kOutOfRangeInput (permanent).
+constexpr std::size_t kMaxIndexedEntities = 2'000'000;
+constexpr std::size_t kMaxIndexedBytes = 512UL << 20;
+// Writes under way at once: each partition is its own transaction, and the store's group commit takes them together.
+constexpr std::size_t kIndexLanes = 16;
 
 struct ValueKeys {
   std::string value;
@@ -241,7 +246,7 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<PieceCh
   const auto outcomes = CO_TRY(std::move(applied));
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
   for (std::size_t i = 0; i < outcomes.size() && i < changes.size(); ++i) {
-    const bool in_the_way = outcomes[i].kind == OutcomeKind::kConflict && changes[i].entities > 0;
+    const bool in_the_way = outcomes[i].kind == WriteOutcome::kConflict && changes[i].entities > 0;
     if (in_the_way) skip_piece(partition_key, rows[i], changes[i].entities);
   }
   co_return Result<void>{};
@@ -249,7 +254,7 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<PieceCh
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_index_rebuild(JobContext& context, jobs::IndexSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::IndexSpec spec) {
   return run_as<Rebuild>(context, std::move(spec));
 }
 

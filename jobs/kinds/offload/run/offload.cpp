@@ -1,4 +1,4 @@
-#include "jobs/kinds/offload/run/offload.h"
+#include "jobs/kinds/offload/offload.h"
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ using jobs::BlobLink;
 using nlohmann::json;
 using table_store::Mutation;
 using table_store::MutationKind;
-using table_store::OutcomeKind;
 using table_store::Property;
+using table_store::WriteOutcome;
 
 constexpr std::string_view kNothing = "no property to move";
 constexpr std::string_view kTooLarge = "the entity would be too large";
@@ -54,7 +54,7 @@ class Swapper final : public BulkJob {
   Task<Result<void>> swap_chunk(std::vector<Entity> chunk, json loose);
   Task<Result<void>> swap(Entity entity);
   /// Replaces the entity if it still is the version that was read.
-  Task<Result<OutcomeKind>> replace(const Entity& entity, std::vector<Property> properties);
+  Task<Result<WriteOutcome>> replace(const Entity& entity, std::vector<Property> properties);
   /// Uploads, or reads: false if the value cannot be had, which is noted.
   Task<Result<bool>> carry(const Entity& entity, PropertyChange& change, std::vector<Property>& properties);
   Task<Result<void>> upload(const Property& property, BlobLink& link);
@@ -115,9 +115,9 @@ Task<Result<void>> Swapper::swap(Entity entity) {
     co_return Result<void>{};
   }
   const auto end = CO_TRY(replaced);
-  const bool applied = end == OutcomeKind::kApplied;
+  const bool applied = end == WriteOutcome::kApplied;
   if (applied) did(1);
-  if (end == OutcomeKind::kConflict) look_again();
+  if (end == WriteOutcome::kConflict) look_again();
   // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
   const bool unused = swap_->outward() ? !applied : applied && walk_.erase_blobs;
   if (!unused) co_return Result<void>{};
@@ -127,7 +127,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   co_return Result<void>{};
 }
 
-Task<Result<OutcomeKind>> Swapper::replace(const Entity& entity, std::vector<Property> properties) {
+Task<Result<WriteOutcome>> Swapper::replace(const Entity& entity, std::vector<Property> properties) {
   Mutation mutation;
   mutation.kind = MutationKind::kReplace;
   mutation.row_key = entity.row_key;
@@ -226,12 +226,12 @@ Task<Result<JobOutcome>> run_swap(JobContext& context, Walk walk, std::unique_pt
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_offload(JobContext& context, jobs::OffloadSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::OffloadSpec spec) {
   Walk walk{spec, spec.source};
   return run_swap(context, std::move(walk), swap_outward(std::move(spec), context.job_id()));
 }
 
-Task<Result<JobOutcome>> run_inline(JobContext& context, jobs::InlineSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::InlineSpec spec) {
   Walk walk{spec, spec.source, !spec.keep_blobs};
   return run_swap(context, std::move(walk), swap_inward(std::move(spec)));
 }

@@ -1,4 +1,4 @@
-#include "jobs/kinds/redrive/run/redrive.h"
+#include "jobs/kinds/redrive/redrive.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ std::vector<std::string> texts_of(const json& object, const char* name) {
   return out;
 }
 
-/// One run of a redrive job. Lives in run_redrive's frame.
+/// One run of a redrive job. Lives in run()'s frame.
 class Redrive {
  public:
   Redrive(JobContext& context, jobs::RedriveSpec spec)
@@ -134,7 +134,7 @@ Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
     }
     next_send_ += gap;
     fail_points::kRedriveSend.before.reach();
-    auto sent = co_await poison_.redrive(id, std::nullopt);
+    auto sent = co_await poison_.redrive(id, std::nullopt, context_.job_id());
     fail_points::kRedriveSend.after.reach();
     // Gone: sent by the delivery before this one, or by a person.
     if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
@@ -187,7 +187,7 @@ Task<Result<void>> Redrive::report(std::string phase, bool force) {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_redrive(JobContext& context, jobs::RedriveSpec spec) {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::RedriveSpec spec) {
   return run_as<Redrive>(context, std::move(spec));
 }
 

@@ -1,35 +1,9 @@
-#include "jobs/plan/reach.h"
+#include "jobs/kinds/reach.h"
 
 #include "common/base/encoding.h"
 #include "table_store/model/filter.h"
 
 namespace tidemark::jobs {
-namespace {
-
-/// A kind that selects entities of a table and names it `source` is understood without a word about it here.
-struct ReachOf {
-  template <class Spec>
-  Reach operator()(const Spec& spec) const {
-    Reach out;
-    if constexpr (requires { spec.source; }) out.from.table = spec.source;
-    if constexpr (requires { spec.destination; }) out.to.table = spec.destination;
-    if constexpr (std::is_base_of_v<Selection, Spec>) out.selection = spec;
-    if constexpr (requires { spec.whole_table; }) out.everything = spec.whole_table;
-    if constexpr (std::is_same_v<Spec, ArchiveSpec> || std::is_same_v<Spec, UnarchiveSpec>) {
-      out.keeps_key = true;
-      (std::is_same_v<Spec, ArchiveSpec> ? out.to : out.from).archive = spec.archive;
-    }
-    if constexpr (std::is_same_v<Spec, CopySpec>) {
-      out.keeps_key = spec.partition_key_template == "{PartitionKey}" && spec.row_key_template == "{RowKey}";
-      auto templates = parse_key_templates(spec.partition_key_template, spec.row_key_template);
-      if (!out.keeps_key && templates) out.templates = std::move(*templates);
-    }
-    return out;
-  }
-};
-
-}  // namespace
-
 bool is_same(const Location& a, const Location& b) {
   if (!a.archive || !b.archive) return !a.archive && !b.archive && iequals_ascii(a.table, b.table);
   const auto& x = *a.archive;
@@ -59,6 +33,14 @@ bool Reach::covers(const table_store::Entity& entity) const {
   return filter && filter->matches(entity);
 }
 
-Reach reach_of(const JobSpec& spec) { return std::visit(ReachOf{}, spec.work); }
+Reach reach_of(const JobSpec& spec) {
+  return std::visit(
+      [](const auto& work) {
+        auto reach = work.reach();
+        reach.writes_blobs = work.writes_blobs();
+        return reach;
+      },
+      spec.work);
+}
 
 }  // namespace tidemark::jobs

@@ -1,4 +1,4 @@
-#include "jobs/spec/callback_spec.h"
+#include "jobs/spec/on_end.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,6 @@
 namespace tidemark::jobs {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxHeaders = 20;
@@ -18,7 +17,6 @@ constexpr std::size_t kMaxHeaderNameBytes = 100;
 constexpr std::size_t kMaxHeaderBytes = 8192;  // all names and values
 constexpr std::size_t kMaxSecretName = 64;
 constexpr std::size_t kMaxGroupId = 64;
-constexpr std::int64_t kMaxTimeoutMs = 120'000;
 constexpr std::uint32_t kMaxGroupNumber = 1'000'000;
 
 // Ours to set, or about the connection.
@@ -26,7 +24,6 @@ constexpr std::string_view kReservedHeaders[] = {
     "host",    "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te",
     "trailer", "expect",         "idempotency-key"};
 constexpr std::string_view kReservedPrefixes[] = {"webhook-", "tidemark-", "proxy-"};
-constexpr std::string_view kMethods[] = {"POST", "PUT", "PATCH", "DELETE", "GET"};
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -85,6 +82,8 @@ void read_headers(SpecReader& in, CallbackEndpoint& out) {
   if (bytes > kMaxHeaderBytes) in.problem("headers must not have more than 8192 characters together");
 }
 
+}  // namespace
+
 void read_endpoint(SpecReader& in, CallbackEndpoint& out) {
   if (auto url = in.text("url", true)) {
     auto parsed = parse_callback_url(*url);
@@ -105,34 +104,6 @@ void write_endpoint(const CallbackEndpoint& endpoint, ordered_json& out) {
     for (const auto& [name, value] : endpoint.headers) headers[name] = value;
   }
   if (endpoint.secret != kDefaultSecret) out["secret"] = endpoint.secret;
-}
-
-}  // namespace
-
-CallbackSpec read_callback_spec(SpecReader& in) {
-  CallbackSpec spec;
-  read_endpoint(in, spec);
-  if (auto method = in.text("method", false)) {
-    if (std::find(std::begin(kMethods), std::end(kMethods), *method) == std::end(kMethods)) {
-      in.problem("method must be POST, PUT, PATCH, DELETE or GET");
-    }
-    spec.method = std::move(*method);
-  }
-  if (const auto* body = in.any("body")) {
-    spec.body_is_json = !body->is_string();
-    spec.body =
-        body->is_string() ? body->get<std::string>() : body->dump(-1, ' ', false, json::error_handler_t::replace);
-    if (spec.method == "GET") in.problem("a GET has no body");
-  }
-  spec.timeout_ms = static_cast<std::uint32_t>(in.integer("timeoutMs", 1, kMaxTimeoutMs).value_or(spec.timeout_ms));
-  return spec;
-}
-
-void write_callback_spec(const CallbackSpec& spec, ordered_json& out) {
-  write_endpoint(spec, out);
-  out["method"] = spec.method;
-  if (spec.body) out["body"] = spec.body_is_json ? ordered_json::parse(*spec.body) : ordered_json(*spec.body);
-  out["timeoutMs"] = spec.timeout_ms;
 }
 
 std::optional<CallbackEndpoint> read_on_end(SpecReader& in) {

@@ -1,6 +1,5 @@
-// What a job says about callbacks: the members of kind callback, and onEnd, which any job may have. Reading and writing
-// their JSON. Which hosts are allowed is another question (callback_policy.h). Pure.
-//   callback   url method? headers? body? timeoutMs? secret?
+// What any job may say about its end: the endpoint that is told of it, and the group that it is counted for. Which
+// hosts are allowed is another question (callback_policy.h). Pure.
 //   onEnd      {"url":U,"headers"?:{...},"secret"?:NAME}
 #pragma once
 #include <nlohmann/json_fwd.hpp>
@@ -25,15 +24,6 @@ struct CallbackEndpoint {
   bool operator==(const CallbackEndpoint&) const = default;
 };
 
-/// A signed request to a user's endpoint.
-struct CallbackSpec : CallbackEndpoint {
-  std::string method = "POST";
-  std::optional<std::string> body;  // the bytes to send
-  bool body_is_json = true;
-  std::uint32_t timeout_ms = 10'000;
-  bool operator==(const CallbackSpec&) const = default;
-};
-
 /// A job's place among those that were submitted as one.
 struct GroupMember {
   std::string id;
@@ -41,8 +31,9 @@ struct GroupMember {
   bool operator==(const GroupMember&) const = default;
 };
 
-CallbackSpec read_callback_spec(SpecReader& in);
-void write_callback_spec(const CallbackSpec& spec, nlohmann::ordered_json& out);
+/// The members url, headers and secret, of onEnd and of a callback job.
+void read_endpoint(SpecReader& in, CallbackEndpoint& out);
+void write_endpoint(const CallbackEndpoint& endpoint, nlohmann::ordered_json& out);
 /// Member "onEnd", if there is one.
 std::optional<CallbackEndpoint> read_on_end(SpecReader& in);
 nlohmann::ordered_json on_end_json(const CallbackEndpoint& endpoint);

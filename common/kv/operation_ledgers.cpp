@@ -1,0 +1,93 @@
+#include "common/kv/operation_ledgers.h"
+
+namespace tidemark::kv {
+namespace {
+
+bool fences_are_ignored() { return test_switches::ignore_fence.load(std::memory_order_relaxed); }
+
+Result<void> check_fence(OperationLedger& ledger, std::uint64_t epoch) {
+  return fences_are_ignored() ? Result<void>{} : pass_fence(ledger, epoch);
+}
+
+Result<OperationLedger> load(const Reader& reader, const std::string& key) {
+  const auto bytes = TRY(reader.get(key));
+  return bytes ? decode_ledger(*bytes) : OperationLedger{};
+}
+
+}  // namespace
+
+Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const Fence& fence,
+                                      const Effect& effect) const {
+  const auto key = key_of_(account, fence.operation_id);
+  auto ledger = TRY(load(txn, key));
+  TRY(check_fence(ledger, fence.epoch));
+  const auto applied = TRY(effect(ledger));
+  if (applied > 0 && !fence.count_applied_as.empty()) TRY(add_to_counter(ledger, fence.count_applied_as, applied));
+  txn.put(key, encode_ledger(ledger));
+  return {};
+}
+
+Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account, const std::optional<Fence>& fence,
+                                      const Effect& effect) const {
+  if (fence) return fenced(txn, account, *fence, effect);
+  OperationLedger nobodys;
+  TRY(effect(nobodys));
+  return {};
+}
+
+Task<Result<OperationLedger>> OperationLedgers::change(std::string account, std::string operation_id,
+                                                       Change change) const {
+  CO_TRY(check_operation_id(operation_id));
+  const auto key = key_of_(account, operation_id);
+  OperationLedger ledger;
+  CO_TRY(co_await engine_.transact(
+      [&](Transaction& txn) -> Result<void> {
+        ledger = TRY(load(txn, key));
+        TRY(change(ledger));
+        txn.put(key, encode_ledger(ledger));
+        return {};
+      },
+      step_));
+  co_return ledger;
+}
+
+Task<Result<OperationLedger>> OperationLedgers::open(std::string account, std::string operation_id,
+                                                     std::uint64_t epoch) const {
+  return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) {
+    return ledger.closed ? Result<void>{} : check_fence(ledger, epoch);
+  });
+}
+
+Task<Result<OperationLedger>> OperationLedgers::close(std::string account, std::string operation_id,
+                                                      std::uint64_t epoch) const {
+  return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) -> Result<void> {
+    if (!fences_are_ignored()) return close_ledger(ledger, epoch);
+    ledger.closed = true;
+    return {};
+  });
+}
+
+Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence fence, std::uint64_t amount) const {
+  if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
+  co_return co_await change(std::move(account), fence.operation_id, [&](OperationLedger& ledger) -> Result<void> {
+    TRY(check_fence(ledger, fence.epoch));
+    return add_to_counter(ledger, fence.count_applied_as, amount);
+  });
+}
+
+Result<OperationLedger> OperationLedgers::read(std::string_view account, std::string_view operation_id) const {
+  TRY(check_operation_id(operation_id));
+  return load(*engine_.snapshot(), key_of_(account, operation_id));
+}
+
+Task<Result<void>> OperationLedgers::forget(std::string account, std::string operation_id) const {
+  CO_TRY(check_operation_id(operation_id));
+  const auto key = key_of_(account, operation_id);
+  co_return co_await engine_.transact([&](Transaction& txn) -> Result<void> {
+    const auto ledger = TRY(load(txn, key));
+    if (ledger.closed) txn.erase(key);
+    return {};
+  });
+}
+
+}  // namespace tidemark::kv

@@ -1,0 +1,40 @@
+// A signed request to a user's endpoint. It is sent again until the endpoint has taken it, always with the same
+// webhook-id (the job's), so that the endpoint can tell a repetition: a worker that dies after the request and before
+// the job's end has it sent twice. What the answer means:
+//   2xx                                    done
+//   429; 408 and 503 with Retry-After      later, as the endpoint says; not counted as an attempt
+//   other 5xx, 408, no answer              tried again
+//   everything else, redirects too         poison at once
+#pragma once
+#include "jobs/kinds/kind.h"
+#include "jobs/spec/on_end.h"
+
+namespace tidemark::jobs {
+
+struct CallbackSpec : CallbackEndpoint {
+  std::string method = "POST";
+  std::optional<std::string> body;  // the bytes to send
+  bool body_is_json = true;
+  std::uint32_t timeout_ms = 10'000;
+  bool operator==(const CallbackSpec&) const = default;
+
+  static constexpr std::string_view kName = "callback";
+  static constexpr bool kSelectsEntities = false;
+  static constexpr KindOption kOptions[] = {
+      {"--url", "url", "where to"},
+      {"--method", "method", "POST, PUT, PATCH, DELETE or GET"},
+      {"--secret", "secret", "name of the worker's secret that signs it"},
+      {"--timeout-ms", "timeoutMs", "time for an answer", KindOption::Form::kNumber},
+  };
+  static CallbackSpec read(SpecReader& in);
+  void write(nlohmann::ordered_json& out) const;
+  [[nodiscard]] Reach reach() const;
+  Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
+  [[nodiscard]] static bool writes_blobs() { return false; }
+};
+
+}  // namespace tidemark::jobs
+
+namespace tidemark::workers {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec);
+}  // namespace tidemark::workers

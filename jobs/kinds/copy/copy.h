@@ -1,0 +1,38 @@
+// Copy: denormalised copies beside the original, all properties or some, under keys made by templates. Put-if-newer
+// with the version of the original, fenced by (job, epoch); the original is never touched, and neither is an entity in
+// the destination that is no copy. Within one table, copies are not copied again. Originals whose keys come out the
+// same share one copy: the newest's.
+//   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: originals whose copy is there, of finished pages
+#pragma once
+#include <vector>
+
+#include "jobs/kinds/kind.h"
+
+namespace tidemark::jobs {
+
+struct CopySpec : Selection {
+  std::string source;
+  std::string destination;                                // may be the source
+  std::string partition_key_template = "{PartitionKey}";  // key_template.h
+  std::string row_key_template = "{RowKey}";
+  std::vector<std::string> properties;  // empty: all
+  bool operator==(const CopySpec&) const = default;
+
+  static constexpr std::string_view kName = "copy";
+  static constexpr bool kSelectsEntities = true;
+  static constexpr KindOption kOptions[] = {
+      {"--partition-key-template", "partitionKeyTemplate", "such as {Department}"},
+      {"--row-key-template", "rowKeyTemplate", "such as {RowKey}_{LastName}"},
+      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
+  };
+  static CopySpec read(SpecReader& in);
+  void write(nlohmann::ordered_json& out) const;
+  [[nodiscard]] Reach reach() const;
+  [[nodiscard]] static bool writes_blobs() { return false; }
+};
+
+}  // namespace tidemark::jobs
+
+namespace tidemark::workers {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CopySpec spec);
+}  // namespace tidemark::workers

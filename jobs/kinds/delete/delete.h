@@ -1,0 +1,31 @@
+// Delete: removes one entity, those that a filter selects when their page is read, or a whole table. Each removal names
+// the version that was read and is fenced by (job, epoch); an entity that changed meanwhile is looked at again, and
+// stays if it matches no more. A whole table goes in one step, whose mark in the ledger keeps a later delivery from
+// taking a table of the same name that was created since.
+//   checkpoint {"continuation":C}
+#pragma once
+#include "jobs/kinds/kind.h"
+
+namespace tidemark::jobs {
+
+struct DeleteSpec : Selection {
+  std::string source;
+  bool whole_table = false;
+  bool operator==(const DeleteSpec&) const = default;
+
+  static constexpr std::string_view kName = "delete";
+  static constexpr bool kSelectsEntities = true;
+  static constexpr KindOption kOptions[] = {
+      {"--whole-table", "wholeTable", "the table itself", KindOption::Form::kFlag},
+  };
+  static DeleteSpec read(SpecReader& in);
+  void write(nlohmann::ordered_json& out) const;
+  [[nodiscard]] Reach reach() const;
+  [[nodiscard]] static bool writes_blobs() { return false; }
+};
+
+}  // namespace tidemark::jobs
+
+namespace tidemark::workers {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec);
+}  // namespace tidemark::workers

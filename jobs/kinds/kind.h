@@ -1,0 +1,58 @@
+// What a kind of job says about itself, so that nothing outside of its folder has to know it: its spec is a struct with
+// the members below. A kind that leaves one out does not compile. To add a kind, add its folder and its line in
+// kinds.h; run() is defined in the folder's run/, which is compiled into the workers alone.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include <concepts>
+#include <span>
+#include <string_view>
+
+#include "common/base/async.h"
+#include "common/base/error.h"
+#include "jobs/spec/selection.h"
+
+namespace tidemark::workers {
+class JobContext;
+struct JobOutcome;
+}  // namespace tidemark::workers
+
+namespace tidemark::jobs {
+
+class SpecReader;
+struct JobPlan;
+struct PlanSources;
+struct Reach;
+
+/// An option of `tidemark job submit` that only some kinds have.
+struct KindOption {
+  enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames };
+  const char* flag;
+  const char* member;  // of the job; "a.b" is member b of object a
+  const char* meaning;
+  Form form = Form::kText;
+};
+
+template <class Spec>
+concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, workers::JobContext& context) {
+  { Spec::kName } -> std::convertible_to<std::string_view>;
+  /// Takes maxAffected and maxPerSecond.
+  { Spec::kSelectsEntities } -> std::convertible_to<bool>;
+  { Spec::kOptions } -> std::convertible_to<std::span<const KindOption>>;
+  /// Reads the kind's own members and notes what is wrong with them.
+  { &Spec::read } -> std::same_as<Spec (*)(SpecReader&)>;
+  /// Writes them in a fixed order, with the defaults that matter.
+  { &Spec::write } -> std::same_as<void (Spec::*)(nlohmann::ordered_json&) const>;
+  /// Where entities come from, where they go and what happens to them: its plan, its undo and much else follow from it.
+  { &Spec::reach } -> std::same_as<Reach (Spec::*)() const>;
+  /// Whether it has an operation in the blob store, which the end of the job must close there too.
+  { spec.writes_blobs() } -> std::same_as<bool>;
+  /// Does the work; a function of namespace workers.
+  run(context, spec);
+};
+
+/// A kind that reaches no entities plans by itself.
+template <class Spec>
+concept PlansItself = requires(const Spec& spec, PlanSources& sources, JobPlan& plan) { spec.plan(sources, plan); };
+
+}  // namespace tidemark::jobs

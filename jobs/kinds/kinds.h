@@ -1,0 +1,47 @@
+// The kinds of job there are: one line each. Pure.
+#pragma once
+#include <array>
+#include <variant>
+
+#include "jobs/kinds/archive/archive.h"
+#include "jobs/kinds/callback/callback.h"
+#include "jobs/kinds/copy/copy.h"
+#include "jobs/kinds/delete/delete.h"
+#include "jobs/kinds/index/index.h"
+#include "jobs/kinds/offload/offload.h"
+#include "jobs/kinds/redrive/redrive.h"
+#include "jobs/kinds/undo/undo.h"
+
+namespace tidemark::jobs {
+
+template <Kind... Specs>
+struct KindList {
+  using Work = std::variant<Specs...>;
+  static constexpr std::array<std::string_view, sizeof...(Specs)> kNames{Specs::kName...};
+  /// Calls `visit` with an empty spec of each kind.
+  static void for_each(auto visit) { (visit(Specs{}), ...); }
+};
+
+// clang-format off
+using Kinds = KindList<
+    ArchiveSpec,
+    IndexSpec,
+    UnarchiveSpec,
+    CopySpec,
+    DeleteSpec,
+    UndoSpec,
+    RedriveSpec,
+    CallbackSpec,
+    OffloadSpec,
+    InlineSpec>;
+// clang-format on
+using JobWork = Kinds::Work;
+
+constexpr bool is_kind(std::string_view name) {
+  for (const auto known : Kinds::kNames) {
+    if (known == name) return true;
+  }
+  return false;
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,63 @@
+// Moves large properties of entities out to blobs (offload) and back (inline). The entity is never without the value:
+//   offload  1. the blob, whole and durable, under a name that this job alone uses for this version of the entity
+//            2. the entity with links (blob_link.h) in place of the values, if it still is that version
+//   inline   1. the entity with the values in place of the links, if it still is the version that was read
+//            2. the blobs erased, unless keepBlobs
+// All fenced by (job, epoch). Before the first step the blobs of a few entities are noted in the message. Whoever finds
+// a note erases those that their entity does not link to: an upload whose entity changed, a value that is back already.
+// Nobody else can come to link to them, for their names hold job and version, and this job's earlier deliveries are
+// fenced off. Entities that change are read again.
+//   checkpoint {"continuation":C,"loose":[[pk,rk,container,name],...],"skips":[...]}
+#pragma once
+#include <vector>
+
+#include "jobs/kinds/kind.h"
+
+namespace tidemark::jobs {
+
+struct OffloadSpec : Selection {
+  std::string source;
+  std::string container;
+  std::string prefix;
+  std::vector<std::string> properties;  // empty: all
+  std::uint64_t min_bytes = 0;
+  bool operator==(const OffloadSpec&) const = default;
+
+  static constexpr std::string_view kName = "offload";
+  static constexpr bool kSelectsEntities = true;
+  static constexpr KindOption kOptions[] = {
+      {"--container", "container", "for the values"},
+      {"--prefix", "prefix", "before every name, such as old/"},
+      {"--min-bytes", "minBytes", "properties of at least so many bytes", KindOption::Form::kNumber},
+      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
+  };
+  static OffloadSpec read(SpecReader& in);
+  void write(nlohmann::ordered_json& out) const;
+  [[nodiscard]] Reach reach() const;
+  [[nodiscard]] static bool writes_blobs() { return true; }
+};
+
+struct InlineSpec : Selection {
+  std::string source;
+  std::vector<std::string> properties;  // empty: all
+  bool keep_blobs = false;
+  bool operator==(const InlineSpec&) const = default;
+
+  static constexpr std::string_view kName = "inline";
+  static constexpr bool kSelectsEntities = true;
+  static constexpr KindOption kOptions[] = {
+      {"--keep-blobs", "keepBlobs", "leave the blobs where they are", KindOption::Form::kFlag},
+      {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
+  };
+  static InlineSpec read(SpecReader& in);
+  void write(nlohmann::ordered_json& out) const;
+  [[nodiscard]] Reach reach() const;
+  [[nodiscard]] static bool writes_blobs() { return true; }
+};
+
+}  // namespace tidemark::jobs
+
+namespace tidemark::workers {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::OffloadSpec spec);
+Task<Result<JobOutcome>> run(JobContext& context, jobs::InlineSpec spec);
+}  // namespace tidemark::workers

@@ -1,0 +1,54 @@
+// What a job does to entities, whatever its kind: where they come from, where they go, under which key, and what
+// happens to each. Plans, undo, explanations, limits and the batches of small jobs all follow from it. Pure.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "jobs/spec/job_spec.h"
+#include "jobs/spec/key_template.h"
+
+namespace tidemark::jobs {
+
+/// A table, or an archive outside of tables. Neither: a job that has no such side.
+struct Location {
+  std::string table = {};
+  std::optional<ObjectArchive> archive = {};
+  [[nodiscard]] bool empty() const { return table.empty() && !archive; }
+};
+/// Whether the same entity is under the same name in both. Table names match whatever their case.
+bool is_same(const Location& a, const Location& b);
+/// "table", "container" or "directory", and which.
+std::string_view store_of(const Location& location);
+const std::string& name_of(const Location& location);
+
+enum class Step : std::uint8_t {
+  kArchive = 1,  // moved, under the version that was read
+  kRestore = 2,  // moved back, under the version that was archived
+  kCopy = 3,
+  kErase = 4,
+  kOther = 5,  // `note` says what
+};
+
+struct Reach {
+  Location from = {}, to = {};
+  Selection selection = {};
+  std::string operation = {};  // instead of a selection: what this job wrote and nobody has changed since
+  Step step = Step::kOther;
+  std::string note = {};                       // for a person: what happens to an entity
+  bool everything = false;                     // of `from`
+  bool keeps_key = false;                      // what it writes has the key of the original, or:
+  std::optional<KeyTemplates> templates = {};  // a key made of the original by these
+  std::string undoes = {};                     // the job to take back; resolve() tells the rest
+  std::string url = {};                        // of an endpoint that is called
+  bool writes_blobs = false;
+  [[nodiscard]] bool covers(const table_store::Entity& entity) const;
+  [[nodiscard]] bool moves() const { return step == Step::kArchive || step == Step::kRestore; }
+};
+Reach reach_of(const JobSpec& spec);
+
+class JobStore;
+/// What an undo reaches, from the records of the jobs it goes back to; any other reach as it is. kJobNotFound,
+/// kJobNotEnded, kJobInvalid (a kind that cannot be undone).
+Task<Result<Reach>> resolve(JobStore& store, Reach reach);
+
+}  // namespace tidemark::jobs

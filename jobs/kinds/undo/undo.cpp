@@ -1,0 +1,75 @@
+#include "jobs/kinds/undo/undo.h"
+
+#include "jobs/kinds/reach.h"
+#include "jobs/spec/spec_reader.h"
+#include "jobs/store/job_store.h"
+
+namespace tidemark::jobs {
+namespace {
+
+constexpr int kMaxDepth = 8;
+
+std::unexpected<Error> impossible(const std::string& job_id, std::string_view kind) {
+  return fail(ErrorCode::kJobInvalid,
+              "Job " + job_id + " is of kind '" + std::string(kind) + "', which cannot be undone.");
+}
+
+/// What takes back a job that reached this; nothing if that is not possible.
+std::optional<Reach> reversed(Reach done, const std::string& job_id) {
+  Reach out;
+  out.operation = job_id;
+  out.writes_blobs = done.writes_blobs;
+  if (done.moves()) {
+    out.step = done.step == Step::kArchive ? Step::kRestore : Step::kArchive;
+    out.from = std::move(done.to);
+    out.to = std::move(done.from);
+  } else if (done.step == Step::kCopy) {
+    out.step = Step::kErase;
+    out.from = std::move(done.to);
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace
+
+UndoSpec UndoSpec::read(SpecReader& in) {
+  UndoSpec spec;
+  if (auto job = in.text("job", true)) {
+    if (!is_job_id(*job)) in.problem("job must be the id of a job");
+    spec.job = std::move(*job);
+  }
+  return spec;
+}
+
+void UndoSpec::write(nlohmann::ordered_json& out) const { out["job"] = job; }
+
+Reach UndoSpec::reach() const { return {.undoes = job}; }
+
+Task<Result<Reach>> resolve(JobStore& store, Reach reach) {
+  std::vector<std::string> undone;  // the jobs on the way to the first that is no undo, and that one
+  std::string kind;
+  while (!reach.undoes.empty()) {
+    const auto& id = undone.emplace_back(std::move(reach.undoes));
+    if (undone.size() > kMaxDepth + 1) co_return fail(ErrorCode::kJobInvalid, "An undo goes back at most 8 jobs.");
+    auto record = CO_TRY(co_await store.find(id));
+    if (!record) co_return fail(ErrorCode::kJobNotFound, "There is no job " + id + " to undo.");
+    if (!is_terminal(record->state)) {
+      co_return fail(ErrorCode::kJobNotEnded, "Job " + id + " has not ended; cancel it or wait, then undo it.");
+    }
+    auto undone_spec = parse_stored_spec(record->spec);
+    if (!undone_spec) co_return impossible(id, record->kind);
+    reach = reach_of(*undone_spec);
+    kind = std::move(record->kind);
+  }
+  for (; !undone.empty(); undone.pop_back()) {
+    auto back = reversed(std::move(reach), undone.back());
+    if (!back) co_return impossible(undone.back(), kind);
+    reach = std::move(*back);
+    kind = "undo of a copy";
+  }
+  co_return reach;
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,24 @@
+// Which entities of a table a job is about. Pure.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+
+namespace tidemark::jobs {
+
+struct EntityKey {
+  std::string partition_key;
+  std::string row_key;
+  bool operator==(const EntityKey&) const = default;
+};
+
+/// Exactly one of the two is set, unless the kind offers a third way.
+struct Selection {
+  std::optional<EntityKey> entity;
+  std::optional<std::string> filter;
+  bool operator==(const Selection&) const = default;
+};
+void write_selection(const Selection& selection, nlohmann::ordered_json& out);
+
+}  // namespace tidemark::jobs
