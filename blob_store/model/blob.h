@@ -14,8 +14,8 @@ namespace tidemark::blob_store {
 /// Names keep their case and order.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// One number stamps every change and is both ETag and Last-Modified: 100 ns ticks since the year 1, strictly rising
-/// over the whole store.
+/// The number of a change, from which ETag and Last-Modified are derived: 100 ns ticks since the year 1, rising
+/// strictly across the whole store.
 struct Stamp {
   std::uint64_t ticks = 0;
   [[nodiscard]] Time time() const;
@@ -23,17 +23,17 @@ struct Stamp {
   static Stamp at(Time time);
 };
 
-/// Headers that travel with the content. Empty: not set.
+/// Headers that belong to the content; empty if not set.
 struct ContentHeaders {
   std::string type, encoding, language, disposition, cache_control;
   std::string md5;  // base64, as in the header
 };
 
-/// A stretch of a blob's content: one stored payload from its beginning.
+/// A part of a blob's content: one stored payload, from its beginning.
 struct Extent {
   std::uint64_t payload = 0;  // 0 if empty
   std::uint64_t size = 0;
-  std::string block_id;  // as the client wrote it, base64; empty: content of a Put Blob
+  std::string block_id;  // as the client wrote it, base64; empty for the content of a Put Blob
 };
 
 struct Blob {
@@ -42,21 +42,21 @@ struct Blob {
   Stamp version;
   Stamp created;
   std::uint64_t size = 0;
-  /// The version of what this blob is a copy of, for copies that workers make; it decides which of two is newer.
+  /// For copies made by workers: the version of the original, which decides which of two copies is newer.
   std::optional<std::int64_t> source_version;
   [[nodiscard]] std::int64_t effective_version() const {
     return source_version.value_or(static_cast<std::int64_t>(version.ticks));
   }
 };
 
-/// What a blob is made of beside its bytes.
+/// What a new blob has besides its bytes.
 struct NewContent {
   ContentHeaders headers;
   Metadata metadata;
 };
 
 struct Container {
-  std::uint64_t generation = 0;  // its blobs' keys hold this number instead of the name
+  std::uint64_t generation = 0;  // the keys of its blobs have this number instead of the name
   Stamp version;
   Metadata metadata;
   std::string public_access;  // "", "blob" or "container"

@@ -1,4 +1,4 @@
-// Writes of workers: under the fence of an operation, and never over something newer. Plain values.
+// Writes of workers, under the fence of an operation and never over something newer. Plain values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,12 +9,12 @@ namespace tidemark::blob_store {
 
 using tidemark::WriteOutcome;
 
-/// What a worker writes under: refused if its operation went on without it (kFenced), and of no effect over a copy of
-/// something newer.
+/// The conditions of a worker's write. It is refused with kFenced if another attempt has taken over the operation, and
+/// has no effect if the blob is a copy of something newer.
 struct FencedWrite {
   Fence fence;
   std::int64_t source_version = 0;
-  /// Only in place of the copy of exactly this version: kSuperseded if anything else is there, or nothing.
+  /// Replace only a copy of exactly this version; kSuperseded if anything else, or nothing, is there.
   std::optional<std::int64_t> replaces = {};
 };
 

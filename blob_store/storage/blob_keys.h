@@ -48,7 +48,7 @@ std::string staged_summary(std::uint64_t generation, std::string_view name);
 std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id);
 kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view name);
 std::optional<std::string> block_id(std::string_view staged_key);
-/// Whose blocks a summary counts.
+/// The blob whose staged blocks a summary counts.
 struct StagedBlob {
   std::uint64_t generation = 0;
   std::string name;
@@ -61,7 +61,7 @@ std::string chunk(std::uint64_t payload, std::uint64_t index);
 kv::KeyRange chunks(std::uint64_t payload);
 std::string pending(std::uint64_t payload);
 std::string dead(std::uint64_t payload);
-/// Every key of a kind that is keyed by a number first, or only those of one number.
+/// All keys of a kind, or those with one number, for kinds whose keys begin with a number.
 kv::KeyRange all(char kind);
 kv::KeyRange all(char kind, std::uint64_t number);
 /// The number after the kind; 0 if there is none.

@@ -1,7 +1,6 @@
-// The blob store's operations over an ordered key-value engine. Every change is one transaction that checks its
-// conditions, writes metadata and moves payloads between pending, live and dead (storage/blob_keys.h); content is
-// durable before that. Thread safe; reads run on the caller's thread. Errors carry the protocol's codes; a failed
-// operation changes nothing.
+// The operations of the blob store. Every change is one transaction that checks its conditions, writes metadata and
+// moves payloads between pending, live and dead (storage/blob_keys.h). The content is durable before that. Thread safe;
+// reads run on the caller's thread. Errors have the protocol's codes; a failed operation changes nothing.
 #pragma once
 #include <memory>
 #include <string>
@@ -29,7 +28,7 @@ struct ListRequest {
 template <class Item>
 struct ListPage {
   std::vector<Item> items;
-  std::string next;  // `from` of the next page; empty: this was the last
+  std::string next;  // `from` of the next page; empty after the last
 };
 struct NamedContainer {
   std::string name;
@@ -37,7 +36,7 @@ struct NamedContainer {
 };
 struct ListedBlob {
   std::string name;
-  std::optional<Blob> blob;  // absent: a common prefix
+  std::optional<Blob> blob;  // absent for a common prefix
 };
 
 struct OpenedBlob {
@@ -46,13 +45,13 @@ struct OpenedBlob {
   std::shared_ptr<const kv::Reader> snapshot;
 };
 struct BlockLists {
-  std::optional<Blob> blob;  // absent: only staged blocks
+  std::optional<Blob> blob;  // absent if there are only staged blocks
   std::vector<Extent> committed;
   StagedBlocks staged;
 };
 class BlobService {
  public:
-  /// `random` is part of the seam for future ids; the store's own ids come from its counter.
+  /// `random` is for future ids; the store's own ids come from its counter.
   BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background);
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
@@ -63,8 +62,8 @@ class BlobService {
                                            Conditions conditions);
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
-  /// Content is streamed into a writer, then published by one of the three calls after it. Whoever got an error
-  /// anywhere calls abandon() with its id, unless that is 0.
+  /// Content is streamed into a writer and then published by one of the next three calls. After any error, call
+  /// abandon() with its id unless that is 0.
   [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
   Task<Result<void>> abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, the container.
@@ -75,7 +74,7 @@ class BlobService {
                                      Conditions conditions);
 
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
-  /// Properties alone; does not read the extents.
+  /// The properties, without reading the extents.
   Result<Blob> get_blob(const BlobRef& ref, const Conditions& conditions) const;
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
   Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
@@ -83,22 +82,22 @@ class BlobService {
   Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
-  /// For workers: each is one transaction with its fence. A payload that was not applied is abandoned here.
+  /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
   Task<Result<WriteOutcome>> put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload, FencedWrite write);
   Task<Result<void>> stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence);
-  /// Makes the blob of these staged blocks, in this order; kInvalidBlockList if one is not there (any more).
+  /// Publishes these staged blocks as the blob, in this order. kInvalidBlockList if one is not there any more.
   Task<Result<WriteOutcome>> publish_if_newer(BlobRef ref, std::vector<std::string> block_ids, NewContent content,
                                               FencedWrite write);
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
-  /// A closed one is not an error for open: whoever opens it learns that the work is done.
+  /// Opening a closed operation is not an error; the ledger says that the work is done.
   Task<Result<OperationLedger>> open_operation(std::string account, Fence fence);
   Task<Result<OperationLedger>> close_operation(std::string account, Fence fence);
   Result<OperationLedger> read_operation(const std::string& account, const std::string& operation_id) const;
 
-  /// Whatever text was stored last; empty if none.
+  /// The text that was stored last; empty if none was.
   Result<std::string> get_service_properties(std::string_view account) const;
-  /// `change` makes the new text of the old one; it runs inside the transaction.
+  /// `change` makes the new text from the old one; it runs in the transaction.
   Task<Result<void>> set_service_properties(std::string account,
                                             std::function<Result<std::string>(const std::string&)> change);
 
@@ -116,7 +115,7 @@ class BlobService {
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
-  /// Whether it replaced a block of this id.
+  /// True if it replaced a block with this id.
   Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                             const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;

@@ -1,7 +1,7 @@
-// Erases what nothing refers to any more: dead payloads, the blobs and staged blocks of deleted containers, and, looked
-// for once an hour, staged blocks to which none was added for a week (as the protocol promises). One pass at a time;
-// kick() during a pass makes another follow. Thread safe. A failure is left for the next pass: the keys that say what
-// is dead are erased last.
+// Erases what nothing refers to any more: dead payloads, the blobs and staged blocks of deleted containers, and, once
+// an hour, staged blocks of blobs to which none was added for a week (as the protocol promises). There is one pass at a
+// time; kick() during a pass causes another one. The keys that say what is dead are erased last, so the next pass makes
+// up for a failure. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -15,10 +15,10 @@ class Collector {
  public:
   Collector(kv::Engine& engine, Clock& clock, Executor background)
       : engine_(engine), clock_(clock), background_(std::move(background)) {}
-  /// Call before anything is written: whatever is pending then was left by an earlier process and is dead.
+  /// Call it before anything is written. What is pending then was left by an earlier process and is dead.
   void start();
   void kick();
-  /// One pass: until nothing is dead or an error. For kick() and tests.
+  /// Makes one pass, until nothing is dead or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
  private:

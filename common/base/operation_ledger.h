@@ -1,6 +1,7 @@
-// The fence of an operation and what a store remembers of it. Every write of a worker carries (operation id, epoch);
-// the store checks them against the operation's ledger in the transaction of the effect, so that a worker whose lease
-// has passed to another changes nothing any more. Pure rules and bytes; each store keeps its ledgers under its own key.
+// The fence of an operation, and the ledger that a store keeps for it. Every write of a worker carries an operation id
+// and an epoch. The store checks them against the operation's ledger in the transaction of the write, so a worker that
+// has lost its lease to another can no longer change anything. This file has only rules and bytes; each store keeps its
+// ledgers under its own keys.
 //   ledger   1 | epoch varint | closed u8 | varint count | count * (name string | value varint)
 #pragma once
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace tidemark {
 inline constexpr std::size_t kMaxOperationIdBytes = 1024;
 inline constexpr std::size_t kMaxOperationCounters = 64;
 
-/// Refused with kFenced if a higher epoch was seen or the operation is closed.
+/// A write with this fence is refused with kFenced if a higher epoch was seen or the operation is closed.
 struct Fence {
   std::string operation_id;
   std::uint64_t epoch = 0;
-  /// Added to the operation's counter of this name for each applied effect ("moved", "copied"); empty: none.
+  /// The operation's counter that each applied write raises, such as "moved" or "copied"; empty for none.
   std::string count_applied_as;
 };
 
@@ -34,7 +35,7 @@ enum class WriteOutcome : std::uint8_t {
   kLast = kConflict,
 };
 
-/// Zero for an operation that nobody opened.
+/// All zero for an operation that nobody has opened.
 struct OperationLedger {
   std::uint64_t epoch = 0;
   bool closed = false;
@@ -43,9 +44,9 @@ struct OperationLedger {
 };
 
 Result<void> check_operation_id(std::string_view operation_id);  // kInvalidInput
-/// kFenced for a lower epoch or a closed operation; else raises the ledger's epoch.
+/// Raises the ledger's epoch. kFenced if the epoch is lower than the ledger's or the operation is closed.
 Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch);
-/// Closing again with the same epoch succeeds: the reply to the first may have been lost.
+/// Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
 Result<void> close_ledger(OperationLedger& ledger, std::uint64_t epoch);
 Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount);
 

@@ -1,5 +1,5 @@
-// Stored records: a byte that names the format, then the fields. A record says its fields once, for writing and for
-// reading, so that the two cannot differ:
+// Stored records: a byte that names the format, then the fields. The fields of a record are listed once, for writing
+// and for reading, so that the two cannot differ:
 //
 //   constexpr auto kStagedBlock = record_format<StagedBlock>(1, "staged block", [](auto& io, auto& block) {
 //     io.varint(block.payload);
@@ -8,7 +8,7 @@
 //   std::string bytes = kStagedBlock.encode(block);
 //   auto block = TRY(kStagedBlock.decode(bytes));
 //
-// Stored bytes outlive the program: fields keep their order and meaning, and a change of either is another format.
+// Stored bytes outlive the program, so fields keep their order and meaning. A change of either is another format.
 #pragma once
 #include <optional>
 #include <string>
@@ -89,7 +89,7 @@ struct RecordFormat {
   std::string_view what;
   Fields fields;
 
-  /// `room`: about how many bytes there will be.
+  /// `room` is about how many bytes there will be.
   [[nodiscard]] std::string encode(const Record& record, std::size_t room = 0) const {
     std::string bytes;
     bytes.reserve(room);
@@ -98,7 +98,7 @@ struct RecordFormat {
     fields(io, record);
     return bytes;
   }
-  /// kCorruption: another format, something missing or something left.
+  /// kCorruption if the format is another one, or something is missing or left over.
   [[nodiscard]] Result<Record> decode(std::string_view bytes) const {
     RecordReader io(bytes);
     Record record;

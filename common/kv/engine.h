@@ -1,5 +1,5 @@
-// The seam: an ordered key-value engine with serializable, durable transactions. Stores are written against this
-// interface alone; no type of the library underneath leaves its own file.
+// The interface of the storage engine: an ordered key-value store with serializable, durable transactions. The stores
+// know nothing else of it; no type of the library underneath leaves its own file.
 //
 // Keys and values are bytes; keys sort bytewise. Snapshots and cursors may be used from any thread, one thread at a
 // time each.
@@ -34,7 +34,7 @@ class Cursor {
   virtual void next() = 0;
   [[nodiscard]] virtual std::string_view key() const = 0;
   [[nodiscard]] virtual std::string_view value() const = 0;
-  /// A cursor that became invalid because of the disk says so here; check it at the end of a walk.
+  /// The error of the disk that made the cursor invalid, if there was one; check it at the end of a walk.
   [[nodiscard]] virtual Result<void> status() const = 0;
 };
 
@@ -44,7 +44,7 @@ class Reader {
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Cursor> scan(const KeyRange& range,
                                                      Direction direction = Direction::kForward) const = 0;
-  /// A forward walk that is known to be long: reads ahead, and leaves the cache to the reads that come back.
+  /// A forward walk that will be long: it reads ahead and does not fill the cache.
   [[nodiscard]] virtual std::unique_ptr<Cursor> scan_long(const KeyRange& range) const {
     return scan(range, Direction::kForward);
   }
@@ -69,8 +69,7 @@ class Transaction : public Reader {
 /// - Whoever owns the executors of such coroutines calls Engine::drain() before they go.
 using TransactionBody = std::function<Result<void>(Transaction&)>;
 
-/// What happens once the outcome of a transaction is durable: a call on an executor, or, without one, on the engine's
-/// thread.
+/// Called once the outcome of a transaction is durable, on an executor or, without one, on the engine's thread.
 class Completion {
  public:
   using Call = std::move_only_function<void(Result<void>)>;
@@ -84,7 +83,7 @@ class Completion {
 
   void operator()(Result<void> outcome);
   explicit operator bool() const { return static_cast<bool>(call_); }
-  /// In order for each executor, which is woken once; those without one are called last.
+  /// Calls are in order for each executor, which is woken once; those without an executor come last.
   static void deliver(std::vector<Due> group);
 
  private:
@@ -97,10 +96,10 @@ struct Completion::Due {
   Result<void> outcome;
 };
 
-/// Where the engine's memory is; none of it grows with what is stored.
+/// The engine's memory, which does not grow with the amount of data stored.
 struct EngineMemory {
   std::size_t cache_bytes = 0;          // blocks, indexes and filters
-  std::size_t write_buffers_bytes = 0;  // changes that are in no file yet
+  std::size_t write_buffers_bytes = 0;  // changes that are not in a file yet
 };
 
 class Engine {
@@ -110,7 +109,7 @@ class Engine {
   /// A consistent view of everything committed so far.
   [[nodiscard]] virtual std::shared_ptr<const Reader> snapshot() const = 0;
 
-  /// The latest committed value of one key: what snapshot()->get(key) gives, for less.
+  /// The latest committed value of one key, as snapshot()->get(key) but cheaper.
   [[nodiscard]] virtual Result<std::optional<std::string>> get(std::string_view key) const;
 
   /// Runs the body atomically and serializably; `done` is called once, when the outcome is durable and the body is
@@ -121,19 +120,19 @@ class Engine {
   /// Blocks until all that was submitted before has been told. For shutdown, when nobody submits any more.
   void drain();
 
-  /// Deletes a range of keys, durably but not atomically with anything else: for keys nothing refers to any more.
+  /// Deletes a range of keys durably, but not atomically with anything else; for keys that nothing refers to any more.
   virtual Result<void> erase_range(const KeyRange& range) = 0;
 
-  /// Waiting transactions now, for metrics.
+  /// The number of waiting transactions, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
 
   /// For metrics.
   [[nodiscard]] virtual EngineMemory memory() const { return {}; }
 
-  /// submit() as a coroutine; resumes on the caller's executor. `step` names the write for crash tests: reached before
-  /// it is handed in, and once it is durable.
+  /// submit() as a coroutine, which resumes on the caller's executor. `step` names the write for crash tests; it is
+  /// reached before the transaction is submitted and once it is durable.
   Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
-  /// Transactions that have nothing to do with each other, handed in together; resumes once, with all their outcomes.
+  /// Submits independent transactions together and resumes once, with all their outcomes.
   Task<std::vector<Result<void>>> transact_all(std::vector<TransactionBody> bodies, const FailStep* step = nullptr);
 };
 

@@ -1,6 +1,6 @@
-// Generations: what belongs to a name (a table's entities, a queue's messages, a container's blobs) lives under a
-// number that is never used again. Dropping all of it is one row, in the transaction that frees the name; what it held
-// is erased in the background.
+// Generations: what belongs to a name, such as a table's entities, a queue's messages or a container's blobs, is stored
+// under a number that is never reused. Dropping all of it takes one row, in the transaction that frees the name; the
+// contents are erased in the background.
 //   dropped generation   key: a byte of the store's, u64(generation)     value: empty
 #pragma once
 #include <functional>
@@ -11,10 +11,10 @@ namespace tidemark::kv {
 
 void drop_generation(Transaction& txn, char kind, std::uint64_t generation);
 
-/// Erases what a dropped generation holds; may be called again for one.
+/// Erases the contents of a dropped generation; may be called again for the same one.
 using EraseGeneration = std::function<Task<Result<void>>(std::uint64_t generation)>;
-/// Erases all dropped generations and then their rows, so that a failure, which ends it, leaves the rest to the next
-/// collection. `step` names the end of a row.
+/// Erases the contents of all dropped generations and then their rows. After a failure, the next collection does the
+/// rest. `step` names the removal of a row.
 Task<Result<void>> collect_generations(Engine& engine, char kind, EraseGeneration erase, const FailStep& step);
 
 }  // namespace tidemark::kv

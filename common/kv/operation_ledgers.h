@@ -1,4 +1,4 @@
-// The ledgers of operations (common/base/operation_ledger.h) in a store. What a worker does is one transaction: the
+// Keeps the ledgers of operations (common/base/operation_ledger.h) in a store. A worker's write is one transaction: the
 // check of its fence, the effect, and the ledger that counts it. Thread safe; coroutines resume on the caller's
 // executor.
 #pragma once
@@ -16,21 +16,21 @@ class OperationLedgers {
   OperationLedgers(Engine& engine, KeyOf key_of, const FailStep* step = nullptr)
       : engine_(engine), key_of_(key_of), step_(step) {}
 
-  /// What is done behind a fence: gives how many of its effects were applied, which are counted if the fence says so.
+  /// The work behind a fence. Returns how many effects were applied, which are counted if the fence says so.
   using Effect = std::function<Result<std::uint64_t>(OperationLedger&)>;
-  /// One step of a transaction. kFenced if the operation went on without this worker.
+  /// A step of a transaction: checks the fence, then does the work. kFenced if another attempt has taken over.
   Result<void> fenced(Transaction& txn, std::string_view account, const Fence& fence, const Effect& effect) const;
-  /// The same, or, without a fence, the effect alone.
+  /// The same, or only the effect if there is no fence.
   Result<void> fenced(Transaction& txn, std::string_view account, const std::optional<Fence>& fence,
                       const Effect& effect) const;
 
-  /// A closed operation is no error: whoever opens it learns that the work is done.
+  /// Opening a closed operation is not an error; the ledger says that the work is done.
   Task<Result<OperationLedger>> open(std::string account, std::string operation_id, std::uint64_t epoch) const;
   Task<Result<OperationLedger>> close(std::string account, std::string operation_id, std::uint64_t epoch) const;
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount) const;
   /// Empty if the operation is unknown.
   [[nodiscard]] Result<OperationLedger> read(std::string_view account, std::string_view operation_id) const;
-  /// Removes the ledger if it is closed: its operation can have no message and no worker any more.
+  /// Removes the ledger if it is closed and its operation has no message and no worker any more.
   Task<Result<void>> forget(std::string account, std::string operation_id) const;
 
  private:
@@ -43,7 +43,7 @@ class OperationLedgers {
 };
 
 namespace test_switches {
-/// Takes the fences out, so that the simulation can prove that it notices. Nothing but tests may set it.
+/// Turns the fences off, so that the simulation can show that it notices. Only tests may set it.
 inline std::atomic<bool> ignore_fence{false};
 }  // namespace test_switches
 

@@ -12,12 +12,12 @@
 namespace tidemark::protocol {
 
 inline constexpr std::size_t kMaxStoredPolicies = 5;
-/// No body of this size is a legitimate one.
+/// Larger bodies are refused.
 inline constexpr std::size_t kMaxStoredPoliciesBytes = 64UL << 10;
 inline constexpr std::size_t kMaxPolicyIdLength = 64;  // UTF-16 units
 
-/// An empty body is none. `letters`: the permissions that this kind of resource has. kInvalidXmlDocument, also for a
-/// sixth policy; kInvalidXmlNodeValue names the element.
+/// An empty body has no policies. `letters` are the permissions of this kind of resource. kInvalidXmlDocument if it is
+/// malformed or has more than five policies; kInvalidXmlNodeValue names the element.
 Result<StoredPolicies> parse_stored_policies(std::string_view xml, std::string_view letters);
 /// Without the XML declaration.
 std::string render_stored_policies(const StoredPolicies& policies);

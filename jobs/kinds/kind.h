@@ -1,6 +1,6 @@
-// What a kind of job says about itself, so that nothing outside of its folder has to know it: its spec is a struct with
-// the members below. A kind that leaves one out does not compile. To add a kind, add its folder and its line in
-// kinds.h; run() is defined in the folder's run/, which is compiled into the workers alone.
+// What a kind of job says about itself, so that nothing outside of its folder has to know it. Its spec is a struct with
+// the members below; without one of them, it does not compile. To add a kind, add its folder and its line in kinds.h.
+// run() is defined in the folder's run/, which is compiled only into the workers.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -36,22 +36,22 @@ struct KindOption {
 template <class Spec>
 concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, workers::JobContext& context) {
   { Spec::kName } -> std::convertible_to<std::string_view>;
-  /// Takes maxAffected and maxPerSecond.
+  /// The kind takes maxAffected and maxPerSecond.
   { Spec::kSelectsEntities } -> std::convertible_to<bool>;
   { Spec::kOptions } -> std::convertible_to<std::span<const KindOption>>;
-  /// Reads the kind's own members and notes what is wrong with them.
+  /// Reads the kind's own members and notes problems.
   { &Spec::read } -> std::same_as<Spec (*)(SpecReader&)>;
   /// Writes them in a fixed order, with the defaults that matter.
   { &Spec::write } -> std::same_as<void (Spec::*)(nlohmann::ordered_json&) const>;
-  /// Where entities come from, where they go and what happens to them: its plan, its undo and much else follow from it.
+  /// Where entities come from, where they go and what happens to them; plan, undo and much else are derived from it.
   { &Spec::reach } -> std::same_as<Reach (Spec::*)() const>;
-  /// Whether it has an operation in the blob store, which the end of the job must close there too.
+  /// True if it has an operation in the blob store too, which the end of the job must close.
   { spec.writes_blobs() } -> std::same_as<bool>;
   /// Does the work; a function of namespace workers.
   run(context, spec);
 };
 
-/// A kind that reaches no entities plans by itself.
+/// A kind that reaches no entities makes its own plan.
 template <class Spec>
 concept PlansItself = requires(const Spec& spec, PlanSources& sources, JobPlan& plan) { spec.plan(sources, plan); };
 

@@ -1,4 +1,4 @@
-// The kinds of job there are: one line each. Pure.
+// The list of the kinds of job, with a line for each. Pure.
 #pragma once
 #include <array>
 #include <variant>

@@ -1,5 +1,5 @@
-// What a job does to entities, whatever its kind: where they come from, where they go, under which key, and what
-// happens to each. Plans, undo, explanations, limits and the batches of small jobs all follow from it. Pure.
+// What a job does to entities, whatever its kind: where they come from, where they go, with which key, and what happens
+// to each. Plans, undo, explanations, limits and the batches of small jobs are derived from it. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace tidemark::jobs {
 
-/// A table, or an archive outside of tables. Neither: a job that has no such side.
+/// A table, or an archive outside of tables, or neither if a job has no such side.
 struct Location {
   std::string table = {};
   std::optional<ObjectArchive> archive = {};
   [[nodiscard]] bool empty() const { return table.empty() && !archive; }
 };
-/// Whether the same entity is under the same name in both. Table names match whatever their case.
+/// True if both are the same place. Table names match in any case.
 bool is_same(const Location& a, const Location& b);
-/// "table", "container" or "directory", and which.
+/// "table", "container" or "directory", and its name.
 std::string_view store_of(const Location& location);
 const std::string& name_of(const Location& location);
 

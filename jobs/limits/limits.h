@@ -1,12 +1,13 @@
-// What operators set for a kind of job, a table, or one partition of a table, so that bulk work leaves room for others:
-// how much of it may happen at once and how fast, over all workers; a kind can be paused too. Rows of the jobs' table:
+// The limits that operators set for a kind of job, a table, or a partition of a table, so that bulk work leaves room
+// for others: how much may happen at once and how fast, for all workers together. A kind can also be paused. Rows of
+// the jobs' table:
 //   'control' / KEY          Scope Name Key (of a partition), Paused, MaxRunning, MaxPerSecond; only if one is set
 //   'slots' / KEY-NNNN       JobId, HeldUntil: who runs. A slot whose time has passed is free, so a limit may be
 //                            exceeded for a moment when a worker stalls.
 //   'rates' / KEY            BookedUntil: the time that is spoken for. Whoever will make changes moves it on by what
 //                            they take at this rate, and makes them when the time that it was before has come.
 // KEY is the kind, 'table:' and the name in lower case, or 'partition:', that name, ':' and the SHA-256 of the key.
-// Stateless: any number of instances may work at once.
+// Without state of its own, so any number of instances may work at once.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ namespace tidemark::jobs {
 
 inline constexpr std::uint32_t kMaxRunningLimit = 1000;
 inline constexpr std::uint32_t kMaxPerSecondLimit = 10'000'000;
-/// How many kinds, tables and partitions can have a limit: each worker knows all of them.
+/// How many kinds, tables and partitions can have limits; each worker keeps all of them.
 inline constexpr std::size_t kMaxLimits = 1000;
 
 enum class LimitScope : std::uint8_t { kKind = 1, kTable = 2, kPartition = 3 };
@@ -36,18 +37,18 @@ struct LimitTarget {
 LimitTarget kind_target(std::string_view kind);
 LimitTarget table_target(std::string_view table);
 LimitTarget partition_target(std::string_view table, std::string_view partition_key);
-/// Names of tables match whatever their case.
+/// Names of tables match in any case.
 std::string limit_key(const LimitTarget& target);
 
 struct Limit {
   LimitTarget target;
   bool paused = false;               // kinds
-  std::uint32_t max_running = 0;     // jobs; of a partition: transactions. 0: no limit
-  std::uint32_t max_per_second = 0;  // entities. 0: no limit
+  std::uint32_t max_running = 0;     // jobs, or transactions for a partition; 0 for no limit
+  std::uint32_t max_per_second = 0;  // entities; 0 for no limit
   [[nodiscard]] bool nothing_set() const { return !paused && max_running == 0 && max_per_second == 0; }
 };
 
-/// Absent members stay as they are.
+/// Members that are absent stay as they are.
 struct LimitChange {
   std::optional<bool> paused;
   std::optional<std::uint32_t> max_running;
@@ -63,15 +64,15 @@ class Limits {
  public:
   Limits(table_store::TableClient& tables, Clock& clock) : tables_(tables), clock_(clock) {}
 
-  /// Where something is set.
+  /// All limits that are set.
   Task<Result<std::vector<Limit>>> list();
-  /// kInvalidInput: there are kMaxLimits others.
+  /// kInvalidInput if there are kMaxLimits others.
   Task<Result<Limit>> set(LimitTarget target, LimitChange change);
 
   /// Nothing if all slots are taken. A holder that has a slot gets the same one again.
   Task<Result<std::optional<LimitSlot>>> take_slot(std::string key, std::uint32_t slots, std::string holder,
                                                    Duration hold);
-  /// False: another holder has it.
+  /// False if another holder has it.
   Task<Result<bool>> keep_slot(LimitSlot& slot, std::string holder, Duration hold);
   Task<Result<void>> free_slot(LimitSlot slot);
 

@@ -34,7 +34,7 @@ namespace tidemark::jobs {
 inline constexpr std::uint32_t kDefaultMaxAttempts = 5;
 inline constexpr std::uint32_t kMaxAttemptsLimit = 100;
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 256;
-/// A record must outlive every lease of its job.
+/// A record must live longer than every lease of its job.
 inline constexpr auto kLongestRetry = std::chrono::hours(24);  // of retryBaseMs and retryCapMs
 inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
@@ -53,24 +53,24 @@ struct JobSpec {
   /// Of this job's back-off, instead of the worker's settings.
   std::optional<std::uint32_t> retry_base_ms;
   std::optional<std::uint32_t> retry_cap_ms;
-  std::optional<std::uint32_t> keep_hours;  // of the record once the job has ended, instead of the workers' setting
+  std::optional<std::uint32_t> keep_hours;  // how long the record stays after the end, instead of the workers' setting
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
-  std::optional<CallbackEndpoint> on_end;       // told when the job has ended
+  std::optional<CallbackEndpoint> on_end;       // called when the job has ended
   std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   bool operator==(const JobSpec&) const = default;
 };
 
 std::string_view kind_name(const JobSpec& spec);
-/// The tables that its members name, each once.
+/// The tables that the spec names, without repetitions.
 std::vector<std::string> tables_of(const JobSpec& spec);
 
 /// Reads and validates a submission. kJobInvalid.
 Result<JobSpec> parse_job_spec(std::string_view json_text);
-/// The text in a record, which may tell of which group the job is a member.
+/// Reads the text in a record, which may also have the group of the job.
 Result<JobSpec> parse_stored_spec(std::string_view text);
 Result<JobSpec> job_spec_from_json(const nlohmann::json& json);
-/// Many jobs submitted as one: with a group, they are counted together and their end is told once.
+/// Many jobs that are submitted together. With a group, they are counted together and one callback reports their end.
 struct JobBatch {
   std::vector<JobSpec> specs;
   std::string group;  // empty: none
@@ -82,7 +82,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text);
 /// SHA-256 in hex of the whole batch.
 std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);
-/// The one text of a spec: members in a fixed order, defaults that matter filled in.
+/// The canonical text of a spec, with the members in a fixed order and the defaults that matter.
 std::string canonical_text(const JobSpec& spec);
 /// SHA-256 in hex of the canonical text without the idempotency key.
 std::string spec_fingerprint(const JobSpec& spec);
@@ -92,7 +92,7 @@ struct JobMessage {
   JobSpec spec;
 };
 std::string job_message_text(std::string_view job_id, const JobSpec& spec);
-/// Accepts the JSON as it is and in Base64, as some SDKs write it. kJobInvalid.
+/// Accepts the JSON as it is or in Base64, as some SDKs write it. kJobInvalid.
 Result<JobMessage> parse_job_message(std::string_view text);
 
 /// 3..63 letters and digits, a letter first.

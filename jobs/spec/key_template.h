@@ -1,6 +1,7 @@
-// The template of a key: text with {Property} in it, "{{" and "}}" for braces. {PartitionKey} and {RowKey} are inserted
-// as they are; a property's text (numbers in shortest form, times in ISO 8601) with forbidden characters and '%' as
-// %XX. Pure.
+// The template of a key: text with {Property} in it, and "{{" and "}}" for braces. {PartitionKey} and {RowKey} are
+// inserted as they are. Other properties are inserted as text (numbers in shortest form, times in ISO 8601), with %XX
+// for
+// '%' and for characters that a key cannot have. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@ struct TemplatePart {
   std::string text;  // literal, or the property's name
 };
 
-/// kJobInvalid with a message for a person: unbalanced braces, a bad name, characters that a key cannot have.
+/// kJobInvalid, with a message for people, if braces are unbalanced, a name is bad, or a key cannot have a character.
 Result<std::vector<TemplatePart>> parse_key_template(std::string_view text);
 
 /// Of a copy.
@@ -31,7 +32,7 @@ std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, cons
 
 /// Forbidden key characters and '%' become %XX.
 std::string escape_key_text(std::string_view text);
-/// The one text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
+/// The text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
 std::string value_text(const table_store::Value& value);
 
 }  // namespace tidemark::jobs

@@ -1,4 +1,4 @@
-// The names of an enumeration's values, as users and stored rows spell them: one table for both directions. Pure.
+// The names of an enumeration's values, as in the API and in stored rows, in one table for both directions. Pure.
 #pragma once
 #include <array>
 #include <optional>

@@ -14,7 +14,7 @@
 
 namespace tidemark::jobs {
 
-/// A getter that finds nothing of the right form notes the problem and gives nothing.
+/// If a getter finds nothing of the right form, it notes the problem and returns nothing.
 class SpecReader {
  public:
   explicit SpecReader(const nlohmann::json& object) : object_(object) {}
@@ -44,11 +44,11 @@ class SpecReader {
   const nlohmann::json* object(const char* name, bool required);
   /// Distinct, and not more than an entity has.
   std::vector<std::string> property_names(const char* name);
-  /// The member if it is an object; whatever else it is, another getter may read it.
+  /// The member if it is an object; anything else is left for another getter.
   const nlohmann::json* object(const char* name);
   std::string table(const char* name);
   std::string key(const char* name);
-  /// partitionKey and rowKey, or filter; `alternative`: something else was given instead of both.
+  /// partitionKey and rowKey, or filter. `alternative`: something else was given instead.
   Selection selection(bool alternative = false);
   void two_tables(const std::string& source, const std::string& destination);
   /// Notes every member that no getter asked for.

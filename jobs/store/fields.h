@@ -1,5 +1,6 @@
-// The members of a struct and the names they are kept under, as one table that is read in both directions: properties
-// of a row, members of JSON. Reading is tolerant: what is absent or of another type leaves the member as it is. Pure.
+// Tables of the members of a struct and the names under which they are stored, as properties of a row or members of
+// JSON. They are used for reading and writing. Reading is tolerant: if a value is absent or of another type, the member
+// stays as it is. Pure.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,7 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-/// Numbers are kept signed: Int32 for 32 bits, Int64 for 64.
+/// Numbers are stored signed: as Int32 for 32 bits, as Int64 for 64.
 template <std::unsigned_integral T>
 std::make_signed_t<T> stored(T number) {
   using Signed = std::make_signed_t<T>;
@@ -57,7 +58,7 @@ table_store::Value value_of(const T& member) {
   }
 }
 
-/// False: it is of another type.
+/// False if it is of another type.
 template <class T>
 bool take(const table_store::Value& value, T& into) {
   if constexpr (kIsOptional<T>) {
@@ -126,7 +127,7 @@ void add_properties(std::vector<table_store::Property>& out, const Row& row,
   });
 }
 
-/// False if a property is of another type than its member.
+/// False if the type of a property is not that of its member.
 template <class Row, class... Members>
 bool read_properties(const table_store::Entity& entity, Row& row, const std::tuple<Field<Row, Members>...>& fields) {
   bool good = true;

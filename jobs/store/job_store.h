@@ -1,7 +1,7 @@
-// Jobs as api, workers and simulation share them: submission, the record's state changes, listing. Its only state is in
-// the table and queue stores, so any number of instances may work at once. Coroutines resume on the caller's executor;
-// the references must outlive the calls. Calls fail with the codes of the two clients beside those named below; a
-// failed submission with an idempotency key is completed by submitting again.
+// Jobs, for the api, the workers and the simulation: submission, state changes of records, listing. All state is in the
+// table store and the queue service, so any number of instances may work at once. Coroutines resume on the caller's
+// executor; the references must outlive the calls. Besides the errors named below, calls fail with those of the two
+// clients. If a submission with an idempotency key fails, submitting it again completes it.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,12 +19,12 @@ namespace tidemark::jobs {
 
 struct JobPage {
   std::vector<JobRecord> jobs;  // newest first
-  std::string continuation;     // empty at the end; a page may be empty and still have one
+  std::string continuation;     // empty at the end; an empty page may have one too
 };
 
 struct Submission {
   JobRecord job;
-  bool created = false;  // false: the idempotency key named a job that exists
+  bool created = false;  // false if the idempotency key already had a job
 };
 
 /// One delivery of a job's message to a worker.
@@ -53,7 +53,7 @@ struct Claim {
   JobRecord record;
 };
 
-/// What a delivery (or a person) changes in a record; absent members stay.
+/// What a delivery or a person changes in a record; absent members stay as they are.
 struct RecordChange {
   std::optional<JobState> state;
   std::optional<std::uint64_t> done;
@@ -69,7 +69,7 @@ struct RecordChange {
 
 class JobStore {
  public:
-  /// `blobs`: without it, cancel() cannot tell the blob store of jobs that write there.
+  /// Without `blobs`, cancel() cannot close operations in the blob store.
   JobStore(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Random& random,
            blob_store::BlobClient* blobs = nullptr)
       : tables_(tables), queues_(queues), clock_(clock), random_(random), blobs_(blobs) {}
@@ -77,33 +77,34 @@ class JobStore {
   /// Creates the table and the queues where they are missing.
   Task<Result<void>> ensure_ready();
 
-  /// kIdempotencyKeyReused. `id`, if given, is the job's: submitting it again gives the same job.
+  /// If `id` is given, the job gets it, and submitting it again gives the same job. kIdempotencyKeyReused.
   Task<Result<Submission>> submit(JobSpec spec, std::string id = {});
-  /// Many, side by side; the outcomes in the order of `specs`.
+  /// Submits many jobs side by side; the outcomes are in the order of `specs`.
   Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
-  /// The same for jobs that belong together. The group comes first and counts on all of them: if some could not be
-  /// submitted, submit it again. kIdempotencyKeyReused: its name was given to other jobs.
+  /// Submits jobs that belong together. The group is created first and expects all of them; if some could not be
+  /// submitted, submit it again. kIdempotencyKeyReused if the group has other jobs.
   Task<Result<std::vector<Result<Submission>>>> submit_group(JobBatch batch);
   Task<Result<std::optional<JobRecord>>> find(std::string id);
-  /// Of 1..100 jobs, in the order of `ids`.
+  /// Finds 1..100 jobs, in the order of `ids`.
   Task<Result<std::vector<std::optional<JobRecord>>>> find_all(std::vector<std::string> ids);
   /// `limit` 1..1000; `kind` and `state` restrict unless empty.
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {});
-  /// Ends a queued or running job, and tells of it; a worker on it stops within a page, and no write of the job lands
-  /// once this has returned. kJobNotFound; a job that has ended already is returned as it is.
+  /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no
+  /// write of the job takes effect once this has returned. A job that has already ended is returned as it is.
+  /// kJobNotFound.
   Task<Result<JobRecord>> cancel(std::string id);
 
-  /// For workers: takes the record for this delivery, creating it if the submission did not get that far.
+  /// For workers: claims the record for this delivery, and creates it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
-  /// Compare-and-swap on (state, epoch). Repeating a change that was made succeeds. kFenced: a later delivery has the
-  /// job, or it has ended otherwise (read it to see how). kJobNotFound. `seen`: the record as it was last read or
-  /// written; if it still is that, it need not be read again.
+  /// Changes the record by compare-and-swap of (state, epoch). Repeating a change succeeds. kFenced if a later delivery
+  /// has the job or it has ended in another way. kJobNotFound. `seen` is the record as it was last read or written; if
+  /// it has not changed since, it need not be read again.
   Task<Result<JobRecord>> change(std::string id, std::uint64_t epoch, RecordChange change,
                                  std::optional<JobRecord> seen = std::nullopt);
-  /// For workers: what a delivery that does all of its job's work in one transaction changes in the record there, from
-  /// `found` (nothing: the submission did not get that far) to its end. Nothing if claim() would not let it run, or if
-  /// anybody has worked on the job before. Pure.
+  /// For workers that do all of a job's work in one transaction: the change of the record in it, from `found` (nothing
+  /// if the submission did not get that far) to its end. Nothing if claim() would not let the job run, or if anybody
+  /// has worked on it before. Pure.
   [[nodiscard]] std::optional<table_store::Companion> end_at_once(std::optional<JobRecord> found,
                                                                   const Delivery& delivery,
                                                                   const RecordChange& change) const;
@@ -114,17 +115,17 @@ class JobStore {
 
  private:
   Task<std::vector<Result<Submission>>> submit_side_by_side(std::vector<JobSpec> specs, std::vector<std::string> ids);
-  /// Registers the key for this spec: the id of the job it stands for, new or old.
+  /// Registers the key for this spec; returns the id of its job, new or old.
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
-  /// Inserts if absent; otherwise the record that is there.
+  /// Inserts the record, or returns the one that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
   /// The record as cancelled, or as it ended before.
   Task<Result<JobRecord>> end_as_cancelled(std::string id);
-  /// From here on no write of the job lands in any store, whatever its epoch.
+  /// From now on, no write of the job takes effect in any store, whatever its epoch.
   Task<Result<table_store::OperationLedger>> close_operation(std::string id, std::optional<JobSpec> spec);
   /// Writes what a closed operation has done into the record of its job.
   Task<Result<JobRecord>> tell_done(JobRecord record, const table_store::OperationLedger& ledger);
-  /// Replaces the version it was read at; nothing if it changed meanwhile.
+  /// Replaces the version that was read; nothing if it has changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
 
   table_store::TableClient& tables_;

@@ -16,11 +16,12 @@
 //   by age       'a' u64(expires) text(key)         -> empty; the idempotency rows in the order they end
 //   figures      'c'                                -> FiguresRecord: the size of each set above, and where it begins
 //
-// A message has one row, in one of three sets. A pop receipt is its place there; a message has a row by id as well,
-// is listed, if it can be spoken of in another way: in a poison queue, once it waited for its group, and once it was
-// delivered under a lease. Its row, its id row, its group's row and the figures change in one transaction. Every
-// rewrite of a message takes a new sequence number, so a place in a queue, and with it a pop receipt, is never used
-// twice. Clearing and deleting a queue gives it another generation, or none, and lists the old one as dropped.
+// A message has one row, in one of three sets. Its pop receipt is its place there. A message is listed, which means
+// that it also has a row by id, if something else than the receipt can name it: in a poison queue, once it has waited
+// for its group, and once it was delivered under a lease. Its row, its id row, its group's row and the figures change
+// in one transaction. Every rewrite of a message takes a new sequence number, so a place, and with it a pop receipt, is
+// never used twice. Clearing a queue gives it another generation, and deleting it none; the old one is listed as
+// dropped.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-// The rows of one queue inside one transaction: every change of a message goes through here, so that message row, id
-// row, group and figures stay in step. Lives as long as the transaction body; save() last, and before another
-// QueueRows of the same queue is opened.
+// The rows of one queue inside of one transaction. Every change of a message goes through here, so that the message's
+// row, its id row, its group and the figures stay consistent. It lives as long as the transaction's body. Call save()
+// at the end, and before another QueueRows of the same queue is opened.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace tidemark::queue_service {
 
-/// What a transaction means outside of it, once it is committed; begun anew whenever the body is run.
+/// What a transaction has to cause once it is committed. It starts empty whenever the body is run.
 struct Effects {
   struct Arrival {
     std::string account, queue;
-    std::optional<Time> due;  // nothing: visible now
+    std::optional<Time> due;  // nothing if it is visible now
   };
   std::vector<Arrival> arrivals;
   std::vector<std::pair<std::string, std::string>> changed;  // cleared, deleted, or resumed
@@ -38,17 +38,17 @@ struct TakenMessage {
 
 struct Taken {
   std::vector<TakenMessage> messages;
-  bool more = false;  // something in the way was removed, or a bound met: look again if nothing was taken
+  bool more = false;  // something was removed or a bound was reached: try again if nothing was taken
 };
 
 struct TakeRequest {
   std::uint32_t count = 1;
   Duration visibility{};
   bool offer = false;  // see MessageRecord::offered
-  bool lease = false;  // the holder will speak of it by id and epoch, not only by the receipt
+  bool lease = false;  // the holder will use id and epoch, not only the receipt
 };
 
-/// Where a message went, for the answers of put and update.
+/// Where a message was put, for the answers to put and update.
 struct Placed {
   std::string id;
   std::string receipt;
@@ -65,7 +65,7 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
                                                  std::string_view id);
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place);
-/// Writes the queue's row with a fresh generation and its figures; returns the generation.
+/// Writes the queue's row with a new generation, and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);
 
@@ -74,7 +74,7 @@ class QueueRows {
   /// kQueueNotFound.
   static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
                                 Time now);
-  /// The same, and made if it is not there.
+  /// The same, but creates the queue if necessary.
   static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
                                           std::string queue, Time now);
 
@@ -82,18 +82,18 @@ class QueueRows {
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] kv::Transaction& transaction() { return *txn_; }
   FiguresRecord& figures() { return figures_; }
-  /// Visible at `visible_at`, or at once; behind the others of its group. Returns where it is.
+  /// Inserts a message that is visible at `visible_at`, or at once, after the others of its group. Returns its place.
   Result<Place> insert(MessageRecord record, std::optional<Time> visible_at);
-  /// The same message, changed, at a new place.
+  /// Stores the changed message at a new place.
   Result<Place> rewrite(const FoundMessage& old, std::optional<Time> visible_at);
-  /// The next of its group follows.
+  /// Removes a message and lets the next of its group follow.
   Result<void> remove(const FoundMessage& found);
-  /// Makes due messages of the timed set ready, at the same places; at most `limit`. True if there are more.
+  /// Makes up to `limit` due messages of the timed set ready, at the same places. True if there are more.
   Result<bool> settle(std::size_t limit);
   Result<std::optional<FoundMessage>> find(std::string_view id) const;  // listed ones that have not expired
   Result<FoundMessage> find_by_receipt(std::string_view id, std::string_view receipt) const;
   Result<Taken> take(const TakeRequest& request);
-  /// Drops expired messages at the front and raises the fronts. True if there is more to do.
+  /// Removes expired messages at the front and raises the fronts. True if there is more to do.
   Result<bool> tidy();
   void save();
 

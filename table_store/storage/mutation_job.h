@@ -1,5 +1,5 @@
-// The steps of a transaction that changes entities, shared by the operations that have such: mutate and move. Private
-// to storage/. They run on the engine's writer, over one transaction.
+// The steps of a transaction that changes entities, used by mutate and move. Private to storage/. They run on the
+// engine's threads, within one transaction.
 #pragma once
 #include "table_store/storage/service_impl.h"
 
@@ -16,17 +16,17 @@ struct MutationJob {
   std::vector<MutationOutcome> outcomes = {};
 };
 
-/// Keys, properties and the members that its kind allows.
+/// Checks keys, properties and which members the kind allows.
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
 std::string block_of(const Mutation& mutation);
 
-/// What the directory says on the writer is what the transaction would read: a drop ahead of it is still in progress
-/// or has left the directory.
+/// On the writer, the directory says what the transaction would read: an earlier drop is either still in progress, or
+/// the table has left the directory.
 Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
                                     std::string_view table);
-/// Of a transaction that begins: whoever writes with it stores it under kLastVersionKey.
+/// The version for a transaction that begins; if it writes, it stores the version under kLastVersionKey.
 Result<Version> next_version(const kv::Reader& reader, Version now);
-/// Judges the condition of the job's index-th change in the table of this generation, and makes it.
+/// Checks the condition of the job's index-th change, in the table with this generation, and makes the change.
 Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
                                        std::uint64_t generation, Version version);
 

@@ -1,5 +1,5 @@
-// What the operation families of TableService share: the engine handed in and steps that run inside a transaction or
-// over a snapshot. Private to storage/. Steps are pure functions of the reader they are given.
+// What the operations of TableService share: the engine, and steps that run inside of a transaction or over a snapshot.
+// Private to storage/.
 #pragma once
 #include "common/kv/operation_ledgers.h"
 #include "table_store/storage/scan_turns.h"
@@ -32,7 +32,7 @@ Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view
 /// The same, with the name and the ACL.
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table);
 
-/// The counter under this key, zero at first.
+/// The counter under this key, which begins with zero.
 Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view key);
 
 }  // namespace tidemark::table_store

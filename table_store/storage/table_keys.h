@@ -36,7 +36,7 @@ struct EntityKeyParts {
   std::string partition_key, row_key;
 };
 std::optional<EntityKeyParts> parse_entity_key(std::string_view key);
-/// The parts of an entity's key, read in place where that can be. Views live as long as the key and the reader.
+/// The parts of an entity's key, read in place where possible. Views are valid as long as the key and the reader.
 class EntityKeyReader {
  public:
   bool read(std::string_view key);
@@ -48,7 +48,7 @@ class EntityKeyReader {
 inline constexpr std::size_t kEntityPrefixBytes = 9;
 
 std::string operation_key(std::string_view account, std::string_view operation_id);
-/// Ledgers fade: users' and workers' own alike.
+/// The ledgers of operations, which fade: those of users and those of workers.
 kv::FadingRows fading_operations();
 std::string service_properties_key(std::string_view account);
 

@@ -1,5 +1,5 @@
-// Switches that take a safety rule out, so that the simulation can prove that it notices. All off; nothing but tests
-// may set them. Read with relaxed order on the writer.
+// Switches that turn safety rules off, so that the simulation can show that it notices. Only tests may set them. They
+// are read with relaxed order on the writer.
 #pragma once
 #include <atomic>
 

@@ -1,10 +1,10 @@
-// A signed request to a user's endpoint. It is sent again until the endpoint has taken it, always with the same
-// webhook-id (the job's), so that the endpoint can tell a repetition: a worker that dies after the request and before
-// the job's end has it sent twice. What the answer means:
+// A signed request to a user's endpoint. It is sent until the endpoint accepts it, always with the same webhook-id (the
+// job's id), so that the endpoint can recognize a repetition: if a worker dies between the request and the end of the
+// job, the request is sent twice. What the answer means:
 //   2xx                                    done
 //   429; 408 and 503 with Retry-After      later, as the endpoint says; not counted as an attempt
 //   other 5xx, 408, no answer              tried again
-//   everything else, redirects too         poison at once
+//   everything else, including redirects   poison at once
 #pragma once
 #include "jobs/kinds/kind.h"
 #include "jobs/spec/on_end.h"

@@ -1,7 +1,7 @@
-// Copy: denormalised copies beside the original, all properties or some, under keys made by templates. Put-if-newer
-// with the version of the original, fenced by (job, epoch); the original is never touched, and neither is an entity in
-// the destination that is no copy. Within one table, copies are not copied again. Originals whose keys come out the
-// same share one copy: the newest's.
+// Copy: writes denormalised copies, with all properties or some, under keys made from templates. Copies are written
+// with "put if newer" and the version of the original, fenced by (job, epoch). The original is never changed, and
+// neither is an entity in the destination that is not a copy. Within one table, copies are not copied again. If several
+// originals get the same key, the copy of the newest one remains.
 //   checkpoint {"continuation":C,"done":N,"skips":[...]}     done: originals whose copy is there, of finished pages
 #pragma once
 #include <vector>
