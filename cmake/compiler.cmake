@@ -10,6 +10,7 @@ find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+add_link_options(-Wl,--as-needed)  # RocksDB's package names libraries that nobody calls, and the image does not have
 
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
   message(FATAL_ERROR "Tidemark is built with clang 19 or later, which the presets choose: cmake --preset release")
