@@ -1,7 +1,5 @@
 #include "workers/runtime/bulk_job.h"
 
-#include "workers/runtime/side_by_side.h"
-
 namespace tidemark::workers {
 
 using nlohmann::json;
@@ -94,8 +92,8 @@ Task<Result<void>> BulkJob::missing() {
 }
 
 Task<Result<void>> BulkJob::make(std::vector<Change> changes) {
-  co_return co_await side_by_side(context_.clock, changes.size(),
-                                  [&](std::size_t number) { return admit_and_make(changes[number]); });
+  co_return co_await context_.side_by_side(changes.size(),
+                                           [&](std::size_t number) { return admit_and_make(changes[number]); });
 }
 
 Task<Result<void>> BulkJob::admit_and_make(Change& change) {

@@ -55,6 +55,14 @@ Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t cou
   }
 }
 
+Task<Result<void>> JobContext::side_by_side(std::size_t count, Step step, std::size_t at_once) {
+  const auto most = refused() ? std::min(at_once, most_when_refused_) : at_once;
+  CO_TRY(co_await workers::side_by_side(clock, count, std::move(step), most));
+  most_when_refused_ *= 2;
+  if (most_when_refused_ > at_once) story_.refused = false;
+  co_return Result<void>{};
+}
+
 void JobContext::save(nlohmann::json checkpoint) {
   story_.checkpoint = std::move(checkpoint);
   story_.advanced = run_.attempt;

@@ -13,6 +13,7 @@
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
+#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 
@@ -104,6 +105,11 @@ class JobContext {
   /// the limits of its kind, tables and partitions require. Keep the permit while you make the changes.
   /// kMaxAffectedExceeded, and the errors of check().
   Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
+  /// Runs the steps of a page (side_by_side.h). After a store refused the job because it had too much to do, they run
+  /// one by one at first, then twice as many at once with each page that the store takes.
+  Task<Result<void>> side_by_side(std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);
+  /// True while a store has too much to do for this job: what can be left out should be.
+  [[nodiscard]] bool refused() const { return story_.refused; }
   /// Stored with the next renewal, within a second.
   void save(nlohmann::json checkpoint);
   /// Durable when it returns. kLeaseLost.
@@ -144,6 +150,7 @@ class JobContext {
   std::uint64_t done_ = 0;  // as in the last report()
   Time next_change_{};
   std::uint64_t last_step_ = 0;
+  std::size_t most_when_refused_ = 1;  // steps at once
 };
 
 }  // namespace tidemark::workers

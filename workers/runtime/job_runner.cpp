@@ -210,6 +210,7 @@ RetryPolicy JobRunner::policy_of(const Run& run) const {
 Task<RunEnd> JobRunner::settle(Run& run, Error error) {
   co_await run.lease->stop();
   run.report.error = error;
+  run.story.refused = classify(error.code) == ErrorClass::kThrottled;
   // The worker is stopping, or the kind is paused.
   if (error.code == ErrorCode::kCancelled) co_return co_await release(run, Duration::zero(), false);
   const auto max_attempts = run.spec ? run.spec->max_attempts : jobs::kDefaultMaxAttempts;

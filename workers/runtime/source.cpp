@@ -84,6 +84,7 @@ Task<Result<void>> TableSource::begin(std::string continuation, std::uint64_t be
     count_->through = true;
     co_return Result<void>{};
   }
+  if (context_.refused()) co_return Result<void>{};
   count_->found = before;
   spawn(co_await asio::this_coro::executor, count(context_.tables, request(std::move(continuation)), count_));
   co_return Result<void>{};

@@ -4,7 +4,6 @@
 #include "jobs/plan/plan.h"
 #include "table_store/odata/entity_text.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 namespace {
@@ -29,8 +28,8 @@ Task<Result<Page>> DocumentSide::read(std::string continuation) {
   }
   std::erase_if(names.names, [](const std::string& name) { return !jobs::is_document_name(name); });
   std::vector<Document> found(names.names.size());
-  CO_TRY(co_await side_by_side(context_.clock, found.size(),
-                               [&](std::size_t i) { return load_into(names.names[i], found[i]); }));
+  CO_TRY(
+      co_await context_.side_by_side(found.size(), [&](std::size_t i) { return load_into(names.names[i], found[i]); }));
   std::size_t bytes = 0;
   std::size_t key_bytes = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -78,7 +77,7 @@ Task<Result<std::optional<Entity>>> DocumentSide::get(jobs::EntityKey key) {
 Task<Result<Unfinished>> DocumentSide::unfinished(nlohmann::json note) {
   auto keys = keys_of_note(note);
   std::vector<Document> found(keys.size());
-  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t i) {
+  CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t i) {
     return load_into(jobs::document_name(archive_, keys[i].partition_key, keys[i].row_key), found[i]);
   }));
   Unfinished out;
@@ -91,8 +90,8 @@ Task<Result<Unfinished>> DocumentSide::unfinished(nlohmann::json note) {
 Task<Result<PutOutcome>> DocumentSide::put(Unit unit) {
   PutOutcome out;
   out.ends.resize(unit.entities.size(), PutEnd::kThere);
-  CO_TRY(co_await side_by_side(context_.clock, unit.entities.size(),
-                               [&](std::size_t i) { return put_one(unit.entities[i], out.ends[i]); }));
+  CO_TRY(co_await context_.side_by_side(unit.entities.size(),
+                                        [&](std::size_t i) { return put_one(unit.entities[i], out.ends[i]); }));
   co_return out;
 }
 
@@ -120,8 +119,8 @@ Task<Result<void>> DocumentSide::put_one(const Entity& entity, PutEnd& end) {
 Task<Result<RemoveOutcome>> DocumentSide::remove(std::vector<Entity> entities) {
   RemoveOutcome out;
   out.ends.resize(entities.size(), RemoveEnd::kRemoved);
-  CO_TRY(co_await side_by_side(context_.clock, entities.size(),
-                               [&](std::size_t i) { return remove_one(entities[i], out.ends[i]); }));
+  CO_TRY(co_await context_.side_by_side(entities.size(),
+                                        [&](std::size_t i) { return remove_one(entities[i], out.ends[i]); }));
   co_return out;
 }
 

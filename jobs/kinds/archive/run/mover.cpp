@@ -6,7 +6,6 @@
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/run_as.h"
-#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 namespace {
@@ -186,8 +185,8 @@ Task<Result<void>> Mover::remove_page() {
 Task<Result<void>> Mover::remove(std::string unit_name, std::vector<Entity> entities) {
   std::vector<Entity> changed;
   auto groups = partition_groups(std::move(entities));
-  CO_TRY(co_await side_by_side(context_.clock, groups.size(),
-                               [&](std::size_t number) { return remove_group(std::move(groups[number]), changed); }));
+  CO_TRY(co_await context_.side_by_side(
+      groups.size(), [&](std::size_t number) { return remove_group(std::move(groups[number]), changed); }));
   if (changed.empty()) co_return Result<void>{};
   Keys keys;
   for (const auto& entity : changed) keys.push_back({entity.partition_key, entity.row_key});
@@ -220,8 +219,8 @@ Task<Result<void>> Mover::move_changed() {
       CO_TRY(co_await note_units(units));
     }
     // The job's limits have let them through already.
-    CO_TRY(co_await side_by_side(context_.clock, units.size(),
-                                 [&](std::size_t number) { return move_unit(std::move(units[number])); }));
+    CO_TRY(co_await context_.side_by_side(units.size(),
+                                          [&](std::size_t number) { return move_unit(std::move(units[number])); }));
     CO_TRY(co_await remove_page());
   }
   co_return Result<void>{};
@@ -230,7 +229,7 @@ Task<Result<void>> Mover::move_changed() {
 Task<Result<std::vector<Entity>>> Mover::read_changed() {
   const auto keys = std::exchange(changed_, {});
   std::vector<std::optional<Entity>> found(keys.size());
-  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t number) -> Task<Result<void>> {
+  CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t number) -> Task<Result<void>> {
     CO_TRY(context_.check());
     found[number] = CO_TRY(co_await from_->get(keys[number]));
     co_return Result<void>{};

@@ -1,7 +1,6 @@
 #include "jobs/kinds/archive/run/table_side.h"
 
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 
@@ -59,7 +58,7 @@ Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
 Task<Result<Unfinished>> TableSide::unfinished(nlohmann::json note) {
   auto keys = keys_of_note(note);
   std::vector<char> copied(keys.size(), 0);
-  CO_TRY(co_await side_by_side(context_.clock, keys.size(), [&](std::size_t number) -> Task<Result<void>> {
+  CO_TRY(co_await context_.side_by_side(keys.size(), [&](std::size_t number) -> Task<Result<void>> {
     CO_TRY(context_.check());
     const auto& key = keys[number];
     const auto copy = CO_TRY(co_await context_.tables.get(table_, key.partition_key, key.row_key));

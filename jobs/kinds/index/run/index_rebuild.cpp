@@ -5,7 +5,6 @@
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "workers/runtime/fail_points.h"
 #include "workers/runtime/run_as.h"
-#include "workers/runtime/side_by_side.h"
 #include "workers/runtime/skip_log.h"
 #include "workers/runtime/source.h"
 
@@ -176,7 +175,7 @@ Task<Result<void>> Rebuild::write_all() {
     CO_TRY(co_await report("writing " + std::to_string(number + 1) + of_all, false));
     co_return Result<void>{};
   };
-  co_return co_await side_by_side(context_.clock, partitions.size(), write, kIndexLanes);
+  co_return co_await context_.side_by_side(partitions.size(), write, kIndexLanes);
 }
 
 void Rebuild::skip_piece(const std::string& partition_key, const std::string& row_key, std::uint64_t entities) {
