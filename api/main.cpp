@@ -89,6 +89,7 @@ http::ServerOptions server_options(const ApiSettings& settings) {
   options.host = settings.host;
   options.port = static_cast<std::uint16_t>(settings.port);
   options.threads = static_cast<unsigned>(settings.threads);
+  options.max_connections = process::make_room_for_connections(options.max_connections);
   return options;
 }
 

@@ -1,5 +1,6 @@
 // What a connection has received but nobody has read yet. For one thread; the owner bounds how much it receives.
 #pragma once
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <cstring>
 #include <memory>
@@ -34,7 +35,7 @@ class InputBuffer {
   static constexpr std::size_t kRoom = 8192;
 
   void grow() {
-    const auto larger = capacity_ + kRoom;
+    const auto larger = std::max(2 * capacity_, kRoom);
     auto bytes = std::make_unique_for_overwrite<char[]>(larger);
     if (!empty()) std::memcpy(bytes.get(), bytes_.get() + begin_, end_ - begin_);
     bytes_ = std::move(bytes);

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "common/http/patience.h"
 
 namespace tidemark::http {
 
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 class Outbox {
  public:

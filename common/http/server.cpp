@@ -15,8 +15,6 @@ using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::ex
 using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 using boost::system::error_code;
 
-constexpr auto kSweepInterval = std::chrono::seconds(1);
-
 // One I/O thread with its own acceptor and sessions. Everything but start and stop happens on that thread.
 class Worker {
  public:
@@ -72,18 +70,34 @@ class Worker {
         continue;
       }
       Socket socket(std::move(accepted));
-      if (context_.connections.load() >= context_.options.max_connections) {
-        refuse(std::move(socket));
-        continue;
+      const auto endpoint = socket.remote_endpoint(error);
+      if (error) continue;  // gone again
+      using enum ConnectionSlots::Verdict;
+      auto verdict = context_.connections.take(endpoint.address());
+      if (verdict == kFull && close_idle()) verdict = context_.connections.take(endpoint.address(), true);
+      if (verdict == kTaken) {
+        start_session(std::move(socket), endpoint.address());
+      } else {
+        refuse(std::move(socket),
+               verdict == kFull ? "max_connections are open" : "its address has too many connections");
       }
-      start_session(std::move(socket));
     }
   }
 
-  void refuse(Socket socket) {
+  /// Closes the connection that has been idle longest, if any is idle.
+  bool close_idle() {
+    Session* longest = nullptr;
+    for (const auto& session : sessions_) {
+      if (session->idle() && (longest == nullptr || session->deadline() < longest->deadline())) longest = session.get();
+    }
+    if (longest != nullptr) longest->close();
+    return longest != nullptr;
+  }
+
+  void refuse(Socket socket, const char* why) {
     auto error = make_error(ErrorCode::kServerBusy);
-    error.detail = "max_connections are open";
-    const auto request_id = context_.random->guid();
+    error.detail = why;
+    const auto request_id = context_.random.guid();
     process::log_failed_request(request_id, "connect", error);
     const auto response = context_.render_error(error, request_id);
     const auto head = render_head(nullptr, response, false, context_.options.server_name);
@@ -92,27 +106,26 @@ class Worker {
     socket.write_some(std::array<asio::const_buffer, 2>{asio::buffer(head), asio::buffer(response.body)}, ignored);
   }
 
-  void start_session(Socket socket) {
-    context_.connections.fetch_add(1);
+  void start_session(Socket socket, const asio::ip::address& address) {
     sessions_.push_back(std::make_unique<Session>(std::move(socket), context_, outbox_));
     auto position = std::prev(sessions_.end());
     if (!sweeping_) {
       sweeping_ = true;
       spawn(io_.get_executor(), sweep());
     }
-    spawn(io_.get_executor(), run_session(position));
+    spawn(io_.get_executor(), run_session(position, address));
   }
 
-  Task<void> run_session(std::list<std::unique_ptr<Session>>::iterator position) {
+  Task<void> run_session(std::list<std::unique_ptr<Session>>::iterator position, asio::ip::address address) {
     co_await (*position)->run();
     sessions_.erase(position);
-    context_.connections.fetch_sub(1);
+    context_.connections.leave(address);
   }
 
   // Runs only while there are connections, so an idle server sleeps.
   Task<void> sweep() {
     while (!sessions_.empty() && !context_.stopping.load()) {
-      sweep_timer_.expires_after(kSweepInterval);
+      sweep_timer_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(context_.options.sweep_interval));
       co_await sweep_timer_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto now = std::chrono::steady_clock::now();
       for (auto& session : sessions_) {
@@ -144,9 +157,7 @@ Result<asio::ip::address> address_of(const std::string& host) {
 
 class ServerImpl final : public Server {
  public:
-  ServerImpl(const ServerOptions& options, Random& random) {
-    context_.options = options;
-    context_.random = &random;
+  ServerImpl(const ServerOptions& options, Random& random) : context_(options, random) {
     for (unsigned i = 0; i < std::max(1U, options.threads); ++i) {
       workers_.push_back(std::make_unique<Worker>(context_));
     }
@@ -181,7 +192,7 @@ class ServerImpl final : public Server {
     }
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(grace);
-    while (context_.connections.load() > 0 && std::chrono::steady_clock::now() < deadline) {
+    while (context_.connections.open() > 0 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     for (auto& worker : workers_) worker->join();

@@ -14,10 +14,14 @@ struct ServerOptions {
   std::uint16_t port = 0;  // 0 for any free port, see port()
   unsigned threads = 2;
   std::size_t max_header_bytes = 32UL << 10;
-  std::size_t max_connections = 4096;  // more are answered with 503 and closed
-  Duration header_timeout = std::chrono::seconds(30);
+  std::size_t max_connections = 4096;                  // for more, the one that is idle longest is closed; else 503
+  std::size_t max_connections_of_address = 2048;       // more are answered with 503 and closed
+  std::size_t max_body_memory = 512UL << 20;           // of all bodies that are read whole; beyond it 503
+  Duration header_timeout = std::chrono::seconds(30);  // from the first byte to the last
   Duration idle_timeout = std::chrono::seconds(120);
-  Duration body_timeout = std::chrono::seconds(60);  // for each piece read or written
+  Duration transfer_grace = std::chrono::seconds(60);  // how long a peer may be slower than the rate (patience.h)
+  std::uint64_t slowest_bytes_per_s = 4096;
+  Duration sweep_interval = std::chrono::seconds(1);  // between looks for connections that took too long
   std::string server_name = "Tidemark/1.0";
 };
 

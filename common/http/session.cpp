@@ -20,6 +20,9 @@ const FailPoint kRequestRead("http.request", "after");  // its head
 const FailStep kReplyStep("http.reply");
 
 constexpr std::size_t kMaxDrainedBytes = 16UL << 20;  // of a body that the handler did not want
+// After the last answer, to a peer that still sends.
+constexpr std::size_t kMostAfterHangUp = 1UL << 20;
+constexpr auto kLongestHangUp = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -85,6 +88,7 @@ Task<void> Session::run() {
 }
 
 void Session::close() {
+  idle_ = false;
   boost::system::error_code ignored;
   socket_.close(ignored);
 }
@@ -97,16 +101,32 @@ bool Session::peer_gone() {
 }
 
 Task<bool> Session::receive_more() {
+  wait_for_peer();
   auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+  peer_moved(received);
   input_.received(received);
   co_return !error && received > 0;
 }
 
+Task<void> Session::hang_up() {
+  boost::system::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  set_deadline(kLongestHangUp);
+  for (std::size_t discarded = 0; discarded < kMostAfterHangUp;) {
+    input_.consume(input_.unread().size());
+    auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+    if (error || received == 0) break;
+    input_.received(received);
+    discarded += received;
+  }
+}
+
 Task<bool> Session::write(std::string_view first, std::string_view second) {
-  set_deadline(context_.options.body_timeout);
+  wait_for_peer(first.size() + second.size());
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
                                                   asio::buffer(second.data(), second.size())};
   auto [error, written] = co_await asio::async_write(socket_, buffers, asio::as_tuple(asio::use_awaitable));
+  peer_moved(written);
   co_return !error;
 }
 
@@ -131,13 +151,14 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   idle_ = false;
   if (malformed) co_return co_await refuse(malformed);
   fill_request(request_, parser);
-  request_.request_id = context_.random->guid();
+  request_.request_id = context_.random.guid();
   const auto expect = request_.header("expect");
   SessionBody body(*this, parser, expect && iequals_ascii(*expect, "100-continue"));
   request_.body = &body;
 
   // The handler has bounds of its own (long polls wait); the connection's deadline is for the peer.
   deadline_ = SteadyTime::max();
+  patience_.renew();
   kRequestRead.reach();
   Response response;
   try {
@@ -146,7 +167,11 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
     response = after_exception(context_, request_, thrown);
   }
   // Answer first: a client that is refused early learns it even while it still sends.
-  const bool keep_alive = parser.keep_alive() && !response.close && !body.unwanted() && !context_.stopping.load();
+  // Whoever was refused entry does not get its body read.
+  const bool stranger = !body.finished() && (response.status == 401 || response.status == 403);
+  const bool keep_alive =
+      parser.keep_alive() && !response.close && !stranger && !body.unwanted() && !context_.stopping.load();
+  if (response.status == 503) response.set("Retry-After", "1");
   const auto head = render_head(&request_, response, keep_alive, context_.options.server_name);
   if (request_.method == "HEAD" || response.status == 204 || response.status == 304) {
     response.body.clear();
@@ -160,12 +185,16 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   }
   kReplyStep.after.reach();
   if (response.source && !co_await stream_body(*response.source, response.source_length)) co_return false;
-  if (!body.finished() && !co_await drain(body)) co_return false;
+  if (stranger) {
+    co_await hang_up();
+  } else if (!body.finished() && !co_await drain(body)) {
+    co_return false;
+  }
   co_return keep_alive;
 }
 
 Task<bool> Session::refuse(boost::system::error_code malformed) {
-  const auto response = context_.render_error(parse_failure(malformed), context_.random->guid());
+  const auto response = context_.render_error(parse_failure(malformed), context_.random.guid());
   const auto head = render_head(nullptr, response, false, context_.options.server_name);
   co_await write(head, response.body);
   co_return false;

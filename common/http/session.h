@@ -6,30 +6,40 @@
 #include <memory_resource>
 
 #include "common/base/random.h"
+#include "common/http/connection_slots.h"
 #include "common/http/input_buffer.h"
 #include "common/http/outbox.h"
+#include "common/http/patience.h"
 #include "common/http/server.h"
 
 namespace tidemark::http {
 
 struct ServerContext {
-  ServerOptions options;
+  ServerContext(const ServerOptions& options_, Random& random_)
+      : options(options_), random(random_), connections(options.max_connections, options.max_connections_of_address) {}
+
+  const ServerOptions options;
+  Random& random;
   Handler handler;
   ErrorRenderer render_error;
-  Random* random = nullptr;
   std::atomic<bool> stopping{false};
-  std::atomic<std::size_t> connections{0};
+  ConnectionSlots connections;
+  std::atomic<std::size_t> body_memory{0};  // in bodies that are read whole, until they are answered
 };
 
 class Session {
  public:
   Session(Socket socket, ServerContext& context, Outbox& outbox)
-      : socket_(std::move(socket)), context_(context), outbox_(outbox) {}
+      : socket_(std::move(socket)),
+        context_(context),
+        outbox_(outbox),
+        patience_(context.options.transfer_grace, context.options.slowest_bytes_per_s) {}
   /// Serves until the peer closes, an error, a deadline, or the server stops.
   Task<void> run();
   [[nodiscard]] bool expired(SteadyTime now) const { return now >= deadline_; }
   /// True between requests, when nothing is lost by closing.
   [[nodiscard]] bool idle() const { return idle_; }
+  [[nodiscard]] SteadyTime deadline() const { return deadline_; }
   void close();
 
  private:
@@ -42,6 +52,15 @@ class Session {
   Task<bool> write(std::string_view first, std::string_view second);
   /// Appends what the peer has sent to input_; false at the end of the stream or on an error.
   Task<bool> receive_more();
+  /// Ends a connection whose peer still sends: half of it at once, so that the peer gets its answer, the rest when the
+  /// peer has noticed, or soon.
+  Task<void> hang_up();
+  /// Around each wait for the peer during a request.
+  void wait_for_peer(std::uint64_t bytes = 0) { deadline_ = patience_.begin(std::chrono::steady_clock::now(), bytes); }
+  void peer_moved(std::uint64_t bytes) {
+    patience_.end(std::chrono::steady_clock::now(), bytes);
+    deadline_ = SteadyTime::max();
+  }
   /// The peer is gone if its stream reads as empty. Anything else, such as its next request, shows that it is there.
   bool peer_gone();
   void set_deadline(Duration from_now) {
@@ -53,6 +72,7 @@ class Session {
   Outbox& outbox_;
   InputBuffer input_;
   SteadyTime deadline_ = SteadyTime::max();
+  Patience patience_;
   bool idle_ = true;
   Request request_;  // the current one
 };

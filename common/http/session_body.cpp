@@ -5,9 +5,18 @@
 
 namespace tidemark::http {
 namespace {
+
+// What has come of a chunk's size line or of the trailers and cannot be consumed yet.
+constexpr std::size_t kMaxUnconsumed = 16UL << 10;
+
 std::unexpected<Error> truncated() {
   return fail(ErrorCode::kMalformedRequest, "The connection ended before the request body was complete.");
 }
+
+std::unexpected<Error> malformed_chunks(const std::string& why) {
+  return fail(ErrorCode::kMalformedRequest, "The chunked request body is malformed: " + why + ".");
+}
+
 }  // namespace
 
 SessionBody::SessionBody(Session& session, Parser& parser, bool expects_continue)
@@ -23,6 +32,18 @@ Task<bool> SessionBody::send_continue() {
   co_return co_await session_.write("HTTP/1.1 100 Continue\r\n\r\n", {});
 }
 
+Result<void> SessionBody::hold(std::size_t bytes) {
+  auto& all = session_.context_.body_memory;
+  if (all.fetch_add(bytes) + bytes > session_.context_.options.max_body_memory) {
+    all.fetch_sub(bytes);
+    auto error = make_error(ErrorCode::kServerBusy);
+    error.detail = "the bodies of requests take max_body_memory";
+    return fail(std::move(error));
+  }
+  held_ += bytes;
+  return {};
+}
+
 Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
   auto too_large = [limit] {
     auto error = make_error(ErrorCode::kRequestBodyTooLarge);
@@ -30,11 +51,15 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
     return error;
   };
   if (declared_.value_or(0) > limit) co_return fail(too_large());
+  CO_TRY(hold(declared_.value_or(0)));
   std::string whole;
   if (declared_ && *declared_ > 0) whole.reserve(*declared_);
   for (;;) {
     auto piece = CO_TRY(co_await read_some(limit + 1 - whole.size()));
     if (piece.empty()) co_return whole;
+    if (!declared_) {
+      CO_TRY(hold(piece.size()));
+    }
     if (whole.empty()) {
       whole = std::move(piece);
     } else {
@@ -47,7 +72,6 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
 Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
   if (finished() || limit == 0) co_return std::string();
   if (!co_await send_continue()) co_return truncated();
-  session_.set_deadline(session_.context_.options.body_timeout);
   co_return co_await (chunked_ ? read_chunked(limit) : read_sized(limit));
 }
 
@@ -63,12 +87,13 @@ Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   piece.resize(std::min<std::size_t>(wanted, buffered + (1UL << 20)));
   std::size_t filled = buffered;
   while (filled < piece.size()) {
+    session_.wait_for_peer();
     auto [error, received] = co_await session_.socket_.async_read_some(
         asio::buffer(piece.data() + filled, piece.size() - filled), asio::as_tuple(asio::use_awaitable));
+    session_.peer_moved(received);
     if (error) co_return truncated();
     filled += received;
     remaining_ -= received;
-    session_.set_deadline(session_.context_.options.body_timeout);
   }
   co_return piece;
 }
@@ -87,11 +112,14 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
     const bool full = error == boost::beast::http::error::need_buffer || body.size == 0;
     if (full) break;
     if (error && error != boost::beast::http::error::need_more) {
-      co_return fail(ErrorCode::kMalformedRequest, "The chunked request body is malformed: " + error.message() + ".");
+      co_return malformed_chunks(error.message());
     }
     if (parser_.is_done()) break;
     if (error == boost::beast::http::error::need_more || consumed == 0) {
       if (body.size < piece.size()) break;  // hand over what there is
+      if (session_.input_.unread().size() > kMaxUnconsumed) {
+        co_return malformed_chunks("a chunk's size or the trailers are too long");
+      }
       if (!co_await session_.receive_more()) co_return truncated();
     }
   }

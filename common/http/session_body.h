@@ -15,6 +15,9 @@ using Parser =
 class SessionBody final : public BodyReader {
  public:
   SessionBody(Session& session, Parser& parser, bool expects_continue);
+  ~SessionBody() override { session_.context_.body_memory -= held_; }
+  SessionBody(const SessionBody&) = delete;
+  SessionBody& operator=(const SessionBody&) = delete;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return declared_; }
   Task<Result<std::string>> read_all(std::size_t limit) override;
   Task<Result<std::string>> read_some(std::size_t limit) override;
@@ -26,12 +29,15 @@ class SessionBody final : public BodyReader {
   Task<Result<std::string>> read_sized(std::size_t limit);
   Task<Result<std::string>> read_chunked(std::size_t limit);
   Task<bool> send_continue();
+  /// Sets aside memory until the request is answered. kServerBusy if all bodies together need too much.
+  Result<void> hold(std::size_t bytes);
   Session& session_;
   Parser& parser_;
   bool chunked_;
   bool expects_continue_;
   std::optional<std::uint64_t> declared_;
   std::uint64_t remaining_ = 0;
+  std::size_t held_ = 0;
 };
 
 }  // namespace tidemark::http

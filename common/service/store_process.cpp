@@ -22,6 +22,9 @@ struct StoreSettings {
   std::string durability = "fsync";
   std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
+  std::int64_t max_connections_of_address = 2048;
+  std::int64_t max_body_memory_mib = 512;
+  std::int64_t slowest_bytes_per_s = 4096;
   std::int64_t max_internal_calls = 4096;
   std::int64_t idle_timeout_s = 120;
   std::int64_t shutdown_grace_s = 10;
@@ -43,8 +46,16 @@ void declare(process::Settings& settings, StoreSettings& s) {
                       "fsync: acknowledged writes survive a power cut; os: they survive only a crash of the process");
   settings.add("threads", s.threads, 1, 64,
                "I/O threads; at most half of them, but at least one, scan tables at a time");
-  settings.add("max_connections", s.max_connections, 1, 100000,
-               "open connections; more are answered with 503 ServerBusy");
+  settings.add(
+      "max_connections", s.max_connections, 1, 100000,
+      "open connections; for more, the one that has been idle longest is closed, or else 503 ServerBusy is the "
+      "answer");
+  settings.add("max_connections_of_address", s.max_connections_of_address, 1, 100000,
+               "open connections from one address; more are answered with 503 ServerBusy");
+  settings.add("max_body_memory_mib", s.max_body_memory_mib, 16, 1048576,
+               "memory for the bodies of all requests in progress; beyond it, 503 ServerBusy is the answer");
+  settings.add("slowest_bytes_per_s", s.slowest_bytes_per_s, 1, 1000000000,
+               "a client that sends its body or takes its answer more slowly is disconnected after a minute");
   settings.add(
       "max_internal_calls", s.max_internal_calls, 1, 100000,
       "calls of workers and the api at once, including long polls; beyond that, callers are told to slow down");
@@ -169,6 +180,9 @@ http::ServerOptions http_options(const StoreSettings& settings) {
   options.port = static_cast<std::uint16_t>(settings.port);
   options.threads = static_cast<unsigned>(settings.threads);
   options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
+  options.max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address);
+  options.max_body_memory = static_cast<std::size_t>(settings.max_body_memory_mib) << 20;
+  options.slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s);
   options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
   return options;
 }

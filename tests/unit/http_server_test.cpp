@@ -6,9 +6,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include "common/base/query.h"
+#include "common/http/patience.h"
 #include "common/http/server.h"
 
 namespace tidemark::http {
@@ -51,6 +53,17 @@ Task<Response> echo(Request& request) {
     response.body = "ignored";
     co_return response;
   }
+  if (request.path == "/strangers") {
+    response.status = 403;
+    co_return response;
+  }
+  if (request.path == "/long-work") {
+    if (const auto read = co_await request.body->read_some(1); !read) co_return response;
+    asio::steady_timer work(co_await asio::this_coro::executor, std::chrono::milliseconds(400));
+    co_await work.async_wait(asio::use_awaitable);
+    response.body = "worked";
+    co_return response;
+  }
   if (request.path == "/large") {
     for (int i = 0; i < 1'000'000; ++i) response.body += std::to_string(i) + " ";
     co_return response;
@@ -71,6 +84,11 @@ class HttpServer : public ::testing::Test {
   void SetUp() override {
     options_.threads = 2;
     options_.max_header_bytes = 4096;
+    start();
+  }
+  /// Ends the server of SetUp, if there is one, and starts one with the options as they are now.
+  void start() {
+    server_.reset();
     auto server = bind_server(options_, *random_);
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
@@ -86,6 +104,23 @@ class HttpServer : public ::testing::Test {
     tcp::socket socket(io_);
     socket.connect({asio::ip::address_v4::loopback(), port_});
     return socket;
+  }
+  /// What the peer sends until it closes. "still open" if it has not done so after a long time.
+  static std::string read_to_end(tcp::socket& socket) {
+    auto reading = std::async(std::launch::async, [&socket] {
+      std::string all;
+      boost::system::error_code ended;
+      asio::read(socket, asio::dynamic_buffer(all), ended);
+      return all;
+    });
+    if (reading.wait_for(std::chrono::seconds(20)) == std::future_status::ready) return reading.get();
+    ::shutdown(socket.native_handle(), SHUT_RDWR);
+    return "still open";
+  }
+  /// Sends bytes for as long as the peer takes them.
+  static void send(tcp::socket& socket, std::string_view bytes) {
+    boost::system::error_code refused;
+    asio::write(socket, asio::buffer(bytes), refused);
   }
   // Sends everything, then reads to the end of the stream.
   std::string exchange(const std::string& bytes) {
@@ -244,6 +279,106 @@ TEST_F(HttpServer, APortInUseIsAnErrorThatSaysWhatToDo) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kConfigInvalid);
   EXPECT_NE(second.error().message.find("--port"), std::string::npos);
+}
+
+constexpr std::string_view kChunked = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST_F(HttpServer, AChunkWhoseSizeLineDoesNotEndIsRefused) {
+  auto socket = connect();
+  send(socket, kChunked);
+  send(socket, "1;" + std::string(1UL << 20, 'a'));
+  EXPECT_TRUE(read_to_end(socket).starts_with("HTTP/1.1 400"));
+}
+
+TEST_F(HttpServer, TrailersThatDoNotEndAreRefused) {
+  auto socket = connect();
+  send(socket, kChunked);
+  send(socket, "1\r\na\r\n0\r\nX: " + std::string(1UL << 20, 'a'));
+  EXPECT_TRUE(read_to_end(socket).starts_with("HTTP/1.1 400"));
+}
+
+TEST_F(HttpServer, NobodyReadsTheBodyOfWhomItRefused) {
+  auto socket = connect();
+  send(socket, "PUT /strangers HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\nthe beginning");
+  const auto all = read_to_end(socket);
+  EXPECT_TRUE(all.starts_with("HTTP/1.1 403")) << all;
+  EXPECT_NE(all.find("Connection: close"), std::string::npos) << all;
+}
+
+TEST_F(HttpServer, APeerThatDripsItsBodyIsClosed) {
+  options_.transfer_grace = std::chrono::milliseconds(200);
+  options_.slowest_bytes_per_s = 1000;
+  options_.sweep_interval = std::chrono::milliseconds(20);
+  start();
+  auto socket = connect();
+  socket.non_blocking(true);
+  send(socket, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+  char byte = 'a';
+  const auto began = std::chrono::steady_clock::now();
+  boost::system::error_code error;
+  while (std::chrono::steady_clock::now() - began < std::chrono::seconds(20)) {
+    socket.write_some(asio::buffer(&byte, 1), error);
+    if (error && error != asio::error::would_block) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 bytes/s
+  }
+  EXPECT_TRUE(error == asio::error::broken_pipe || error == asio::error::connection_reset) << error.message();
+}
+
+TEST_F(HttpServer, TheHandlersTimeIsNotThePeers) {
+  options_.transfer_grace = std::chrono::milliseconds(100);
+  options_.sweep_interval = std::chrono::milliseconds(20);
+  start();
+  EXPECT_TRUE(exchange("PUT /long-work HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na").ends_with("worked"));
+}
+
+TEST_F(HttpServer, AnAddressHasSoManyConnections) {
+  options_.max_connections_of_address = 2;
+  start();
+  auto one = connect(), two = connect();
+  send(one, "GET /ignore HTTP/1.1\r\nHost: h\r\n\r\n");
+  auto three = connect();
+  const auto refused = read_to_end(three);
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 503")) << refused;
+}
+
+TEST_F(HttpServer, ANewConnectionTakesThePlaceOfAnIdleOne) {
+  options_.threads = 1;
+  options_.max_connections = 2;
+  start();
+  auto one = connect(), two = connect();
+  EXPECT_TRUE(exchange("GET /ignore HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").ends_with("ignored"));
+  EXPECT_EQ(read_to_end(one), "");
+}
+
+TEST_F(HttpServer, AllBodiesTogetherTakeSoMuchMemory) {
+  options_.max_body_memory = 150'000;
+  start();
+  auto first = connect();
+  const std::string head = "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n";
+  send(first, head);
+  std::array<char, 25> go_on{};
+  asio::read(first, asio::buffer(go_on));  // its memory is set aside
+  EXPECT_TRUE(exchange(head).starts_with("HTTP/1.1 503"));
+  send(first, std::string(100'000, 'a'));
+  first.shutdown(tcp::socket::shutdown_send);
+  EXPECT_TRUE(read_to_end(first).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(exchange("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na").starts_with("HTTP/1.1 200"));
+}
+
+TEST(Patience, IsEarnedWithBytes) {
+  using namespace std::chrono_literals;
+  Patience patience(10s, 100);
+  const SteadyTime start{};
+  EXPECT_EQ(patience.begin(start), start + 10s);
+  patience.end(start + 4s, 300);  // 6 s are left, and 3 s earned
+  EXPECT_EQ(patience.begin(start), start + 9s);
+  patience.end(start + 1s, 1'000'000);  // never more than the grace
+  EXPECT_EQ(patience.begin(start, 500), start + 15s);
+  patience.end(start + 60s, 0);
+  EXPECT_EQ(patience.begin(start), start);
+  patience.renew();
+  EXPECT_EQ(patience.begin(start), start + 10s);
+  EXPECT_GT(patience.begin(start, UINT64_MAX), start);
 }
 
 TEST_F(HttpServer, StopClosesIdleConnectionsAtOnce) {
