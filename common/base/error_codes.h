@@ -137,6 +137,8 @@
   X(918, ScheduleNotFound, 404, "There is no such schedule.")                                                        \
   X(919, ScheduleInvalid, 400, "The schedule is not valid.")                                                         \
   X(920, TooManySchedules, 409, "There are as many schedules as an account can have.")                               \
+  X(921, InsufficientStorage, 507,                                                                                   \
+    "The disk of the service is nearly full, so it refuses writes; reads go on. Make room on the disk.")             \
   X(930, CallbackFailed, 502, "The endpoint of a callback did not take it.")                                         \
   X(931, CallbackRefused, 403, "This callback is not allowed, or its endpoint refused it.")
 

@@ -120,6 +120,11 @@ class Engine {
   /// Blocks until all that was submitted before has been told. For shutdown, when nobody submits any more.
   void drain();
 
+  /// Refuses every transaction with this error from now on; nothing ends that. For a disk that is nearly full.
+  virtual void refuse_writes(std::optional<Error>) {}
+  /// Why transactions are refused: that error, or kStorageFailure once the disk failed a write. Nothing: they are not.
+  [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }
+
   /// Deletes a range of keys durably, but not atomically with anything else; for keys that nothing refers to any more.
   virtual Result<void> erase_range(const KeyRange& range) = 0;
 

@@ -213,17 +213,28 @@ class RocksEngine final : public Engine {
 
   void submit(TransactionBody body, Completion done) override {
     MutexLock lock(mutex_);
-    const bool room = queue_.size() < max_queued_;
+    std::optional<Error> refusal = refusal_;
+    if (!refusal && queue_.size() >= max_queued_) refusal = make_error(ErrorCode::kServerBusy);
     auto woken = GroupHandover::Wake::kNobody;
-    if (room) {
+    if (!refusal) {
       queue_.push_back({std::move(body), std::move(done)});
       woken = handover_.submitted(queue_.size());
     }
     lock.unlock();
     wake(woken);
-    if (room) return;
+    if (!refusal) return;
     body = nullptr;
-    done(fail(ErrorCode::kServerBusy));
+    done(fail(std::move(*refusal)));
+  }
+
+  void refuse_writes(std::optional<Error> why) override {
+    MutexLock lock(mutex_);
+    refusal_ = std::move(why);
+  }
+
+  std::optional<Error> failure() const override {
+    MutexLock lock(mutex_);
+    return failure_ ? failure_ : refusal_;
   }
 
   Result<void> erase_range(const KeyRange& range) override {
@@ -410,7 +421,8 @@ class RocksEngine final : public Engine {
   CondVar wake_helper_;
   GroupHandover handover_ GUARDED_BY(mutex_);
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
-  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of the disk
+  std::optional<Error> refusal_ GUARDED_BY(mutex_);  // refuse_writes()
   // Whether a group is being written, for the helper's glance between two bodies; changes with the handover.
   std::atomic<bool> writing_ = false;
   Role runner_;

@@ -3,6 +3,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
@@ -51,6 +52,16 @@ rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
   return table;
 }
 
+/// After a failed write to the log, the library would write what is in memory and sync the log once more. Debian's
+/// build aborts there, and what the log holds nobody knows: the database is opened anew instead (engine.h).
+class NoRecoveryOfTheLog final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status, bool* recover) override {
+    using enum rocksdb::BackgroundErrorReason;
+    if (reason == kWriteCallback || reason == kMemTable) *recover = false;
+  }
+};
+
 rocksdb::Options engine_options(const RocksDbOptions& options) {
   rocksdb::Options out;
   out.create_if_missing = true;
@@ -83,6 +94,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // Queues leave runs of tombstones that scans would walk over: compact such files early.
   out.table_properties_collector_factories.push_back(rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
 
+  out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;
   // An idle process stays idle.

@@ -38,6 +38,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "metrics_host",
     "metrics_max_queues",
     "metrics_port",
+    "min_free_mib",
     "name",
     "operation_retention_h",
     "poll_s",

@@ -19,6 +19,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/numbers.h"
+
 namespace tidemark::process {
 namespace {
 
@@ -71,6 +73,7 @@ sigset_t shutdown_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR1);  // interrupt_wait()
   return set;
 }
 
@@ -216,16 +219,47 @@ void announce_ready(const std::string& line) {
   std::fflush(stdout);
 }
 
-void wait_for_shutdown() {
+namespace {
+std::atomic<bool> interrupted = false;
+}  // namespace
+
+void interrupt_wait() {
+  interrupted = true;
+  ::kill(::getpid(), SIGUSR1);
+}
+
+Waited wait_for_shutdown() {
   auto set = shutdown_signals();
   int received = 0;
-  while (::sigwait(&set, &received) != 0) {
-  }
+  do {
+    while (::sigwait(&set, &received) != 0) {
+    }
+    if (received == SIGUSR1 && interrupted.exchange(false)) return Waited::kInterrupted;
+  } while (received == SIGUSR1);
   spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
   // The default action from here on: a second signal ends the process even if draining hangs.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  return Waited::kSignal;
+}
+
+namespace {
+constexpr const char* kPortVariable = "TIDEMARK_PORT_BEFORE";
+std::vector<char*> command_line;
+}  // namespace
+
+void start_again(std::uint16_t port) {
+  ::setenv(kPortVariable, std::to_string(port).c_str(), 1);
+  spdlog::default_logger()->flush();
+  ::execv("/proc/self/exe", command_line.data());
+  std::fprintf(stderr, "error: the program cannot be started again: %s\n", why().c_str());
+  ::_exit(1);
+}
+
+std::optional<std::uint16_t> port_before() {
+  const char* text = std::getenv(kPortVariable);
+  return text == nullptr ? std::nullopt : parse_number<std::uint16_t>(text, 1, 65535);
 }
 
 int report_startup_failure(const Error& error) {
@@ -237,6 +271,8 @@ int report_startup_failure(const Error& error) {
 int run_program(const std::string& process_name, Settings& settings, const LogOptions& log, int argc,
                 const char* const* argv, const std::function<Result<void>()>& run) {
   block_signals();
+  for (int i = 0; i < argc; ++i) command_line.push_back(const_cast<char*>(argv[i]));
+  command_line.push_back(nullptr);
   const auto parsed = settings.parse(argc, argv);
   if (!parsed) return report_startup_failure(parsed.error());
   if (*parsed == Settings::Outcome::kExitSuccess) return 0;

@@ -45,8 +45,16 @@ Result<void> prepare_directory(const std::filesystem::path& directory);
 void block_signals();
 /// Prints "ready " and `line` ("NAME key=value ...") on stdout, where whoever started the process waits for it.
 void announce_ready(const std::string& line);
-/// Returns at SIGTERM or SIGINT. A second one ends the process at once.
-void wait_for_shutdown();
+enum class Waited : std::uint8_t { kSignal, kInterrupted };
+/// Returns at SIGTERM or SIGINT, after which a second one ends the process at once, or when it is interrupted.
+Waited wait_for_shutdown();
+/// From any thread.
+void interrupt_wait();
+/// Replaces this process by the same program with the same arguments, under the same process id, and closes nothing:
+/// what is durable is what the new one finds. If `port` was any free one, the new one takes it again by port_before().
+[[noreturn]] void start_again(std::uint16_t port);
+/// The port of the process that this one replaced.
+std::optional<std::uint16_t> port_before();
 
 /// "error: message" on stderr, and the exit code for it (2 for configuration, 1 otherwise).
 int report_startup_failure(const Error& error);

@@ -9,6 +9,7 @@
 #include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/disk_watch.h"
 #include "common/service/request_meter.h"
 
 namespace tidemark::service {
@@ -29,6 +30,7 @@ struct StoreSettings {
   std::int64_t idle_timeout_s = 120;
   std::int64_t shutdown_grace_s = 10;
   std::int64_t block_cache_mib = 256;
+  std::int64_t min_free_mib = 128;
   std::int64_t operation_retention_h = 720;
   bool check_clock_skew = true;
   bool allow_development_key = false;
@@ -61,6 +63,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
       "calls of workers and the api at once, including long polls; beyond that, callers are told to slow down");
   settings.add("idle_timeout_s", s.idle_timeout_s, 1, 3600, "time after which an idle connection is closed");
   settings.add("shutdown_grace_s", s.shutdown_grace_s, 0, 600, "time for requests in progress to finish after SIGTERM");
+  settings.add("min_free_mib", s.min_free_mib, 0, 1048576,
+               "free space on the disk below which writes are refused, with 507 InsufficientStorage; reads go on");
   settings.add("block_cache_mib", s.block_cache_mib, 1, 65536, "memory for cached blocks of the database");
   settings.add(
       "operation_retention_h", s.operation_retention_h, 24, 87600,
@@ -93,13 +97,20 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
 }
 
 // GET /healthz, /readyz and /metrics, before any authentication; they tell nothing about data.
-std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics) {
+std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics,
+                                           const kv::Engine& engine) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
   const bool asks_metrics = request.path == "/metrics";
   if (!asks_metrics && request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
   response.body = asks_metrics ? metrics.render() : "ok\n";
+  if (request.path == "/readyz") {
+    if (const auto trouble = engine.failure()) {
+      response.status = 503;
+      response.body = trouble->message + "\n";
+    }
+  }
   return response;
 }
 
@@ -139,9 +150,9 @@ class InternalFigures final : public prometheus::Collectable {
 };
 
 Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const process::Metrics& metrics,
-                                   http::Request& request) {
+                                   const kv::Engine& engine, http::Request& request) {
   const auto begun = std::chrono::steady_clock::now();
-  if (auto health = serve_health(request, metrics)) co_return std::move(*health);
+  if (auto health = serve_health(request, metrics, engine)) co_return std::move(*health);
   auto response = co_await front.serve(request);
   meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
   co_return response;
@@ -177,7 +188,7 @@ auth::Policy auth_policy(const StoreSettings& settings) {
 http::ServerOptions http_options(const StoreSettings& settings) {
   http::ServerOptions options;
   options.host = settings.host;
-  options.port = static_cast<std::uint16_t>(settings.port);
+  options.port = process::port_before().value_or(static_cast<std::uint16_t>(settings.port));
   options.threads = static_cast<unsigned>(settings.threads);
   options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
   options.max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address);
@@ -239,10 +250,14 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   RequestMeter meter(metrics);
   auto& front = store->front();
   server->start(
-      [&](http::Request& request) { return serve_metered(front, meter, metrics, request); },
+      [&](http::Request& request) { return serve_metered(front, meter, metrics, *engine, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
-  process::wait_for_shutdown();
+  const auto waited = [&] {
+    const DiskWatch disk(*engine, {data / description.folder, static_cast<std::uint64_t>(settings.min_free_mib) << 20},
+                         &process::interrupt_wait);
+    return process::wait_for_shutdown();
+  }();
 
   spdlog::info("stopping");
   store->begin_shutdown();
@@ -252,6 +267,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   engine->drain();
+  // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
+  if (waited == process::Waited::kInterrupted) process::start_again(server->port());
   internal->reset();
   server.reset();
   return {};

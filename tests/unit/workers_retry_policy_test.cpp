@@ -33,7 +33,7 @@ TEST(RetryPolicy, PermanentIsPoisonAtOnce) {
 
 TEST(RetryPolicy, TransientIsPoisonAtTheLimit) {
   auto random = make_seeded_random(1);
-  const auto error = make_error(ErrorCode::kInternalError);
+  const auto error = make_error(ErrorCode::kOperationTimedOut);
   EXPECT_EQ(RetryPolicy().decide(error, 4, 0, 5, *random).treatment, Treatment::kRetry);
   EXPECT_EQ(RetryPolicy().decide(error, 5, 0, 5, *random).treatment, Treatment::kPoison);
 }
@@ -48,11 +48,14 @@ TEST(RetryPolicy, ThrottledFollowsTheHintAndIsNotCounted) {
   EXPECT_FALSE(decision.count_attempt);
 }
 
-TEST(RetryPolicy, AnUnreachableStoreIsNotTheMessagesFault) {
+TEST(RetryPolicy, TheTroubleOfAStoreIsNotTheMessagesFault) {
   auto random = make_seeded_random(1);
-  const auto decision = RetryPolicy().decide(make_error(ErrorCode::kUnavailable), 5, 3, 5, *random);
-  EXPECT_EQ(decision.treatment, Treatment::kRetry);
-  EXPECT_FALSE(decision.count_attempt);
+  for (auto code : {ErrorCode::kUnavailable, ErrorCode::kStorageFailure, ErrorCode::kInsufficientStorage,
+                    ErrorCode::kInternalError}) {
+    const auto decision = RetryPolicy().decide(make_error(code), 5, 3, 5, *random);
+    EXPECT_EQ(decision.treatment, Treatment::kRetry) << azure_name_of(code);
+    EXPECT_FALSE(decision.count_attempt) << azure_name_of(code);
+  }
 }
 
 TEST(RetryPolicy, AnOvertakenWorkerDoesNothing) {

@@ -27,6 +27,7 @@ ErrorClass classify(ErrorCode code) {
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kUnavailable:
     case ErrorCode::kStorageFailure:
+    case ErrorCode::kInsufficientStorage:
     case ErrorCode::kCallbackFailed:
       return ErrorClass::kTransient;
     case ErrorCode::kServerBusy:
@@ -62,7 +63,18 @@ std::string_view class_name(ErrorClass error_class) {
 }
 
 bool counts_as_attempt(ErrorCode code) {
-  return code != ErrorCode::kUnavailable && code != ErrorCode::kDeadlineExceeded && code != ErrorCode::kServerBusy;
+  switch (code) {
+    // The trouble is the stores', and no job is to blame.
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kServerBusy:
+    case ErrorCode::kStorageFailure:
+    case ErrorCode::kInsufficientStorage:
+    case ErrorCode::kInternalError:
+      return false;
+    default:
+      return true;
+  }
 }
 
 Duration RetryPolicy::backoff(std::uint32_t failures, Random& random) const {

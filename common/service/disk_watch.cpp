@@ -1,0 +1,78 @@
+#include "common/service/disk_watch.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace tidemark::service {
+namespace {
+
+constexpr std::size_t kProbeBytes = 1UL << 20;
+
+std::optional<std::uint64_t> free_bytes(const std::filesystem::path& directory) {
+  std::error_code unknown;
+  const auto space = std::filesystem::space(directory, unknown);
+  return unknown ? std::nullopt : std::optional<std::uint64_t>(space.available);
+}
+
+}  // namespace
+
+DiskWatch::DiskWatch(kv::Engine& engine, Options options, std::function<void()> reopen)
+    : engine_(engine),
+      options_(std::move(options)),
+      reopen_(std::move(reopen)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void DiskWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto failure = engine_.failure();
+    if (!failure || failure->code == ErrorCode::kInsufficientStorage) {
+      look_for_space();
+    } else {
+      if (!std::exchange(failed_, true)) {
+        spdlog::error("the disk failed a write; writes are refused until it takes them again detail=\"{}\"",
+                      failure->detail);
+      }
+      if (takes_writes()) {
+        spdlog::warn("the disk takes writes again: the program starts again");
+        return reopen_();
+      }
+    }
+    std::unique_lock lock(mutex_);
+    stopped_.wait_for(lock, stop, options_.interval, [] { return false; });
+  }
+}
+
+void DiskWatch::look_for_space() {
+  const auto free = free_bytes(options_.directory);
+  if (!free) return;
+  // Some more than the limit, so that a disk at the limit does not change its mind with every file.
+  const auto enough = options_.min_free_bytes + (short_of_space_ ? options_.min_free_bytes / 8 : 0);
+  if (const bool is_short = *free < enough; std::exchange(short_of_space_, is_short) == is_short) return;
+  if (!short_of_space_) {
+    spdlog::info("there is space again: writes go on free_bytes={}", *free);
+    return engine_.refuse_writes(std::nullopt);
+  }
+  spdlog::error("the disk is nearly full: writes are refused until there is space free_bytes={} min_free_bytes={}",
+                *free, options_.min_free_bytes);
+  engine_.refuse_writes(make_error(ErrorCode::kInsufficientStorage));
+}
+
+bool DiskWatch::takes_writes() const {
+  if (free_bytes(options_.directory).value_or(0) < std::max<std::uint64_t>(options_.min_free_bytes, 2 * kProbeBytes)) {
+    return false;
+  }
+  auto path = (options_.directory / ".disk-probe-XXXXXX").string();
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return false;
+  const std::vector<char> bytes(kProbeBytes, 'p');
+  const auto written = ::write(fd, bytes.data(), bytes.size());
+  const bool whole = written == static_cast<ssize_t>(bytes.size()) && ::fdatasync(fd) == 0;
+  ::close(fd);
+  ::unlink(path.c_str());
+  return whole;
+}
+
+}  // namespace tidemark::service

@@ -1,0 +1,43 @@
+// Watches the disk of a store. While little space is left, the engine refuses writes, so that the disk is never quite
+// full; reads go on, and so do writes once there is space again. After a write that the disk failed, nobody can tell
+// what it holds until the database is opened again: once the disk takes writes, the store is asked to do that.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::service {
+
+class DiskWatch {
+ public:
+  struct Options {
+    std::filesystem::path directory;   // of the database
+    std::uint64_t min_free_bytes = 0;  // 0: any
+    std::chrono::milliseconds interval{500};
+  };
+
+  /// `reopen` is called at most once, on the watch's thread.
+  DiskWatch(kv::Engine& engine, Options options, std::function<void()> reopen);
+
+ private:
+  void run(const std::stop_token& stop);
+  void look_for_space();
+  [[nodiscard]] bool takes_writes() const;
+
+  kv::Engine& engine_;
+  const Options options_;
+  const std::function<void()> reopen_;
+  bool short_of_space_ = false;
+  bool failed_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::jthread thread_;
+};
+
+}  // namespace tidemark::service

@@ -1,0 +1,111 @@
+// A disk that fails, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
+// each kind of call that is to fail: "write ENOSPC", "sync EIO", "read EIO", one a line, each perhaps followed by the
+// number of calls between two failures (0: all fail). Only regular files below TIDEMARK_DISK_FAULTS_BELOW are meant.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace {
+
+struct Kind {
+  std::atomic<int> error{0};
+  std::atomic<unsigned> between{0};
+  std::atomic<unsigned> calls{0};
+};
+
+struct Faults {
+  Kind write, sync, read;
+  std::atomic<long> seen{-1};  // when the file changed last, in ns
+};
+
+Faults& faults() {
+  static Faults instance;
+  return instance;
+}
+
+int number_of(std::string_view name) {
+  if (name == "ENOSPC") return ENOSPC;
+  if (name == "EIO") return EIO;
+  return name == "EROFS" ? EROFS : 0;
+}
+
+void load(const char* path) {
+  struct stat status {};
+  if (::stat(path, &status) != 0) return;
+  const long changed = status.st_mtim.tv_sec * 1'000'000'000L + status.st_mtim.tv_nsec;
+  if (faults().seen.exchange(changed) == changed) return;
+  for (auto* kind : {&faults().write, &faults().sync, &faults().read}) kind->error = 0;
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return;
+  char line[100];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    char name[20] = "", error[20] = "";
+    unsigned between = 0;
+    if (std::sscanf(line, "%19s %19s %u", name, error, &between) < 2) continue;
+    const std::string_view kind(name);
+    auto& meant = kind == "write" ? faults().write : kind == "sync" ? faults().sync : faults().read;
+    meant.between = between;
+    meant.error = number_of(error);
+  }
+  std::fclose(file);
+}
+
+bool is_meant(int fd) {
+  static const char* below = std::getenv("TIDEMARK_DISK_FAULTS_BELOW");
+  struct stat status {};
+  if (below == nullptr || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const auto length = ::readlink(link, path, sizeof path);
+  return length > 0 && std::string_view(path, static_cast<std::size_t>(length)).starts_with(below);
+}
+
+/// True if this call is to fail; errno says how.
+bool fails(Kind Faults::*kind, int fd) {
+  static const char* control = std::getenv("TIDEMARK_DISK_FAULTS");
+  if (control == nullptr) return false;
+  load(control);
+  auto& meant = faults().*kind;
+  const int error = meant.error;
+  if (error == 0 || !is_meant(fd)) return false;
+  if (meant.calls.fetch_add(1) % (meant.between + 1) != meant.between) return false;
+  errno = error;
+  return true;
+}
+
+template <class F>
+F next(const char* name) {
+  return reinterpret_cast<F>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// NOLINTBEGIN
+#define FAULTY(kind, result, name, parameters, arguments)                                 \
+  extern "C" result name parameters {                                                     \
+    static const auto real = next<result(*) parameters>(#name);                           \
+    return fails(&Faults::kind, fd) ? static_cast<result>(-1) : real arguments;           \
+  }
+FAULTY(write, ssize_t, write, (int fd, const void* bytes, size_t size), (fd, bytes, size))
+FAULTY(write, ssize_t, pwrite, (int fd, const void* bytes, size_t size, off_t at), (fd, bytes, size, at))
+FAULTY(write, ssize_t, pwrite64, (int fd, const void* bytes, size_t size, off64_t at), (fd, bytes, size, at))
+FAULTY(write, ssize_t, writev, (int fd, const iovec* pieces, int count), (fd, pieces, count))
+FAULTY(write, int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
+FAULTY(write, int, fallocate64, (int fd, int mode, off64_t at, off64_t size), (fd, mode, at, size))
+FAULTY(sync, int, fsync, (int fd), (fd))
+FAULTY(sync, int, fdatasync, (int fd), (fd))
+FAULTY(sync, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
+FAULTY(read, ssize_t, pread, (int fd, void* bytes, size_t size, off_t at), (fd, bytes, size, at))
+FAULTY(read, ssize_t, pread64, (int fd, void* bytes, size_t size, off64_t at), (fd, bytes, size, at))
+// NOLINTEND

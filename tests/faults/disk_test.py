@@ -1,0 +1,143 @@
+"""Disks that fail: what was acknowledged stays, reads go on, nobody restarts anything, and no job loses an attempt."""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, HttpFailure, TableClient, ended  # noqa: E402
+from stack import BIN, Stack, wait_until  # noqa: E402
+
+
+class DiskTest(unittest.TestCase):
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.faults = os.path.join(self.stack.directory, "faults")
+        self.fail_calls()
+        self.environment = {"LD_PRELOAD": os.path.abspath(os.path.join(BIN, "disk_faults.so")),
+                            "TIDEMARK_DISK_FAULTS": self.faults, "TIDEMARK_DISK_FAULTS_BELOW": self.stack.data}
+
+    def fail_calls(self, *kinds):
+        with open(self.faults + ".new", "w", encoding="utf-8") as file:
+            file.write("\n".join(kinds))
+        os.replace(self.faults + ".new", self.faults)
+
+    def start_table_store(self, *arguments):
+        store = self.stack.launch("table_store", "table_store", "--port", "0", *arguments, environment=self.environment)
+        self.stack.ports["table_store"] = int(store.await_ready().ready["port"])
+        return TableClient(self.stack.ports["table_store"])
+
+    def refused(self, call, *arguments):
+        with self.assertRaises(HttpFailure) as raised:
+            call(*arguments)
+        return raised.exception
+
+    def ready(self, tables):
+        return tables.send("GET", "/readyz")[0] == 200
+
+    @staticmethod
+    def row(number):
+        return {"PartitionKey": "p", "RowKey": f"r{number:04}", "N": number}
+
+    def heals(self, *faults):
+        """Writes fail while the disk does, without a restart they go on when it does, and what was told is true."""
+        tables = self.start_table_store()
+        tables.create_table("Things")
+        kept = [self.row(number) for number in range(200)]
+        tables.put_many("Things", kept)
+        self.fail_calls(*faults)
+        failure = self.refused(tables.put, "Things", self.row(1000))
+        self.assertEqual((failure.status, failure.code), (500, "StorageFailure"))
+        wait_until(lambda: not self.ready(tables), "it says that it is not ready")
+        self.assertEqual(self.refused(tables.put, "Things", self.row(1001)).code, "StorageFailure")
+        self.assertEqual(len(tables.scan("Things")), 200)
+        self.fail_calls()
+        wait_until(lambda: self.up(tables), "it is ready again")
+        tables.put("Things", self.row(1002))
+        found = tables.scan("Things")
+        self.assertEqual([found.get(("p", row["RowKey"])) for row in kept], kept)
+        self.assertIn(("p", "r1002"), found)
+        self.assertTrue(self.stack.children["table_store"].alive())
+        self.assertIn("the disk failed a write", self.stack.children["table_store"].log(100_000))
+        # What it holds now is on the disk.
+        self.stack.children["table_store"].kill()
+        tables = self.start_table_store()
+        self.assertEqual(tables.scan("Things"), found)
+
+    def up(self, tables):
+        try:
+            return self.ready(tables)
+        except OSError:
+            return False  # it opens its database again
+
+    def test_a_full_disk(self):
+        self.heals("write ENOSPC")
+
+    def test_a_disk_that_refuses_to_sync(self):
+        self.heals("sync EIO")
+
+    def test_a_disk_that_refuses_to_write(self):
+        self.heals("write EIO")
+
+    def test_reads_that_fail_are_errors_and_no_wrong_answers(self):
+        tables = self.start_table_store("--block-cache-mib", "1")
+        tables.create_table("Things")
+        tables.put_many("Things", [self.row(number) | {"Text": "x" * 20_000} for number in range(500)])
+        self.stack.children["table_store"].terminate()
+        tables = self.start_table_store("--block-cache-mib", "1")
+        self.fail_calls("read EIO 3")
+        wrong = []
+        for number in range(0, 500, 7):
+            try:
+                entity = tables.get("Things", "p", f"r{number:04}")
+                if entity is None or entity["N"] != number:
+                    wrong.append(entity)
+            except HttpFailure as failure:
+                self.assertEqual(failure.status, 500)
+        self.assertEqual(wrong, [])
+        self.fail_calls()
+        self.assertEqual(len(tables.scan("Things")), 500)
+
+    def test_little_space_refuses_writes_and_no_reads(self):
+        # More than any disk has.
+        tables = self.start_table_store()
+        tables.create_table("Things")
+        tables.put("Things", self.row(0))
+        self.stack.children["table_store"].terminate()
+        tables = self.start_table_store("--min-free-mib", "1048576")
+        wait_until(lambda: not self.ready(tables), "it says that it is not ready")
+        failure = self.refused(tables.put, "Things", self.row(1))
+        self.assertEqual((failure.status, failure.code), (507, "InsufficientStorage"))
+        self.assertEqual(list(tables.scan("Things").values()), [self.row(0)])
+        self.assertTrue(self.stack.children["table_store"].alive())
+
+    def test_no_job_loses_an_attempt(self):
+        tables = self.start_table_store()
+        self.stack.start("queue_service")
+        self.stack.start("api")
+        api = ApiClient(self.stack.ports["api"])
+        tables.create_table("Source")
+        tables.put_many("Source", [self.row(number) for number in range(50)])
+        self.stack.start_worker("worker", "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "50")
+        job_id = api.submit({"kind": "archive", "source": "Source", "destination": "Archive", "filter": "",
+                             "maxAttempts": 1, "maxPerSecond": 50})
+        wait_until(lambda: tables.scan("Archive"), "the job works")
+        self.fail_calls("write ENOSPC")
+        wait_until(lambda: not self.ready(tables), "the disk's failure is seen")
+        self.fail_calls()
+        job = wait_until(lambda: self.job_ended(api, job_id), "the job's end")
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 50), job)
+        self.assertEqual((len(tables.scan("Archive")), tables.scan("Source")), (50, {}))
+
+    @staticmethod
+    def job_ended(api, job_id):
+        try:
+            job = api.job(job_id)
+        except HttpFailure:
+            return None
+        return job if ended(job) else None
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
