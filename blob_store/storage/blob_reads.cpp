@@ -65,7 +65,7 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
       page.next = std::move(*name);
       break;
     }
-    auto container = TRY(records::decode_container(cursor->value()));
+    auto container = TRY(records::kContainer.decode(cursor->value()));
     page.items.push_back({std::move(*name), std::move(container)});
   }
   TRY(cursor->status());
@@ -91,7 +91,7 @@ Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, co
       cursor = snapshot->scan(range);
       continue;
     }
-    auto blob = TRY(records::decode_blob(cursor->value()));
+    auto blob = TRY(records::kBlob.decode(cursor->value()));
     page.items.push_back({name, std::move(blob)});
     cursor->next();
   }

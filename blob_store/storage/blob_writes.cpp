@@ -31,7 +31,7 @@ Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t genera
   auto staged = TRY(find_staged(txn, generation, name));
   auto resolved = TRY(resolve_block_list(choices, committed, staged));
   bury_all(txn, resolved.unreferenced);
-  TRY(erase_staged(txn, generation, name, staged));
+  erase_staged(txn, generation, name, staged);
   return resolved;
 }
 
@@ -42,13 +42,13 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
   auto stored = TRY(txn.get(key));
   records::StagedSummary summary{block_id.size(), 0, now};
   if (stored) {
-    summary = TRY(records::decode_staged_summary(*stored));
+    summary = TRY(records::kStagedSummary.decode(*stored));
   }
   if (summary.id_length != block_id.size()) return fail(ErrorCode::kInvalidBlobOrBlock);
   if (is_new && summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
   if (is_new) ++summary.count;
   summary.last_staged = now;
-  txn.put(key, records::encode(summary));
+  txn.put(key, records::kStagedSummary.encode(summary));
   return {};
 }
 
@@ -72,8 +72,8 @@ Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generat
   auto version = TRY(next_version(txn));
   blob.version = version;
   blob.created = old ? old->created : version;
-  txn.put(blob_keys::blob(generation, name), records::encode(blob));
-  txn.put(blob_keys::extents(generation, name), records::encode(extents));
+  txn.put(blob_keys::blob(generation, name), records::kBlob.encode(blob));
+  txn.put(blob_keys::extents(generation, name), records::kExtents.encode(extents));
   return {};
 }
 
@@ -132,11 +132,11 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref,
   const bool replaces = stored.has_value();
   TRY(count_staged(txn, container.generation, ref, block_id, !replaces, clock_.now()));
   if (replaces) {
-    auto old = TRY(records::decode_staged_block(*stored));
+    auto old = TRY(records::kStagedBlock.decode(*stored));
     if (old.payload != 0) txn.put(blob_keys::dead(old.payload), "");
   }
   auto id = TRY(settle(txn, payload));
-  txn.put(key, records::encode(StagedBlock{id, payload.size}));
+  txn.put(key, records::kStagedBlock.encode(StagedBlock{id, payload.size}));
   return replaces;
 }
 
@@ -179,7 +179,7 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
         auto next = TRY(next_version(txn));
         current.blob->version = version = next;
         change(*current.blob);
-        txn.put(blob_keys::blob(current.generation, ref.name), records::encode(*current.blob));
+        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
         return {};
       },
       &kChangeBlobStep));

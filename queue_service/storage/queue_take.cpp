@@ -90,7 +90,9 @@ Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
   for (auto& found : failed) {
     TRY(remove(found));
     ++figures_.moved;
-    auto moved = leaving(std::move(found.record), PoisonNote{"max_dequeue_count", queue_, now_});
+    auto moved = released(std::move(found.record));
+    moved.message.annotation = annotation_of(moved, {"max_dequeue_count", queue_, now_});
+    moved.message.expires = kNeverExpires;
     TRY(target.insert(std::move(moved), std::nullopt));
   }
   target.save();
