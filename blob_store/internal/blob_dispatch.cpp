@@ -27,16 +27,13 @@ BlobRef blob_of(Call& call) {
 Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
   if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
   auto writer = service.new_payload();
-  auto appended = co_await writer.append(std::move(bytes));
-  if (appended) {
-    auto payload = co_await writer.finish();
-    if (payload) co_return payload;
-    appended = fail(std::move(payload.error()));
-  }
-  if (writer.id() != 0) {
-    CO_TRY(co_await service.abandon(writer.id()));
-  }
-  co_return fail(std::move(appended.error()));
+  const auto write = [&]() -> Task<Result<WrittenPayload>> {
+    CO_TRY(co_await writer.append(std::move(bytes)));
+    co_return co_await writer.finish();
+  };
+  auto payload = co_await write();
+  if (!payload && writer.id() != 0) CO_TRY(co_await service.abandon(writer.id()));
+  co_return payload;
 }
 
 Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {

@@ -21,8 +21,7 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
     TRY(check_blob_name(name));
     return std::optional<Blob>();
   }
-  auto blob = TRY(records::kBlob.decode(*stored));
-  return std::optional<Blob>(std::move(blob));
+  return TRY(records::kBlob.decode(*stored));
 }
 
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
@@ -58,9 +57,8 @@ Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const s
 }
 
 Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref) {
-  auto container = TRY(find_container(reader, ref.parent()));
-  auto blob = TRY(find_blob(reader, container.generation, ref.name));
-  return CurrentBlob{container.generation, std::move(blob)};
+  const auto generation = TRY(find_container(reader, ref.parent())).generation;
+  return CurrentBlob{generation, TRY(find_blob(reader, generation, ref.name))};
 }
 
 }  // namespace tidemark::blob_store

@@ -27,10 +27,7 @@ BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor bac
 Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
   auto stored = TRY(txn.get(blob_keys::kLastVersion));
   auto version = Stamp::at(clock_.now());
-  if (stored) {
-    auto last = TRY(records::decode_number(*stored));
-    version.ticks = std::max(version.ticks, last + 1);
-  }
+  if (stored) version.ticks = std::max(version.ticks, TRY(records::decode_number(*stored)) + 1);
   txn.put(blob_keys::kLastVersion, records::encode_number(version.ticks));
   return version;
 }
@@ -96,11 +93,10 @@ Task<Result<Stamp>> BlobService::set_container_metadata(ContainerRef ref, Metada
 
 Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
                                                       StoredPolicies policies, Conditions conditions) {
-  std::function<void(Container&)> change = [public_access, policies](Container& container) {
+  co_return co_await change_container(std::move(ref), std::move(conditions), [&](Container& container) {
     container.public_access = public_access;
     container.policies = policies;
-  };
-  return change_container(std::move(ref), std::move(conditions), std::move(change));
+  });
 }
 
 }  // namespace tidemark::blob_store

@@ -41,9 +41,7 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
   const auto key = blob_keys::staged_summary(generation, ref.name);
   auto stored = TRY(txn.get(key));
   records::StagedSummary summary{block_id.size(), 0, now};
-  if (stored) {
-    summary = TRY(records::kStagedSummary.decode(*stored));
-  }
+  if (stored) summary = TRY(records::kStagedSummary.decode(*stored));
   if (summary.id_length != block_id.size()) return fail(ErrorCode::kInvalidBlobOrBlock);
   if (is_new && summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
   if (is_new) ++summary.count;
@@ -69,9 +67,8 @@ Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
 Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                                      const std::optional<Blob>& old, Blob& blob,
                                      const std::vector<Extent>& extents) const {
-  auto version = TRY(next_version(txn));
-  blob.version = version;
-  blob.created = old ? old->created : version;
+  blob.version = TRY(next_version(txn));
+  blob.created = old ? old->created : blob.version;
   txn.put(blob_keys::blob(generation, name), records::kBlob.encode(blob));
   txn.put(blob_keys::extents(generation, name), records::kExtents.encode(extents));
   return {};
@@ -176,8 +173,7 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
         auto current = TRY(find_current(txn, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(check_write(conditions, &current.blob->version, false));
-        auto next = TRY(next_version(txn));
-        current.blob->version = version = next;
+        current.blob->version = version = TRY(next_version(txn));
         change(*current.blob);
         txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
         return {};
@@ -187,8 +183,7 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
 }
 
 Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
-  std::function<void(Blob&)> change = [headers](Blob& blob) { blob.headers = headers; };
-  return change_blob(std::move(ref), std::move(conditions), std::move(change));
+  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.headers = headers; });
 }
 
 Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {

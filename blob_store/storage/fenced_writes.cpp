@@ -53,9 +53,7 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
     return outcome;
   };
   auto done = co_await write_fenced(ref.account, write.fence, std::move(effect));
-  if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) {
-    CO_TRY(co_await abandon(payload.id));
-  }
+  if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) CO_TRY(co_await abandon(payload.id));
   co_return done;
 }
 
@@ -66,9 +64,7 @@ Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, W
   };
   auto done = co_await write_fenced(ref.account, std::move(fence), std::move(effect));
   if (done) co_return Result<void>{};
-  if (payload.id != 0) {
-    CO_TRY(co_await abandon(payload.id));
-  }
+  if (payload.id != 0) CO_TRY(co_await abandon(payload.id));
   co_return fail(std::move(done.error()));
 }
 
@@ -77,25 +73,23 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   std::vector<BlockChoice> choices;
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
   auto blob = blob_of(std::move(content), write.source_version);
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
+  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     const auto outcome = contest(current.blob, write);
     TRY(outcome == WriteOutcome::kApplied ? write_blocks(txn, current, ref.name, choices, blob)
                                           : drop_staged(txn, current.generation, ref.name));
     return outcome;
-  };
-  co_return co_await write_fenced(ref.account, write.fence, std::move(effect));
+  });
 }
 
 Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWrite write) {
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
+  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     if (!current.blob) return WriteOutcome::kMissing;
     if (current.blob->effective_version() > write.source_version) return WriteOutcome::kSuperseded;
     TRY(erase_blob(txn, current, ref.name));
     return WriteOutcome::kApplied;
-  };
-  co_return co_await write_fenced(ref.account, write.fence, std::move(effect));
+  });
 }
 
 }  // namespace tidemark::blob_store

@@ -61,6 +61,14 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
   return std::optional(found_at(Set::kWaiting, where.place, std::move(record)));
 }
 
+Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
+                                         const FiguresRecord& figures, Time until) {
+  if (figures.timed() == 0 || figures.timed_front.visible_at > until) return std::nullopt;
+  const auto cursor = reader.scan(queue_keys::placed_from(generation, Set::kTimed, figures.timed_front, until));
+  TRY(cursor->status());
+  return cursor->valid() ? queue_keys::place_in(cursor->key()) : std::nullopt;
+}
+
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate) {
   std::uint64_t generation = 1;

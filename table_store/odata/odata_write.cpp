@@ -121,9 +121,10 @@ void append_annotation(std::string& out, bool& first, std::string_view name, std
   append_plain(out, type);
 }
 
-void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, const std::string& link) {
+void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, std::string_view type,
+                          const std::string& link) {
   append_name(out, first, "odata.type");
-  append_json_string(out, std::string(scope.account) + "." + std::string(scope.table));
+  append_json_string(out, std::string(scope.account) + "." + std::string(type));
   append_name(out, first, "odata.id");
   append_json_string(out, std::string(scope.base) + "/" + link);
 }
@@ -134,7 +135,7 @@ void append_system_members(std::string& out, bool& first, const JsonScope& scope
   std::string link;
   if (full) {
     append_entity_path(link, scope.table, entity.partition_key, entity.row_key);
-    append_full_metadata(out, first, scope, link);
+    append_full_metadata(out, first, scope, scope.table, link);
   }
   if (scope.level != MetadataLevel::kNone) {
     append_name(out, first, "odata.etag");
@@ -183,10 +184,7 @@ void append_metadata_url(std::string& out, const JsonScope& scope, std::string_v
 void append_table_members(std::string& out, bool first, const JsonScope& scope, std::string_view table) {
   if (scope.level == MetadataLevel::kFull) {
     std::string link = "Tables('" + std::string(table) + "')";
-    append_name(out, first, "odata.type");
-    append_json_string(out, std::string(scope.account) + ".Tables");
-    append_name(out, first, "odata.id");
-    append_json_string(out, std::string(scope.base) + "/" + link);
+    append_full_metadata(out, first, scope, "Tables", link);
     append_name(out, first, "odata.editLink");
     append_json_string(out, link);
   }
