@@ -150,7 +150,7 @@ class Worker {
 
 Result<asio::ip::address> address_of(const std::string& host) {
   error_code error;
-  const auto address = asio::ip::make_address(host, error);
+  auto address = asio::ip::make_address(host, error);
   if (!error) return address;
   return fail(ErrorCode::kConfigInvalid, "host \"" + host + "\" is not an IP address: use 127.0.0.1, 0.0.0.0 or ::");
 }

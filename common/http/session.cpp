@@ -63,7 +63,9 @@ Task<bool> drain(SessionBody& body) {
   if (body.unwanted()) co_return false;
   for (std::size_t drained = 0; !body.finished();) {
     auto piece = co_await body.read_some(64UL << 10);
-    if (!piece || (drained += piece->size()) > kMaxDrainedBytes) co_return false;
+    if (!piece) co_return false;
+    drained += piece->size();
+    if (drained > kMaxDrainedBytes) co_return false;
   }
   co_return true;
 }

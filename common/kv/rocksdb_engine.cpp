@@ -213,18 +213,16 @@ class RocksEngine final : public Engine {
 
   void submit(TransactionBody body, Completion done) override {
     MutexLock lock(mutex_);
-    std::optional<Error> refusal = refusal_;
-    if (!refusal && queue_.size() >= max_queued_) refusal = make_error(ErrorCode::kServerBusy);
-    auto woken = GroupHandover::Wake::kNobody;
-    if (!refusal) {
-      queue_.push_back({std::move(body), std::move(done)});
-      woken = handover_.submitted(queue_.size());
+    if (refusal_ || queue_.size() >= max_queued_) {
+      auto refusal = refusal_.value_or(make_error(ErrorCode::kServerBusy));
+      lock.unlock();
+      body = nullptr;
+      return done(fail(std::move(refusal)));
     }
+    queue_.push_back({std::move(body), std::move(done)});
+    const auto woken = handover_.submitted(queue_.size());
     lock.unlock();
     wake(woken);
-    if (!refusal) return;
-    body = nullptr;
-    done(fail(std::move(*refusal)));
   }
 
   void refuse_writes(std::optional<Error> why) override {

@@ -54,25 +54,20 @@ struct Inbox {
   WakeUp wake;
 
   void submit(Call call) {
-    auto refusal = ErrorCode::kCancelled;
-    bool was_empty = false;
-    bool taken = false;
-    {
-      MutexLock lock(mutex);
-      bool full = pending_calls >= kMaxPendingCalls || unsent_bytes + call.payload.size() > kMaxUnsentBytes;
-      if (!stopping && !full) {
-        call.id = next_id++;
-        ++pending_calls;
-        unsent_bytes += call.payload.size();
-        was_empty = calls.empty();
-        calls.push_back(std::move(call));
-        taken = true;
-      } else if (!stopping) {
-        refusal = ErrorCode::kServerBusy;
-      }
+    MutexLock lock(mutex);
+    const bool full = pending_calls >= kMaxPendingCalls || unsent_bytes + call.payload.size() > kMaxUnsentBytes;
+    if (stopping || full) {
+      const auto refusal = stopping ? ErrorCode::kCancelled : ErrorCode::kServerBusy;
+      lock.unlock();
+      return finish(std::move(call), fail(refusal));
     }
+    call.id = next_id++;
+    ++pending_calls;
+    unsent_bytes += call.payload.size();
+    const bool was_empty = calls.empty();
+    calls.push_back(std::move(call));
+    lock.unlock();
     if (was_empty) wake.notify();
-    if (!taken) finish(std::move(call), fail(refusal));
   }
   void note_sent(std::size_t bytes) {
     MutexLock lock(mutex);
