@@ -25,6 +25,11 @@ class Subject:
     label: str
     system: type
     settings: dict = dataclasses.field(default_factory=dict)
+    baseline: str | None = None  # directory of programs to measure instead of those of this build
+
+    @property
+    def name(self):
+        return f"{self.label}, baseline" if self.baseline else self.label
 
 
 COMPARISONS = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
@@ -55,6 +60,18 @@ class Expectation:
             name = {"value": "", "p50_ms": "p50 ", "p99_ms": "p99 "}[self.figure]
             return "", f"{name}{self.comparison} {self.limit:,g} {self.unit}".strip(), met
         return (f"{seen:.2f} x {self.against}", f"{self.comparison} {self.limit:g} x", met)
+
+
+MOST_LOST = 0.03  # of the baseline's figure
+
+
+def beside_baseline(workload, system, directory):
+    """Keeps the subjects that are a `system`, each beside the programs in `directory`, and expects no worse figures."""
+    ours = [subject for subject in workload.subjects if issubclass(subject.system, system)]
+    theirs = [dataclasses.replace(subject, baseline=directory) for subject in ours]
+    workload.subjects = [subject for pair in zip(ours, theirs) for subject in pair]
+    comparison, limit = (">=", 1 - MOST_LOST) if workload.unit.endswith("/s") else ("<=", 1 + MOST_LOST)
+    workload.expectations = [Expectation(new.name, comparison, limit, old.name) for new, old in zip(ours, theirs)]
 
 
 class Workload:
@@ -93,7 +110,7 @@ def run_workload(workload, directory, binaries, log):
     running, runs = [], []
     try:
         for number, subject in enumerate(workload.subjects):
-            system = subject.system(os.path.join(directory, f"{workload.name}-{number}"), binaries)
+            system = subject.system(os.path.join(directory, f"{workload.name}-{number}"), subject.baseline or binaries)
             running.append((subject, system))
             system.start()
             workload.prepare(system, subject)
@@ -109,7 +126,7 @@ def run_workload(workload, directory, binaries, log):
                 cpu_us = round(cores / measurement.value * 1e6, 2) if workload.unit.endswith("/s") else None
                 system.check_alive()
                 system.pause()
-                run = {"workload": workload.name, "subject": subject.label, "repeat": repeat, "unit": workload.unit,
+                run = {"workload": workload.name, "subject": subject.name, "repeat": repeat, "unit": workload.unit,
                        "cpu_us": cpu_us, **dataclasses.asdict(measurement)}
                 runs.append(run)
                 log(run)
