@@ -104,7 +104,7 @@ Result<void> run(const ApiSettings& settings) {
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
-  auto builder = TRY(http::bind_server(server_options(settings), *random));
+  auto server = TRY(http::bind_server(server_options(settings), *random));
 
   auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
@@ -124,13 +124,12 @@ Result<void> run(const ApiSettings& settings) {
                        *clock,
                        {&blobs, std::move(directories)}});
 
-  TRY(asio::co_spawn(builder->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
+  TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
           .get());
   service::RequestMeter meter(metrics);
-  const auto port = builder->port();
-  auto server = builder->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
-                               [](const Error& error, const std::string& id) { return problem(error, id); });
-  process::announce_ready("api port=" + std::to_string(port));
+  server->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
+                [](const Error& error, const std::string& id) { return problem(error, id); });
+  process::announce_ready("api port=" + std::to_string(server->port()));
   process::wait_for_shutdown();
   routes.stop();
   server->stop(std::chrono::seconds(10));
@@ -139,6 +138,7 @@ Result<void> run(const ApiSettings& settings) {
   queue_link.reset();
   table_link.reset();
   files.join();
+  server.reset();
   return {};
 }
 

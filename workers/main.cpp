@@ -75,13 +75,14 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   options.port = static_cast<std::uint16_t>(config.metrics_port);
   options.threads = 1;
   options.max_connections = 64;
-  auto builder = TRY(http::bind_server(options, random));
-  return (builder)->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
-                          [](const Error& error, const std::string&) {
-                            http::Response response;
-                            response.status = http_status_of(error.code);
-                            return response;
-                          });
+  auto server = TRY(http::bind_server(options, random));
+  server->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
+                [](const Error& error, const std::string&) {
+                  http::Response response;
+                  response.status = http_status_of(error.code);
+                  return response;
+                });
+  return server;
 }
 
 /// Callbacks as configured, and what they are sent with; nothing without hosts.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/base/query.h"
+
 namespace tidemark::api {
 namespace {
 
@@ -14,17 +16,18 @@ std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kInvalid
 }  // namespace
 
 Result<Parameters> Parameters::read(const http::Request& request, std::initializer_list<std::string_view> known) {
-  auto pairs = http::parse_query(request.query);
-  if (!pairs) return refuse("The query string has a broken percent escape.");
+  const auto given = QueryParameters::parse(request.query);
+  if (!given) return refuse("The query string has a broken percent escape.");
   Parameters out;
-  for (auto& [name, value] : *pairs) {
+  for (const auto& [name, value] : *given) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       std::string names;
       for (const auto each : known) names += (names.empty() ? "" : ", ") + std::string(each);
-      return refuse("Unknown query parameter \"" + name + "\"; known here: " + (names.empty() ? "none" : names) + ".");
+      return refuse("Unknown query parameter \"" + std::string(name) +
+                    "\"; known here: " + (names.empty() ? "none" : names) + ".");
     }
-    if (!out.values_.emplace(name, std::move(value)).second) {
-      return refuse("The query parameter " + name + " is given twice.");
+    if (!out.values_.emplace(name, value).second) {
+      return refuse("The query parameter " + std::string(name) + " is given twice.");
     }
   }
   return out;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
+
 namespace tidemark::blob_store {
 namespace {
 
@@ -27,11 +29,7 @@ bool too_old(const Conditions& c, const Stamp& version) {
 std::vector<std::string> parse_etags(std::string_view header) {
   std::vector<std::string> tags;
   while (!header.empty()) {
-    const auto comma = header.find(',');
-    auto tag = header.substr(0, comma);
-    header.remove_prefix(comma == std::string_view::npos ? header.size() : comma + 1);
-    while (tag.starts_with(' ')) tag.remove_prefix(1);
-    while (tag.ends_with(' ')) tag.remove_suffix(1);
+    auto tag = trimmed_spaces(take_item(header));
     if (tag.starts_with("W/")) tag.remove_prefix(2);
     if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') tag = tag.substr(1, tag.size() - 2);
     if (!tag.empty()) tags.emplace_back(tag);

@@ -6,6 +6,7 @@
 #include "common/auth/shared_key.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::auth {
 namespace {
@@ -78,15 +79,6 @@ bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_
     found = value;
   }
   return found && iequals_ascii(*found, "https");
-}
-
-bool is_version(std::string_view text) {
-  if (text.size() != 10) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool dash = i == 4 || i == 7;
-    if (dash ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
-  }
-  return true;
 }
 
 Result<Identity> authenticate(Service service, const SignedRequest& request, const Resource& resource,

@@ -74,9 +74,6 @@ struct Identity {
   std::vector<std::pair<std::string, std::string>> response_overrides;
 };
 
-/// True for the form of a protocol version, "2019-02-02". Versions compare as text.
-bool is_version(std::string_view text);
-
 /// Verifies the signature and everything else that does not depend on the operation: dates, address, protocol, service.
 /// Errors: kAuthenticationFailed, kInvalidAuthenticationInfo, kNoAuthenticationInformation, kAuthorization*, and
 /// kInvalidHeaderValue if x-ms-version is not a version.

@@ -6,6 +6,7 @@
 
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::auth {
 namespace {

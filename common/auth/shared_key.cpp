@@ -5,6 +5,7 @@
 
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::auth {
 namespace {
@@ -55,26 +56,19 @@ struct Headers {
   std::string_view ms_version;
 };
 
-std::string_view trim(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 Headers collect(const SignedRequest& request) {
   Headers out;
   out.extension.reserve(12);
   if (request.headers == nullptr) return out;
   for (const auto& [name, value] : *request.headers) {
     if (name.size() >= kPrefix.size() && iequals_ascii(name.substr(0, kPrefix.size()), kPrefix)) {
-      const auto& line = out.extension.emplace_back(to_lower_ascii(name), trim(value));
+      const auto& line = out.extension.emplace_back(to_lower_ascii(name), trimmed(value));
       if (line.name == "x-ms-date" && !out.ms_date) out.ms_date = line.value;
       if (line.name == "x-ms-version" && out.ms_version.empty()) out.ms_version = line.value;
       continue;
     }
     for (std::size_t i = 0; i < kStandardHeaders; ++i) {
-      if (out.standard[i].data() == nullptr && iequals_ascii(name, kNames[i])) out.standard[i] = trim(value);
+      if (out.standard[i].data() == nullptr && iequals_ascii(name, kNames[i])) out.standard[i] = trimmed(value);
     }
   }
   return out;

@@ -5,9 +5,12 @@
 #include <openssl/hmac.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+
+#include "common/base/byte_set.h"
 
 namespace tidemark {
 namespace {
@@ -31,10 +34,23 @@ std::string digest(const EVP_MD* kind, std::string_view bytes) {
   return {reinterpret_cast<const char*>(out.data()), length};
 }
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
+/// The byte that two hexadecimal digits stand for; -1 if they are not two.
+int byte_of(std::string_view digits) {
+  if (digits.size() != 2) return -1;
+  const int high = hex_value(digits[0]), low = hex_value(digits[1]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
+
+void append_hex(std::string& out, char c, const char* digits) {
+  const auto byte = static_cast<unsigned char>(c);
+  out.push_back(digits[byte >> 4]);
+  out.push_back(digits[byte & 0xF]);
+}
+
+constexpr auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+
+constexpr ByteSet kBase64("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+constexpr ByteSet kUnreserved("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~");
 
 // Length of the part at the front that is plain ASCII, at least in whole words.
 std::size_t ascii_prefix(std::string_view text) {
@@ -58,12 +74,8 @@ std::optional<std::string> base64_decode(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   std::size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
-  for (std::size_t i = 0; i + padding < text.size(); ++i) {
-    const char c = text[i];
-    const bool in_alphabet =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-    if (!in_alphabet) return std::nullopt;
-  }
+  const auto digits = text.substr(0, text.size() - padding);
+  if (!std::ranges::all_of(digits, [](char c) { return kBase64.has(c); })) return std::nullopt;
   if (text.empty()) return std::string();
   std::string out(text.size() / 4 * 3, '\0');
   const int length =
@@ -76,11 +88,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
 std::string hex_encode(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out.push_back(kHexLower[byte >> 4]);
-    out.push_back(kHexLower[byte & 0xF]);
-  }
+  for (const char c : bytes) append_hex(out, c, kHexLower);
   return out;
 }
 
@@ -89,9 +97,9 @@ std::optional<std::string> hex_decode(std::string_view text) {
   std::string out;
   out.reserve(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    const int high = hex_value(text[i]), low = hex_value(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<char>(high * 16 + low));
+    const int byte = byte_of(text.substr(i, 2));
+    if (byte < 0) return std::nullopt;
+    out.push_back(static_cast<char>(byte));
   }
   return out;
 }
@@ -110,10 +118,9 @@ char* percent_decode_to(std::string_view text, bool plus_is_space, char* out) {
     if (c == '+' && plus_is_space) {
       c = ' ';
     } else if (c == '%') {
-      if (i + 2 >= text.size()) return nullptr;
-      const int high = hex_value(text[i + 1]), low = hex_value(text[i + 2]);
-      if (high < 0 || low < 0) return nullptr;
-      c = static_cast<char>(high * 16 + low);
+      const int byte = byte_of(text.substr(i + 1, 2));
+      if (byte < 0) return nullptr;
+      c = static_cast<char>(byte);
       i += 2;
     }
     *out++ = c;
@@ -125,13 +132,11 @@ std::string percent_encode(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    if (is_unreserved(c)) {
+    if (kUnreserved.has(c)) {
       out.push_back(c);
     } else {
-      const auto byte = static_cast<unsigned char>(c);
       out.push_back('%');
-      out.push_back(kHexUpper[byte >> 4]);
-      out.push_back(kHexUpper[byte & 0xF]);
+      append_hex(out, c, kHexUpper);
     }
   }
   return out;
@@ -165,19 +170,10 @@ std::size_t utf16_length(std::string_view utf8) {
 
 std::string to_lower_ascii(std::string_view text) {
   std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
+  std::ranges::transform(out, out.begin(), to_lower);
   return out;
 }
 
-bool iequals_ascii(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
+bool iequals_ascii(std::string_view a, std::string_view b) { return std::ranges::equal(a, b, {}, to_lower, to_lower); }
 
 }  // namespace tidemark

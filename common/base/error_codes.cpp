@@ -1,52 +1,42 @@
 #include "common/base/error_codes.h"
 
-namespace tidemark {
+#include <algorithm>
+#include <iterator>
 
-unsigned http_status_of(ErrorCode code) noexcept {
-  switch (code) {
-#define X(number, name, status, text) \
-  case ErrorCode::k##name:            \
-    return status;
+namespace tidemark {
+namespace {
+
+struct Row {
+  std::uint16_t number;
+  std::string_view name;
+  unsigned status;
+  std::string_view message;
+};
+constexpr Row kRows[] = {
+#define X(number, name, status, text) {number, #name, status, text},
     TIDEMARK_ERROR_CODES(X)
 #undef X
-  }
-  return 500;
+};
+static_assert(std::ranges::is_sorted(kRows, {}, &Row::number));
+
+const Row& row_of(ErrorCode code) noexcept {
+  return *std::ranges::lower_bound(kRows, static_cast<std::uint16_t>(code), {}, &Row::number);
 }
+
+}  // namespace
+
+unsigned http_status_of(ErrorCode code) noexcept { return row_of(code).status; }
 
 std::string_view azure_name_of(ErrorCode code) noexcept {
   // A 304 names the condition, as the service does.
-  if (code == ErrorCode::kNotModified) return "ConditionNotMet";
-  switch (code) {
-#define X(number, name, status, text) \
-  case ErrorCode::k##name:            \
-    return #name;
-    TIDEMARK_ERROR_CODES(X)
-#undef X
-  }
-  return "InternalError";
+  return row_of(code == ErrorCode::kNotModified ? ErrorCode::kConditionNotMet : code).name;
 }
 
-std::string_view default_message_of(ErrorCode code) noexcept {
-  switch (code) {
-#define X(number, name, status, text) \
-  case ErrorCode::k##name:            \
-    return text;
-    TIDEMARK_ERROR_CODES(X)
-#undef X
-  }
-  return "";
-}
+std::string_view default_message_of(ErrorCode code) noexcept { return row_of(code).message; }
 
 std::optional<ErrorCode> error_code_from_number(std::uint16_t number) noexcept {
-  switch (number) {
-#define X(number_, name, status, text) \
-  case number_:                        \
-    return ErrorCode::k##name;
-    TIDEMARK_ERROR_CODES(X)
-#undef X
-    default:
-      return std::nullopt;
-  }
+  const bool known = std::ranges::binary_search(kRows, number, {}, &Row::number);
+  return known ? std::optional(static_cast<ErrorCode>(number)) : std::nullopt;
 }
 
 }  // namespace tidemark

@@ -1,7 +1,7 @@
 #include "common/base/time.h"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace tidemark {
 namespace {
@@ -17,17 +17,15 @@ struct Civil {
 Civil to_civil(Time time) {
   const auto day = floor<days>(time);
   const std::chrono::year_month_day date{day};
-  auto rest = (time - day).count();
-  Civil c{};
-  c.year = static_cast<int>(date.year());
-  c.month = static_cast<unsigned>(date.month());
-  c.day = static_cast<unsigned>(date.day());
-  c.fraction = static_cast<unsigned>(rest % 10'000'000);
-  rest /= 10'000'000;
-  c.second = static_cast<unsigned>(rest % 60);
-  c.minute = static_cast<unsigned>(rest / 60 % 60);
-  c.hour = static_cast<unsigned>(rest / 3600);
-  return c;
+  const std::chrono::hh_mm_ss clock{time - day};
+  const auto count = [](auto duration) { return static_cast<unsigned>(duration.count()); };
+  return {static_cast<int>(date.year()),
+          static_cast<unsigned>(date.month()),
+          static_cast<unsigned>(date.day()),
+          count(clock.hours()),
+          count(clock.minutes()),
+          count(clock.seconds()),
+          count(clock.subseconds())};
 }
 
 std::optional<Time> from_civil(const Civil& c) {
@@ -38,48 +36,38 @@ std::optional<Time> from_civil(const Civil& c) {
   return Time(std::chrono::sys_days{date}) + std::chrono::seconds(seconds) + Ticks(c.fraction);
 }
 
-char* put_padded(char* at, unsigned value, int width) {
+void put_padded(char* at, unsigned value, int width) {
   for (int i = width - 1; i >= 0; --i) {
     at[i] = static_cast<char>('0' + value % 10);
     value /= 10;
   }
-  return at + width;
 }
 
-void append_padded(std::string& out, unsigned value, int width) {
-  std::array<char, 10> digits{};
-  out.append(digits.data(), put_padded(digits.data(), value, width));
+constexpr std::string_view kIso8601 = "0000-00-00T00:00:00.0000000Z";
+constexpr std::string_view kRfc1123 = "___, 00 ___ 0000 00:00:00 GMT";
+
+void put_iso8601(char* text, const Civil& c) {
+  kIso8601.copy(text, kIso8601.size());
+  put_padded(text, static_cast<unsigned>(c.year), 4);
+  put_padded(text + 5, c.month, 2);
+  put_padded(text + 8, c.day, 2);
+  put_padded(text + 11, c.hour, 2);
+  put_padded(text + 14, c.minute, 2);
+  put_padded(text + 17, c.second, 2);
+  put_padded(text + 20, c.fraction, 7);
 }
 
-// "2021-09-21T01:04:37.9678478" at the front of `text`; its end.
-char* put_iso_with_fraction(std::array<char, 28>& text, const Civil& c) {
-  char* at = put_padded(text.data(), static_cast<unsigned>(c.year), 4);
-  const std::array<std::pair<char, unsigned>, 5> parts{
-      {{'-', c.month}, {'-', c.day}, {'T', c.hour}, {':', c.minute}, {':', c.second}}};
-  for (const auto& [separator, value] : parts) {
-    *at++ = separator;
-    at = put_padded(at, value, 2);
-  }
-  *at++ = '.';
-  return put_padded(at, c.fraction, 7);
+/// In a form, 0 stands for any digit and _ for anything.
+bool has_form(std::string_view text, std::string_view form) {
+  return std::ranges::equal(text, form, [](char c, char wanted) {
+    return wanted == '_' || (wanted == '0' ? c >= '0' && c <= '9' : c == wanted);
+  });
 }
 
-// Takes exactly `width` digits off the front.
-bool take_digits(std::string_view& text, std::size_t width, unsigned& value) {
-  if (text.size() < width) return false;
-  value = 0;
-  for (std::size_t i = 0; i < width; ++i) {
-    if (text[i] < '0' || text[i] > '9') return false;
-    value = value * 10 + static_cast<unsigned>(text[i] - '0');
-  }
-  text.remove_prefix(width);
-  return true;
-}
-
-bool take(std::string_view& text, char c) {
-  if (text.empty() || text.front() != c) return false;
-  text.remove_prefix(1);
-  return true;
+unsigned number(std::string_view digits) {
+  unsigned value = 0;
+  for (const char c : digits) value = value * 10 + static_cast<unsigned>(c - '0');
+  return value;
 }
 
 bool take_fraction(std::string_view& text, unsigned& fraction) {
@@ -96,16 +84,14 @@ bool take_fraction(std::string_view& text, unsigned& fraction) {
 }
 
 // "Z", "+hh:mm", "-hh:mm" or nothing: minutes east of UTC.
-std::optional<int> take_zone(std::string_view text) {
+std::optional<int> zone_of(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
-  const int sign = text.front() == '-' ? -1 : 1;
-  if (text.front() != '+' && text.front() != '-') return std::nullopt;
-  text.remove_prefix(1);
-  unsigned hours = 0, minutes = 0;
-  if (!take_digits(text, 2, hours)) return std::nullopt;
-  take(text, ':');
-  if (!take_digits(text, 2, minutes) || !text.empty() || hours > 14 || minutes > 59) return std::nullopt;
-  return sign * static_cast<int>(hours * 60 + minutes);
+  const bool west = text.front() == '-';
+  if ((!west && text.front() != '+') || !(has_form(text, "_00:00") || has_form(text, "_0000"))) return std::nullopt;
+  const auto hours = number(text.substr(1, 2)), minutes = number(text.substr(text.size() - 2));
+  if (hours > 14 || minutes > 59) return std::nullopt;
+  const auto offset = static_cast<int>(hours * 60 + minutes);
+  return west ? -offset : offset;
 }
 
 constexpr std::array<std::string_view, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -115,7 +101,8 @@ constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "
 }  // namespace
 
 Iso8601Text::Iso8601Text(Time time) {
-  char* end = put_iso_with_fraction(text_, to_civil(time));
+  put_iso8601(text_.data(), to_civil(time));
+  char* end = text_.data() + kIso8601.size() - 1;
   while (end[-1] == '0') --end;
   if (end[-1] == '.') --end;
   *end++ = 'Z';
@@ -125,70 +112,54 @@ Iso8601Text::Iso8601Text(Time time) {
 std::string to_iso8601(Time time) { return std::string(Iso8601Text(time).view()); }
 
 std::string to_iso8601_7digits(Time time) {
-  std::array<char, 28> text;
-  char* end = put_iso_with_fraction(text, to_civil(time));
-  *end++ = 'Z';
-  return {text.data(), end};
+  std::string text(kIso8601);
+  put_iso8601(text.data(), to_civil(time));
+  return text;
 }
 
 std::string to_rfc1123(Time time) {
   const auto c = to_civil(time);
-  const std::chrono::weekday weekday{floor<days>(time)};
-  std::string out(kDays[weekday.c_encoding()]);
-  out += ", ";
-  append_padded(out, c.day, 2);
-  out.push_back(' ');
-  out += kMonths[c.month - 1];
-  out.push_back(' ');
-  append_padded(out, static_cast<unsigned>(c.year), 4);
-  out.push_back(' ');
-  append_padded(out, c.hour, 2);
-  out.push_back(':');
-  append_padded(out, c.minute, 2);
-  out.push_back(':');
-  append_padded(out, c.second, 2);
-  out += " GMT";
-  return out;
+  std::string text(kRfc1123);
+  kDays[std::chrono::weekday{floor<days>(time)}.c_encoding()].copy(text.data(), 3);
+  put_padded(text.data() + 5, c.day, 2);
+  kMonths[c.month - 1].copy(text.data() + 8, 3);
+  put_padded(text.data() + 12, static_cast<unsigned>(c.year), 4);
+  put_padded(text.data() + 17, c.hour, 2);
+  put_padded(text.data() + 20, c.minute, 2);
+  put_padded(text.data() + 23, c.second, 2);
+  return text;
 }
 
 std::optional<Time> parse_iso8601(std::string_view text) {
-  Civil c{};
-  unsigned year = 0;
-  if (!take_digits(text, 4, year) || !take(text, '-') || !take_digits(text, 2, c.month) || !take(text, '-') ||
-      !take_digits(text, 2, c.day)) {
-    return std::nullopt;
-  }
-  c.year = static_cast<int>(year);
+  if (!has_form(text.substr(0, 10), "0000-00-00")) return std::nullopt;
+  Civil c{
+      static_cast<int>(number(text.substr(0, 4))), number(text.substr(5, 2)), number(text.substr(8, 2)), 0, 0, 0, 0};
+  text.remove_prefix(10);
   if (text.empty()) return from_civil(c);
-  if (!take(text, 'T') || !take_digits(text, 2, c.hour) || !take(text, ':') || !take_digits(text, 2, c.minute)) {
-    return std::nullopt;
+  if (!has_form(text.substr(0, 6), "T00:00")) return std::nullopt;
+  c.hour = number(text.substr(1, 2));
+  c.minute = number(text.substr(4, 2));
+  text.remove_prefix(6);
+  if (has_form(text.substr(0, 3), ":00")) {
+    c.second = number(text.substr(1, 2));
+    text.remove_prefix(3);
+    if (text.starts_with('.')) {
+      text.remove_prefix(1);
+      if (!take_fraction(text, c.fraction)) return std::nullopt;
+    }
   }
-  if (take(text, ':')) {
-    if (!take_digits(text, 2, c.second)) return std::nullopt;
-    if (take(text, '.') && !take_fraction(text, c.fraction)) return std::nullopt;
-  }
-  const auto zone = take_zone(text);
+  const auto zone = zone_of(text);
   const auto time = from_civil(c);
   if (!zone || !time) return std::nullopt;
   return *time - std::chrono::minutes(*zone);
 }
 
 std::optional<Time> parse_rfc1123(std::string_view text) {
-  if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT") return std::nullopt;
-  Civil c{};
-  unsigned year = 0;
-  text.remove_prefix(5);
-  if (!take_digits(text, 2, c.day) || !take(text, ' ')) return std::nullopt;
-  for (std::size_t i = 0; i < kMonths.size(); ++i) {
-    if (text.substr(0, 3) == kMonths[i]) c.month = static_cast<unsigned>(i + 1);
-  }
-  text.remove_prefix(3);
-  if (!take(text, ' ') || !take_digits(text, 4, year) || !take(text, ' ') || !take_digits(text, 2, c.hour) ||
-      !take(text, ':') || !take_digits(text, 2, c.minute) || !take(text, ':') || !take_digits(text, 2, c.second)) {
-    return std::nullopt;
-  }
-  c.year = static_cast<int>(year);
-  return from_civil(c);
+  if (!has_form(text, kRfc1123)) return std::nullopt;
+  const auto month = std::ranges::find(kMonths, text.substr(8, 3));
+  return from_civil({static_cast<int>(number(text.substr(12, 4))), static_cast<unsigned>(month - kMonths.begin() + 1),
+                     number(text.substr(5, 2)), number(text.substr(17, 2)), number(text.substr(20, 2)),
+                     number(text.substr(23, 2)), 0});
 }
 
 }  // namespace tidemark

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
-#include "common/base/query.h"
 
 namespace tidemark::http {
 
@@ -37,26 +36,12 @@ std::optional<std::string_view> HeaderLines::find(std::string_view name) const {
   return std::nullopt;
 }
 
-HeaderLines::Iterator HeaderLines::begin() const { return Iterator(text_); }
-HeaderLines::Iterator HeaderLines::end() const { return Iterator({}); }
-
-HeaderLines::value_type HeaderLines::Iterator::operator*() const {
+std::pair<std::string_view, std::string_view> HeaderLines::Iterator::operator*() const {
   const auto line = rest_.substr(0, rest_.find('\r'));
   const auto colon = line.find(": ");
   return {line.substr(0, colon), line.substr(colon + 2)};
 }
 
-HeaderLines::Iterator& HeaderLines::Iterator::operator++() {
-  rest_.remove_prefix(rest_.find('\n') + 1);
-  return *this;
-}
-
 void Response::set(std::string_view name, std::string_view value) { headers.add(name, value); }
-
-std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query) {
-  const auto parsed = QueryParameters::parse(raw_query);
-  if (!parsed) return std::nullopt;
-  return std::vector<std::pair<std::string, std::string>>(parsed->begin(), parsed->end());
-}
 
 }  // namespace tidemark::http

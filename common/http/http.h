@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,10 +52,17 @@ class BodySource {
 /// The header lines of a response as they will be sent, in one string instead of two for each line.
 class HeaderLines {
  public:
-  class Iterator;
-  using value_type = std::pair<std::string_view, std::string_view>;  // name and value
-  using iterator = Iterator;
-  using const_iterator = Iterator;
+  /// Goes from line to line, as a loop over all of them does; gives name and value.
+  class Iterator {
+   public:
+    explicit Iterator(std::string_view rest) : rest_(rest) {}
+    std::pair<std::string_view, std::string_view> operator*() const;
+    void operator++() { rest_.remove_prefix(rest_.find('\n') + 1); }
+    bool operator==(const Iterator& other) const { return rest_.size() == other.rest_.size(); }
+
+   private:
+    std::string_view rest_;
+  };
 
   /// A line break in the value becomes a space, so that a value cannot inject another header.
   void add(std::string_view name, std::string_view value);
@@ -64,33 +70,11 @@ class HeaderLines {
   /// "Name: value\r\n" for each.
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] bool empty() const { return text_.empty(); }
-  [[nodiscard]] Iterator begin() const;
-  [[nodiscard]] Iterator end() const;
+  [[nodiscard]] Iterator begin() const { return Iterator(text_); }
+  [[nodiscard]] Iterator end() const { return Iterator({}); }
 
  private:
   std::string text_;
-};
-
-class HeaderLines::Iterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = HeaderLines::value_type;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = value_type;
-
-  explicit Iterator(std::string_view rest) : rest_(rest) {}
-  value_type operator*() const;
-  Iterator& operator++();
-  Iterator operator++(int) {
-    const auto before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const Iterator& other) const { return rest_.size() == other.rest_.size(); }
-
- private:
-  std::string_view rest_;
 };
 
 struct Response {
@@ -107,8 +91,5 @@ struct Response {
 
 /// Called on an I/O thread for each request. An exception is logged and answered with 500.
 using Handler = std::function<Task<Response>(Request&)>;
-
-/// The parameters of a query as separate strings.
-std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std::string_view raw_query);
 
 }  // namespace tidemark::http

@@ -166,7 +166,7 @@ class ServerImpl final : public Server {
     return {};
   }
 
-  void start(Handler handler, ErrorRenderer render_error) {
+  void start(Handler handler, ErrorRenderer render_error) override {
     context_.handler = std::move(handler);
     context_.render_error = std::move(render_error);
     for (auto& worker : workers_) worker->accept();
@@ -219,22 +219,6 @@ class ServerImpl final : public Server {
   std::uint16_t port_ = 0;
 };
 
-class Builder final : public ServerBuilder {
- public:
-  explicit Builder(std::unique_ptr<ServerImpl> server) : server_(std::move(server)), port_(server_->port()) {}
-  std::unique_ptr<Server> start(Handler handler, ErrorRenderer render_error) override {
-    server_->start(std::move(handler), std::move(render_error));
-    return std::move(server_);
-  }
-  Executor executor() override { return server_->executor(); }
-  std::uint16_t port() const override { return port_; }
-  void stop() override { server_->stop(Duration::zero()); }
-
- private:
-  std::unique_ptr<ServerImpl> server_;
-  std::uint16_t port_;
-};
-
 }  // namespace
 
 Result<bool> is_loopback(const std::string& host) {
@@ -242,10 +226,10 @@ Result<bool> is_loopback(const std::string& host) {
   return address.is_loopback();
 }
 
-Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random) {
+Result<std::unique_ptr<Server>> bind_server(const ServerOptions& options, Random& random) {
   auto server = std::make_unique<ServerImpl>(options, random);
   TRY(server->bind());
-  return std::make_unique<Builder>(std::move(server));
+  return server;
 }
 
 }  // namespace tidemark::http

@@ -24,32 +24,23 @@ struct ServerOptions {
 /// Renders an error that occurs outside of the handler: malformed HTTP, headers too large, an exception of the handler.
 using ErrorRenderer = std::function<Response(const Error&, const std::string& request_id)>;
 
+/// A server that is bound; it accepts connections once it is started.
 class Server {
  public:
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// The executor of one of the I/O threads in turn, for background coroutines and RPC.
+  /// The executor of one of the I/O threads in turn, for background coroutines and RPC. They run before start() too.
   [[nodiscard]] virtual Executor executor() = 0;
-  /// Stops accepting, gives requests in progress `grace` to finish, then closes all connections. Idempotent.
+  virtual void start(Handler handler, ErrorRenderer render_error) = 0;
+  /// Stops accepting, gives requests in progress `grace` to finish, then closes all connections and ends the I/O
+  /// threads. Idempotent.
   virtual void stop(Duration grace) = 0;
-};
-
-/// A server that is bound but does not accept connections before start().
-class ServerBuilder {
- public:
-  virtual ~ServerBuilder() = default;
-  /// Accepts connections from now on. The I/O threads run earlier, so executor() works before.
-  virtual std::unique_ptr<Server> start(Handler handler, ErrorRenderer render_error) = 0;
-  [[nodiscard]] virtual Executor executor() = 0;
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Call this instead of start() to end the I/O threads, so that nothing runs on the executors any more.
-  virtual void stop() = 0;
 };
 
 /// Parses an IP address; kConfigInvalid if it is not one.
 Result<bool> is_loopback(const std::string& host);
 
 /// kConfigInvalid if the address or port is not available; the message says which and what to do.
-Result<std::unique_ptr<ServerBuilder>> bind_server(const ServerOptions& options, Random& random);
+Result<std::unique_ptr<Server>> bind_server(const ServerOptions& options, Random& random);
 
 }  // namespace tidemark::http

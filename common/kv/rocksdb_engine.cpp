@@ -32,42 +32,34 @@ constexpr std::size_t kLongScanReadahead = 1UL << 20;
 const FailStep kWriteStep("kv.write");  // a group, with its fsync
 const FailStep kEraseRangeStep("kv.erase_range");
 
-/// A range as read options; they hold pointers, so it stays where it is for as long as the iterator.
-struct Bounds {
-  Bounds(const KeyRange& wanted, const rocksdb::Snapshot* snapshot)
-      : range(wanted), lower(slice(range.lower)), upper(slice(range.upper)) {
-    options.snapshot = snapshot;
-    if (!range.lower.empty()) options.iterate_lower_bound = &lower;
-    if (!range.upper.empty()) options.iterate_upper_bound = &upper;
-  }
-  Bounds(const Bounds&) = delete;
-  Bounds& operator=(const Bounds&) = delete;
-
-  KeyRange range;
-  rocksdb::Slice lower;
-  rocksdb::Slice upper;
-  rocksdb::ReadOptions options;
-};
-
 class RocksCursor final : public Cursor {
  public:
   /// `failure`, if given, is told when the walk fails.
-  RocksCursor(Database db, std::unique_ptr<Bounds> bounds, std::unique_ptr<rocksdb::Iterator> it, Direction direction,
-              std::optional<Error>* failure)
-      : db_(std::move(db)), bounds_(std::move(bounds)), it_(std::move(it)), direction_(direction), failure_(failure) {
-    const auto& range = bounds_->range;
-    if (!range.upper.empty() && range.upper <= range.lower) {
-      empty_ = true;
-    } else if (direction_ == Direction::kForward) {
-      it_->Seek(bounds_->lower);
-    } else if (range.upper.empty()) {
+  RocksCursor(Database db, const KeyRange& range, Direction direction, rocksdb::ReadOptions options,
+              std::optional<Error>* failure = nullptr)
+      : db_(std::move(db)),
+        range_(range),
+        lower_(slice(range_.lower)),
+        upper_(slice(range_.upper)),
+        direction_(direction),
+        failure_(failure) {
+    if (!range_.upper.empty() && range_.upper <= range_.lower) return;  // nothing is in it
+    if (!range_.lower.empty()) options.iterate_lower_bound = &lower_;
+    if (!range_.upper.empty()) options.iterate_upper_bound = &upper_;
+    it_.reset(db_->NewIterator(options));
+    if (direction_ == Direction::kForward) {
+      it_->Seek(lower_);
+    } else if (range_.upper.empty()) {
       it_->SeekToLast();
     } else {
-      it_->SeekForPrev(bounds_->upper);
-      if (it_->Valid() && view(it_->key()) == range.upper) it_->Prev();
+      it_->SeekForPrev(upper_);
+      if (it_->Valid() && view(it_->key()) == range_.upper) it_->Prev();
     }
     settle();
   }
+  RocksCursor(const RocksCursor&) = delete;
+  RocksCursor& operator=(const RocksCursor&) = delete;
+
   bool valid() const override { return valid_; }
   void next() override {
     if (direction_ == Direction::kForward) {
@@ -80,24 +72,23 @@ class RocksCursor final : public Cursor {
   std::string_view key() const override { return view(it_->key()); }
   std::string_view value() const override { return view(it_->value()); }
   Result<void> status() const override {
-    if (empty_ || it_->status().ok()) return {};
+    if (!it_ || it_->status().ok()) return {};
     return fail(error_of(it_->status()));
   }
 
  private:
   void settle() {
-    valid_ = !empty_ && it_->Valid();
-    if (!valid_ && !empty_ && failure_ != nullptr && !it_->status().ok()) {
-      *failure_ = error_of(it_->status());
-    }
+    valid_ = it_->Valid();
+    if (!valid_ && failure_ != nullptr && !it_->status().ok()) *failure_ = error_of(it_->status());
   }
 
   Database db_;  // outlives the iterator
-  std::unique_ptr<Bounds> bounds_;
+  // The iterator points to the bounds.
+  const KeyRange range_;
+  const rocksdb::Slice lower_, upper_;
   std::unique_ptr<rocksdb::Iterator> it_;
   Direction direction_;
   std::optional<Error>* failure_;
-  bool empty_ = false;
   bool valid_ = false;
 };
 
@@ -119,28 +110,27 @@ class RocksSnapshot final : public Reader {
   RocksSnapshot& operator=(const RocksSnapshot&) = delete;
   ~RocksSnapshot() override { db_->ReleaseSnapshot(snapshot_); }
 
-  Result<std::optional<std::string>> get(std::string_view key) const override {
-    rocksdb::ReadOptions options;
-    options.snapshot = snapshot_;
-    return read(*db_, options, key);
-  }
+  Result<std::optional<std::string>> get(std::string_view key) const override { return read(*db_, options(), key); }
 
   /// The iterator pins what it reads, so the cursor may outlive the snapshot.
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
-    auto bounds = std::make_unique<Bounds>(range, snapshot_);
-    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
-    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, nullptr);
+    return std::make_unique<RocksCursor>(db_, range, direction, options());
   }
 
   std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
-    auto bounds = std::make_unique<Bounds>(range, snapshot_);
-    bounds->options.fill_cache = false;
-    bounds->options.readahead_size = kLongScanReadahead;
-    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
-    return std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), Direction::kForward, nullptr);
+    auto reading = options();
+    reading.fill_cache = false;
+    reading.readahead_size = kLongScanReadahead;
+    return std::make_unique<RocksCursor>(db_, range, Direction::kForward, reading);
   }
 
  private:
+  [[nodiscard]] rocksdb::ReadOptions options() const {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    return options;
+  }
+
   Database db_;
   const rocksdb::Snapshot* snapshot_;
 };
@@ -174,9 +164,7 @@ class RocksTransaction final : public Transaction {
   }
 
   std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
-    auto bounds = std::make_unique<Bounds>(range, nullptr);
-    std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(bounds->options));
-    auto stored = std::make_unique<RocksCursor>(db_, std::move(bounds), std::move(it), direction, &failure_);
+    auto stored = std::make_unique<RocksCursor>(db_, range, direction, rocksdb::ReadOptions(), &failure_);
     return overlaid({&writes_, ahead_}, std::move(stored), range, direction);
   }
 

@@ -6,7 +6,6 @@
 // (common/base/fail_points.h). Use it from one thread, before the others start.
 #pragma once
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,8 @@
 #include "common/base/error.h"
 
 namespace tidemark::process {
+
+struct Setting;
 
 class Settings {
  public:
@@ -38,8 +39,8 @@ class Settings {
   [[nodiscard]] std::string reference() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::string program_, summary_;
+  std::vector<Setting> settings_;
 };
 
 }  // namespace tidemark::process

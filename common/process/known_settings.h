@@ -1,7 +1,6 @@
 // The programs that may share a configuration file, and the names of all their settings. A program skips what the file
 // has for the others, but a name that no program has is an error. A process test compares this list with the programs.
 #pragma once
-#include <algorithm>
 #include <string_view>
 
 namespace tidemark::process {
@@ -51,12 +50,5 @@ inline constexpr std::string_view kKnownSettings[] = {
     "trust_forwarded_proto",
     "upkeep_interval_s",
 };
-
-inline bool is_program(std::string_view name) {
-  return std::find(std::begin(kPrograms), std::end(kPrograms), name) != std::end(kPrograms);
-}
-inline bool is_known_setting(std::string_view name) {
-  return std::find(std::begin(kKnownSettings), std::end(kKnownSettings), name) != std::end(kKnownSettings);
-}
 
 }  // namespace tidemark::process

@@ -30,7 +30,6 @@ std::string json_string(std::string_view text) {
 
 // A line break or escape sequence in a message, perhaps from a client, must not forge a line of the log.
 std::string one_line(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
   for (char c : text) {
@@ -42,9 +41,7 @@ std::string one_line(std::string_view text) {
     } else if (c == '\t') {
       out += "\\t";
     } else {
-      out += "\\x";
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
     }
   }
   return out;

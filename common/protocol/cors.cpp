@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/protocol/protocol_errors.h"
 
 namespace tidemark::protocol {
@@ -30,11 +31,7 @@ bool allows_header(const CorsRule& rule, std::string_view name) {
 
 bool allows_headers(const CorsRule& rule, std::string_view list) {
   while (!list.empty()) {
-    const auto comma = list.find(',');
-    auto name = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
+    const auto name = trimmed_spaces(take_item(list));
     if (!name.empty() && !allows_header(rule, name)) return false;
   }
   return true;

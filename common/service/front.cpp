@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/process/failures.h"
 #include "common/protocol/protocol_errors.h"
 #include "common/protocol/responses.h"
@@ -112,7 +113,7 @@ void Front::add_common_headers(const Call& call, http::Response& response) const
   response.set("x-ms-request-id", request.request_id);
   if (!dialect_.newest_version.empty()) {
     const auto version = request.header("x-ms-version").value_or("");
-    response.set("x-ms-version", auth::is_version(version) ? version : dialect_.newest_version);
+    response.set("x-ms-version", is_version(version) ? version : dialect_.newest_version);
   } else if (!call.identity.version.empty()) {
     response.set("x-ms-version", call.identity.version);
   }

@@ -194,7 +194,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   process::Metrics metrics;
   const auto engine_figures = std::make_shared<EngineFigures>(*engine);
   metrics.add(engine_figures);
-  auto builder = TRY(http::bind_server(http_options(settings), *random));
+  auto server = TRY(http::bind_server(http_options(settings), *random));
 
   StoreContext context{*engine,
                        *clock,
@@ -202,33 +202,32 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                        metrics,
                        std::move(accounts),
                        auth_policy(settings),
-                       builder->executor(),
+                       server->executor(),
                        static_cast<std::size_t>(settings.threads)};
   const auto store = build(context);
   auto internal =
-      serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, builder->executor());
+      serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
-    builder->stop();
+    server->stop(Duration::zero());
     engine->drain();
-    builder.reset();
+    server.reset();
     return fail(std::move(internal.error()));
   }
   const auto internal_figures = std::make_shared<InternalFigures>(**internal);
   metrics.add(internal_figures);
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
-    spawn(builder->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,
-                                                std::chrono::hours(settings.operation_retention_h), stopping));
+    spawn(server->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,
+                                               std::chrono::hours(settings.operation_retention_h), stopping));
   }
 
   RequestMeter meter(metrics);
   auto& front = store->front();
-  const auto port = builder->port();
-  auto server = builder->start(
+  server->start(
       [&](http::Request& request) { return serve_metered(front, meter, metrics, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
-  process::announce_ready(description.process_name + " port=" + std::to_string(port));
+  process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
   process::wait_for_shutdown();
 
   spdlog::info("stopping");

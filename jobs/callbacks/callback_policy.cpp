@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -62,12 +63,6 @@ bool is_public6(const ip::address_v6& address) {
   return !(starts_with(bytes, {0x3F, 0xFF}) && (bytes[2] & 0xF0) == 0);   // documentation
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::unexpected<Error> bad_entry(std::string_view text) {
   return fail(ErrorCode::kConfigInvalid, "'" + std::string(text) +
                                              "' is no host for callbacks: write NAME, *.SUFFIX, an address or *, "
@@ -120,9 +115,7 @@ Result<HostList::Entry> HostList::parse_entry(std::string_view text) {
 Result<HostList> HostList::parse(std::string_view text) {
   HostList out;
   while (!text.empty()) {
-    const auto end = text.find(',');
-    const auto piece = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const auto piece = trimmed(take_item(text));
     if (piece.empty()) continue;
     auto entry = TRY(parse_entry(piece));
     out.entries_.push_back(std::move(entry));

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "table_store/odata/odata_json.h"
 
 namespace tidemark::table_store {
@@ -34,13 +35,6 @@ std::unexpected<Error> invalid(std::string message = "An error occurred while pr
 std::unexpected<Error> bad_value(const RawMember& member) {
   return invalid("The value of property '" + std::string(member.name) + "' does not agree with its type" +
                  (member.type.empty() ? std::string(".") : " '" + std::string(member.type) + "'."));
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
 }
 
 /// The JSON grammar of numbers; simdjson's lazy interface does not check what we do not ask it to parse.
@@ -79,7 +73,7 @@ std::optional<T> parse_number(std::string_view text) {
 bool read_scalar(ondemand::value value, RawMember& member) {
   ondemand::json_type type{};
   if (value.type().get(type) != simdjson::SUCCESS) return false;
-  auto token = trim(value.raw_json_token());
+  auto token = trimmed(value.raw_json_token());
   switch (type) {
     case ondemand::json_type::string:
       member.kind = RawKind::kString;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -10,12 +11,6 @@ namespace {
 constexpr std::string_view kSyntaxError = "Bad Request - Error in query syntax.";
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
-std::string_view trim_spaces(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 /// Takes a quoted literal off the front of `text`; a doubled quote stands for one.
 std::optional<std::string> take_literal(std::string_view& text) {
@@ -37,10 +32,10 @@ std::optional<std::string> take_literal(std::string_view& text) {
 }
 
 bool take_char(std::string_view& text, char c) {
-  text = trim_spaces(text);
+  text = trimmed_spaces(text);
   if (text.empty() || text.front() != c) return false;
   text.remove_prefix(1);
-  text = trim_spaces(text);
+  text = trimmed_spaces(text);
   return true;
 }
 
@@ -49,7 +44,7 @@ bool parse_keys(std::string_view text, TableUrl& url) {
   bool have_partition = false, have_row = false;
   for (int i = 0; i < 2; ++i) {
     if (i == 1 && !take_char(text, ',')) return false;
-    text = trim_spaces(text);
+    text = trimmed_spaces(text);
     bool partition = text.starts_with("PartitionKey");
     if (!partition && !text.starts_with("RowKey")) return false;
     if (partition ? have_partition : have_row) return false;
@@ -60,7 +55,7 @@ bool parse_keys(std::string_view text, TableUrl& url) {
     (partition ? url.partition_key : url.row_key) = std::move(*value);
     (partition ? have_partition : have_row) = true;
   }
-  return trim_spaces(text).empty();
+  return trimmed_spaces(text).empty();
 }
 
 Result<void> check_table_syntax(std::string_view name) {
@@ -99,7 +94,7 @@ Result<TableUrl> parse_table_url(std::string_view raw) {
     return url;
   }
   if (text.back() != ')') return fail(ErrorCode::kInvalidInput, std::string(kSyntaxError));
-  auto inside = trim_spaces(text.substr(open + 1, text.size() - open - 2));
+  auto inside = trimmed_spaces(text.substr(open + 1, text.size() - open - 2));
   if (is_tables) {
     url.kind = inside.empty() ? UrlKind::kTables : UrlKind::kTable;
     if (inside.empty()) return url;

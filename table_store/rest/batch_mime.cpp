@@ -1,6 +1,7 @@
 #include "table_store/rest/batch_mime.h"
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -11,13 +12,6 @@ constexpr std::size_t kMaxBoundary = 200;
 
 std::unexpected<Error> malformed(std::string_view what) {
   return fail(ErrorCode::kInvalidInput, "The batch request is malformed: " + std::string(what) + ".");
-}
-
-std::string_view trim(std::string_view text) {
-  auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 /// Takes a line off the front, without its line end. False at the end of the text.
@@ -70,7 +64,7 @@ std::vector<std::string_view> split_parts(std::string_view text, std::string_vie
     }
     at = next;
   }
-  if (begin && parts.size() < limit && !trim(text.substr(*begin)).empty()) parts.push_back(text.substr(*begin));
+  if (begin && parts.size() < limit && !trimmed(text.substr(*begin)).empty()) parts.push_back(text.substr(*begin));
   return parts;
 }
 
@@ -85,7 +79,7 @@ Result<Headers> take_headers(std::string_view& text) {
     auto colon = line.find(':');
     if (colon == std::string_view::npos || colon == 0) return malformed("a header line has no name");
     if (headers.size() == kMaxHeaders) return malformed("a part has too many headers");
-    headers.emplace_back(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
+    headers.emplace_back(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
   }
   return headers;
 }
@@ -109,7 +103,7 @@ Result<BatchPart> parse_request(std::string_view text) {
     return malformed("a request line cannot be read");
   }
   part.method = line.substr(0, first);
-  part.uri = trim(line.substr(first + 1, last - first - 1));
+  part.uri = trimmed(line.substr(first + 1, last - first - 1));
   part.headers = TRY(take_headers(text));
   skip_empty_lines(text);
   trim_one_line_end(text);
@@ -173,7 +167,7 @@ std::optional<std::string> multipart_boundary(std::string_view content_type) {
     if (quote == std::string_view::npos) return std::nullopt;
     value = value.substr(0, quote);
   } else {
-    value = trim(value.substr(0, value.find(';')));
+    value = trimmed(value.substr(0, value.find(';')));
   }
   if (value.empty() || value.size() > kMaxBoundary) return std::nullopt;
   return std::string(value);

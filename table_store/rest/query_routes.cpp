@@ -1,6 +1,7 @@
 #include "table_store/rest/query_routes.h"
 
 #include "common/base/numbers.h"
+#include "common/base/text.h"
 #include "table_store/rest/continuation.h"
 
 namespace tidemark::table_store {
@@ -9,12 +10,6 @@ namespace {
 constexpr std::uint32_t kMaxTop = 1000;
 constexpr std::size_t kMaxSelected = 1024;
 constexpr std::string_view kListEnd = "]}";
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 Result<std::optional<Continuation>> read_continuation(const Call& call) {
   auto partition = call.parameter("NextPartitionKey");
@@ -41,9 +36,7 @@ Result<std::vector<std::string>> parse_select(std::optional<std::string_view> te
   if (!text) return names;
   std::string_view rest = *text;
   while (!rest.empty()) {
-    auto comma = rest.find(',');
-    auto name = trim(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    const auto name = trimmed_spaces(take_item(rest));
     if (name == "*") return std::vector<std::string>{};
     if (name.empty()) continue;
     if (names.size() == kMaxSelected) return fail(ErrorCode::kInvalidInput, "$select has too many names.");
@@ -53,8 +46,8 @@ Result<std::vector<std::string>> parse_select(std::optional<std::string_view> te
 }
 
 Result<std::uint32_t> parse_top(std::optional<std::string_view> text) {
-  if (!text || trim(*text).empty()) return kMaxTop;
-  const auto top = parse_number<std::uint32_t>(trim(*text), 1, kMaxTop);
+  if (!text || trimmed_spaces(*text).empty()) return kMaxTop;
+  const auto top = parse_number<std::uint32_t>(trimmed_spaces(*text), 1, kMaxTop);
   if (!top) return fail(ErrorCode::kInvalidInput, "$top must be between 1 and 1000.");
   return *top;
 }

@@ -6,7 +6,8 @@ add_executable(simulation_test
   ${simulation_directory}/plan.cpp ${simulation_directory}/queue_oracle.cpp ${simulation_directory}/scheduler.cpp
   ${simulation_directory}/store_hosts.cpp ${simulation_directory}/table_oracle.cpp ${simulation_directory}/trace.cpp
   ${simulation_directory}/world.cpp)
-target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_server tidemark_table_server)
+target_link_libraries(simulation_test PRIVATE tidemark_workers tidemark_queue_server tidemark_table_server
+                                              tidemark_memory_engine)
 tidemark_precompiled(simulation_test)
 
 add_test(NAME simulation_seeds COMMAND simulation_test --seeds 1..1000)

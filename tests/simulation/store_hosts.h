@@ -3,10 +3,10 @@
 #pragma once
 #include <deque>
 
-#include "common/kv/memory_engine.h"
 #include "queue_service/storage/queue_service.h"
 #include "table_store/storage/table_service.h"
 #include "tests/simulation/network.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark::simulation {
 

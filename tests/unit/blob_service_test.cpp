@@ -7,7 +7,7 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
-#include "common/kv/memory_engine.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark::blob_store {
 namespace {

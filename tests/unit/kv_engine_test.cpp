@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <random>
 
-#include "common/kv/memory_engine.h"
+#include "tests/support/memory_engine.h"
 #include "tests/unit/kv_test_support.h"
 
 namespace tidemark::kv {

@@ -4,7 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "common/kv/memory_engine.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark::kv {
 namespace {

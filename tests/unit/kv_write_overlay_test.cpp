@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/kv/memory_engine.h"
+#include "tests/support/memory_engine.h"
 #include "tests/unit/kv_test_support.h"
 
 namespace tidemark::kv {

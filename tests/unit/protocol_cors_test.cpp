@@ -21,6 +21,12 @@ http::Request request(std::string_view method, std::vector<std::pair<std::string
   return out;
 }
 
+std::vector<std::pair<std::string_view, std::string_view>> lines_of(const http::Response& response) {
+  std::vector<std::pair<std::string_view, std::string_view>> lines;
+  for (const auto line : response.headers) lines.push_back(line);
+  return lines;
+}
+
 TEST(Cors, FirstMatchingRuleWins) {
   EXPECT_EQ(match_preflight(kRules, "https://app.example", "PUT", "x-ms-version, Content-Type"), &kRules[0]);
   EXPECT_EQ(match_preflight(kRules, "https://app.example", "PUT", ""), &kRules[0]);
@@ -37,16 +43,16 @@ TEST(Cors, PreflightEchoesWhatWasAskedFor) {
                                                              {"access-control-request-headers", "x-ms-date"}}));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200U);
-  EXPECT_THAT(answer->headers, testing::ElementsAre(Pair("Access-Control-Allow-Origin", "https://app.example"),
-                                                    Pair("Access-Control-Allow-Credentials", "true"),
-                                                    Pair("Access-Control-Allow-Methods", "PUT"),
-                                                    Pair("Access-Control-Allow-Headers", "x-ms-date"),
-                                                    Pair("Access-Control-Max-Age", "60")));
+  EXPECT_THAT(lines_of(*answer), testing::ElementsAre(Pair("Access-Control-Allow-Origin", "https://app.example"),
+                                                      Pair("Access-Control-Allow-Credentials", "true"),
+                                                      Pair("Access-Control-Allow-Methods", "PUT"),
+                                                      Pair("Access-Control-Allow-Headers", "x-ms-date"),
+                                                      Pair("Access-Control-Max-Age", "60")));
   auto anyone =
       answer_preflight(kRules, request("OPTIONS", {{"Origin", "http://x"}, {"Access-Control-Request-Method", "HEAD"}}));
   ASSERT_TRUE(anyone);
-  EXPECT_THAT(anyone->headers, Contains(Pair("Access-Control-Allow-Origin", "*")));
-  EXPECT_THAT(anyone->headers, Not(Contains(Pair("Access-Control-Allow-Credentials", "true"))));
+  EXPECT_THAT(lines_of(*anyone), Contains(Pair("Access-Control-Allow-Origin", "*")));
+  EXPECT_THAT(lines_of(*anyone), Not(Contains(Pair("Access-Control-Allow-Credentials", "true"))));
 }
 
 TEST(Cors, PreflightIsRefusedWithoutRuleOriginOrMethod) {
@@ -65,23 +71,23 @@ TEST(Cors, ActualRequestExposesWhatTheAnswerHas) {
   response.set("x-ms-meta-A", "1");
   response.set("x-ms-version", "1");
   add_cors_headers(kRules, request("GET", {{"Origin", "http://b"}}), response);
-  EXPECT_THAT(response.headers, Contains(Pair("Vary", "Origin")));
-  EXPECT_THAT(response.headers, Contains(Pair("Access-Control-Allow-Origin", "http://b")));
-  EXPECT_THAT(response.headers, Contains(Pair("Access-Control-Allow-Credentials", "true")));
-  EXPECT_THAT(response.headers, Contains(Pair("Access-Control-Expose-Headers", "x-ms-meta-A,ETag")));
+  EXPECT_THAT(lines_of(response), Contains(Pair("Vary", "Origin")));
+  EXPECT_THAT(lines_of(response), Contains(Pair("Access-Control-Allow-Origin", "http://b")));
+  EXPECT_THAT(lines_of(response), Contains(Pair("Access-Control-Allow-Credentials", "true")));
+  EXPECT_THAT(lines_of(response), Contains(Pair("Access-Control-Expose-Headers", "x-ms-meta-A,ETag")));
 }
 
 TEST(Cors, ActualRequestIsServedWhoeverAsks) {
   http::Response stranger;
   add_cors_headers(kRules, request("GET", {{"Origin", "http://x"}}), stranger);
-  EXPECT_THAT(stranger.headers, testing::ElementsAre(Pair("Vary", "Origin")));
+  EXPECT_THAT(lines_of(stranger), testing::ElementsAre(Pair("Vary", "Origin")));
   http::Response put;
   add_cors_headers(kRules, request("PUT", {}), put);
   EXPECT_TRUE(put.headers.empty());
   http::Response everyone;
   everyone.set("ETag", "1");
   add_cors_headers(kRules, request("HEAD", {}), everyone);
-  EXPECT_THAT(everyone.headers,
+  EXPECT_THAT(lines_of(everyone),
               testing::ElementsAre(Pair("ETag", "1"), Pair("Access-Control-Allow-Origin", "*"),
                                    Pair("Access-Control-Expose-Headers", "ETag,Content-Length,Date,Server")));
   http::Response none;

@@ -4,10 +4,10 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "common/kv/memory_engine.h"
 #include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark::queue_service {
 

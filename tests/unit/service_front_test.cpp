@@ -6,11 +6,11 @@
 
 #include "blob_store/rest/blob_routes.h"
 #include "common/base/encoding.h"
-#include "common/kv/memory_engine.h"
 #include "common/process/failures.h"
 #include "queue_service/rest/queue_routes.h"
 #include "table_store/rest/table_routes.h"
 #include "tests/support/captured_log.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark {
 namespace {

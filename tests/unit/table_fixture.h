@@ -4,10 +4,10 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "common/kv/memory_engine.h"
 #include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
+#include "tests/support/memory_engine.h"
 
 namespace tidemark::table_store {
 

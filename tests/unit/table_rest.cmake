@@ -8,4 +8,4 @@ tidemark_test(table_rest_test LABEL unit
           ${CMAKE_CURRENT_LIST_DIR}/table_rest_limits_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_rest_odata_json_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/table_rest_url_test.cpp
-  LINK tidemark_table_server)
+  LINK tidemark_table_server tidemark_memory_engine)

@@ -7,7 +7,6 @@
 
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/storage/blob_service.h"
-#include "common/kv/memory_engine.h"
 #include "common/rpc/wire.h"
 #include "jobs/poison/poison.h"
 #include "queue_service/internal/queue_dispatch.h"
@@ -15,6 +14,7 @@
 #include "table_store/client/table_calls.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
+#include "tests/support/memory_engine.h"
 #include "workers/runtime/job_runner.h"
 
 namespace tidemark::workers {

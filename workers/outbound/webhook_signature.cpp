@@ -1,6 +1,7 @@
 #include "workers/outbound/webhook_signature.h"
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "jobs/spec/on_end.h"
 
 namespace tidemark::workers {
@@ -19,11 +20,7 @@ std::unexpected<Error> bad(std::size_t place, const char* why) {
 Result<SigningSecrets> SigningSecrets::parse(std::string_view text) {
   SigningSecrets out;
   for (std::size_t place = 1; !text.empty(); ++place) {
-    const auto end = text.find(',');
-    auto piece = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    while (piece.starts_with(' ')) piece.remove_prefix(1);
-    while (piece.ends_with(' ')) piece.remove_suffix(1);
+    auto piece = trimmed_spaces(take_item(text));
     if (piece.empty()) continue;
     std::string name(jobs::kDefaultSecret);
     if (!piece.starts_with(kPrefix)) {

@@ -1,4 +1,4 @@
-#include "common/kv/memory_engine.h"
+#include "tests/support/memory_engine.h"
 #include "common/base/mutex.h"
 
 #include <cstdint>

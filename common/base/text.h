@@ -1,0 +1,43 @@
+// Pieces of text: lists, and what stands around their items. Pure.
+#pragma once
+#include <algorithm>
+#include <string_view>
+
+namespace tidemark {
+
+namespace detail {
+template <class IsBlank>
+constexpr std::string_view trimmed(std::string_view text, IsBlank is_blank) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+}  // namespace detail
+
+/// Without the white space at both ends.
+constexpr std::string_view trimmed(std::string_view text) {
+  return detail::trimmed(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+}
+/// Without the spaces at both ends; other white space stays.
+constexpr std::string_view trimmed_spaces(std::string_view text) {
+  return detail::trimmed(text, [](char c) { return c == ' '; });
+}
+
+/// Takes the first item, with the comma after it, off the front of a list.
+constexpr std::string_view take_item(std::string_view& list) {
+  const auto item = list.substr(0, list.find(','));
+  list.remove_prefix(std::min(item.size() + 1, list.size()));
+  return item;
+}
+
+/// True for the form of a protocol version, "2019-02-02". Versions compare as text.
+constexpr bool is_version(std::string_view text) {
+  if (text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 4 || i == 7;
+    if (dash ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+  }
+  return true;
+}
+
+}  // namespace tidemark

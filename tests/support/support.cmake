@@ -1,0 +1,5 @@
+# What the tests of several areas share, beyond headers.
+tidemark_library(tidemark_memory_engine
+  FOLDERS support
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/memory_engine.cpp
+  LINK tidemark_kv)
