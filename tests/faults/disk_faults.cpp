@@ -41,7 +41,7 @@ int number_of(std::string_view name) {
 }
 
 void load(const char* path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path, &status) != 0) return;
   const long changed = status.st_mtim.tv_sec * 1'000'000'000L + status.st_mtim.tv_nsec;
   if (faults().seen.exchange(changed) == changed) return;
@@ -63,7 +63,7 @@ void load(const char* path) {
 
 bool is_meant(int fd) {
   static const char* below = std::getenv("TIDEMARK_DISK_FAULTS_BELOW");
-  struct stat status {};
+  struct stat status{};
   if (below == nullptr || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return false;
   char link[64], path[4096];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -72,7 +72,7 @@ bool is_meant(int fd) {
 }
 
 /// True if this call is to fail; errno says how.
-bool fails(Kind Faults::*kind, int fd) {
+bool fails(Kind Faults::* kind, int fd) {
   static const char* control = std::getenv("TIDEMARK_DISK_FAULTS");
   if (control == nullptr) return false;
   load(control);
@@ -92,10 +92,10 @@ F next(const char* name) {
 }  // namespace
 
 // NOLINTBEGIN
-#define FAULTY(kind, result, name, parameters, arguments)                                 \
-  extern "C" result name parameters {                                                     \
-    static const auto real = next<result(*) parameters>(#name);                           \
-    return fails(&Faults::kind, fd) ? static_cast<result>(-1) : real arguments;           \
+#define FAULTY(kind, result, name, parameters, arguments)                       \
+  extern "C" result name parameters {                                           \
+    static const auto real = next<result(*) parameters>(#name);                 \
+    return fails(&Faults::kind, fd) ? static_cast<result>(-1) : real arguments; \
   }
 FAULTY(write, ssize_t, write, (int fd, const void* bytes, size_t size), (fd, bytes, size))
 FAULTY(write, ssize_t, pwrite, (int fd, const void* bytes, size_t size, off_t at), (fd, bytes, size, at))

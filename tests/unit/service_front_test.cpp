@@ -26,11 +26,11 @@ class BreakableEngine final : public kv::Engine {
  public:
   [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return memory_->snapshot(); }
   void submit(kv::TransactionBody body, kv::Completion done) override {
-    if (broken) return done(failure());
+    if (broken) return done(disk_full());
     memory_->submit(std::move(body), std::move(done));
   }
   Result<void> erase_range(const kv::KeyRange& range) override {
-    return erases_fail ? failure() : memory_->erase_range(range);
+    return erases_fail ? disk_full() : memory_->erase_range(range);
   }
   [[nodiscard]] std::size_t queue_depth() const override { return 0; }
 
@@ -38,7 +38,7 @@ class BreakableEngine final : public kv::Engine {
   bool erases_fail = false;
 
  private:
-  static Result<void> failure() {
+  static Result<void> disk_full() {
     auto error = make_error(ErrorCode::kStorageFailure);
     error.detail = "No space left on device: /data/000123.log";
     return fail(std::move(error));
