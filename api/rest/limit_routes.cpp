@@ -2,6 +2,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "common/base/json.h"
 #include "jobs/kinds/kinds.h"
 
 namespace tidemark::api {
@@ -24,7 +25,7 @@ bool read_member(const std::string& name, const json& value, jobs::LimitChange& 
 }
 
 Result<jobs::LimitChange> read_kind_change(const std::string& body) {
-  const auto parsed = json::parse(body, nullptr, false);
+  const auto parsed = json_or_discarded(body);
   if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
   jobs::LimitChange change;
   for (const auto& [name, value] : parsed.items()) {
@@ -57,7 +58,7 @@ Result<void> check_target(const jobs::LimitTarget& target, bool has_key) {
 }
 
 Result<LimitRequest> read_limit(const std::string& body) {
-  const auto parsed = json::parse(body, nullptr, false);
+  const auto parsed = json_or_discarded(body);
   if (!parsed.is_object()) return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
   LimitRequest request;
   std::optional<jobs::LimitScope> scope;

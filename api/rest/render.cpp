@@ -1,5 +1,6 @@
 #include "api/rest/render.h"
 
+#include "common/base/json.h"
 #include "jobs/schedules/schedule_plan.h"
 #include "jobs/spec/spec_members.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 // Specs are stored as text; a message of unknown form is shown as the text it is.
 nlohmann::json parsed_or_text(const std::string& text) {
-  auto parsed = nlohmann::json::parse(text, nullptr, false);
+  auto parsed = json_or_discarded(text);
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
 }
 

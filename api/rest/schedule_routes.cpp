@@ -1,6 +1,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "common/base/json.h"
 #include "jobs/schedules/schedule_plan.h"
 
 namespace tidemark::api {
@@ -18,7 +19,7 @@ Result<jobs::ScheduleCondition> condition_of(const http::Request& request) {
 /// Of {"dueTime":T} or nothing.
 Result<Time> due_time_of(const std::string& body, Time now) {
   if (body.empty()) return now;
-  const auto parsed = nlohmann::json::parse(body, nullptr, false);
+  const auto parsed = json_or_discarded(body);
   const bool good = parsed.is_object() && parsed.size() <= parsed.count("dueTime") &&
                     (parsed.empty() || parsed["dueTime"].is_string());
   if (!good) return fail(ErrorCode::kInvalidInput, "The body must be empty or {\"dueTime\":\"2026-01-31T22:00:00Z\"}.");

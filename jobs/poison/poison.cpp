@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -79,7 +80,7 @@ PoisonRecord poison_record_of(const Message& message) {
     record.kind = std::string(kind_name(parsed->spec));
     record.job_id = std::move(parsed->job_id);
   }
-  auto story = json::parse(message.annotation, nullptr, false);
+  auto story = json_or_discarded(message.annotation);
   if (!story.is_object()) return record;
   const auto id = std::exchange(record.job_id, {});
   read_members(story, record, kPoisonFields);

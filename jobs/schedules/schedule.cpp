@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 #include "jobs/spec/spec_members.h"
 #include "jobs/spec/time_template.h"
 
@@ -66,7 +67,7 @@ Result<Timetable> Timetable::of(const ScheduleSpec& spec) {
 
 Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
   constexpr std::string_view kWhat = "The schedule is not valid: ";
-  const auto parsed = json_text.size() > 2 * kMaxSpecBytes ? json() : json::parse(json_text, nullptr, false);
+  const auto parsed = json_text.size() > 2 * kMaxSpecBytes ? json() : json_or_discarded(json_text);
   if (!parsed.is_object()) return invalid(ErrorCode::kScheduleInvalid, kWhat, {"it must be a JSON object"});
   TRY(TimeZone::find("UTC"));  // fails on a machine without a time zone database
   SpecMembers in(parsed);

@@ -1,6 +1,7 @@
 #include "jobs/spec/job_spec.h"
 
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/spec_members.h"
@@ -76,9 +77,9 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id) {
 
 Result<json> parse_json(std::string_view text, std::size_t limit) {
   if (text.size() > limit) return invalid_job({"it is longer than " + std::to_string(limit) + " bytes"});
-  auto parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) return invalid_job({"it is not JSON"});
-  return parsed;
+  auto parsed = read_json(text);
+  if (!parsed) return invalid_job({std::move(parsed.error().message)});
+  return std::move(*parsed);
 }
 
 ordered_json ordered(const JobSpec& spec) {

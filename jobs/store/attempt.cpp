@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/json.h"
 #include "jobs/store/fields.h"
 
 namespace tidemark::jobs {
@@ -100,8 +101,6 @@ std::string history_text(const std::vector<Attempt>& attempts) {
   return list.dump(-1, ' ', false, json::error_handler_t::ignore);
 }
 
-std::vector<Attempt> parse_history(std::string_view text) {
-  return attempts_from_json(json::parse(text, nullptr, false));
-}
+std::vector<Attempt> parse_history(std::string_view text) { return attempts_from_json(json_or_discarded(text)); }
 
 }  // namespace tidemark::jobs

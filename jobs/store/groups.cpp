@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "common/base/json.h"
 #include "jobs/spec/spec_members.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
@@ -50,7 +51,7 @@ Result<Group> group_from(const Entity& entity) {
   if (group.members < 1 || property<Time>(entity, "SubmittedAt") == nullptr) {
     return fail(ErrorCode::kCorruption, "The row of group " + group.id + " does not have the expected form.");
   }
-  const auto on_end = json::parse(property_or<std::string>(entity, "OnEnd"), nullptr, false);
+  const auto on_end = json_or_discarded(property_or<std::string>(entity, "OnEnd"));
   if (on_end.is_object()) {
     SpecMembers in(on_end);
     group.on_end = read_on_end(in);

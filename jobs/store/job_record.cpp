@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 #include "jobs/spec/names.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
@@ -63,7 +64,7 @@ std::string clipped(const std::string& text, std::size_t limit) {
 /// When the record of a job that asks for it may go.
 std::optional<Time> keep_until(const JobRecord& record) {
   if (!record.finished_at || record.spec.find("\"keepHours\"") == std::string::npos) return std::nullopt;
-  const auto spec = nlohmann::json::parse(record.spec, nullptr, false);
+  const auto spec = json_or_discarded(record.spec);
   const auto hours = spec.is_object() ? spec.find("keepHours") : spec.end();
   if (!spec.is_object() || hours == spec.end() || !hours->is_number_unsigned()) return std::nullopt;
   return *record.finished_at + std::chrono::hours(std::min<std::uint64_t>(hours->get<std::uint64_t>(), kMaxKeepHours));

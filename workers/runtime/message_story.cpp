@@ -1,5 +1,6 @@
 #include "workers/runtime/message_story.h"
 
+#include "common/base/json.h"
 #include "jobs/store/fields.h"
 
 namespace tidemark::workers {
@@ -21,7 +22,7 @@ constexpr std::tuple kFields{
 
 MessageStory parse_story(std::string_view annotation) {
   MessageStory story;
-  auto parsed = json::parse(annotation, nullptr, false);
+  auto parsed = json_or_discarded(annotation);
   if (!parsed.is_object()) return story;
   jobs::read_members(parsed, story, kFields);
   if (auto point = parsed.find("checkpoint"); point != parsed.end() && point->is_object()) story.checkpoint = *point;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/base/json.h"
+
 namespace tidemark::jobs {
 namespace {
 
@@ -32,7 +34,7 @@ std::string link_text(const BlobLink& link) {
 }
 
 std::optional<BlobLink> parse_link(std::string_view text) {
-  const auto object = json::parse(text, nullptr, false);
+  const auto object = json_or_discarded(text);
   if (!object.is_object()) return std::nullopt;
   BlobLink link;
   for (const auto& [name, into] : {std::pair{"container", &link.container}, std::pair{"name", &link.name},
