@@ -39,7 +39,7 @@ bool is_document_name(std::string_view name) { return name.ends_with(kDocument);
 std::string part_group(const ObjectArchive& archive, std::string_view partition_key, std::int64_t version) {
   if (archive.per == PartUnit::kPartition) return key_segment(partition_key);
   // 2026-11-21T19:30:04.1234567Z
-  const auto length = archive.per == PartUnit::kHour ? 13 : archive.per == PartUnit::kDay ? 10 : 7;
+  const std::size_t length = archive.per == PartUnit::kHour ? 13 : archive.per == PartUnit::kDay ? 10 : 7;
   return to_iso8601_7digits(Time(Duration(version))).substr(0, length);
 }
 

@@ -6,6 +6,7 @@
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/offload/blob_link.h"
 #include "jobs/objects/blob_objects.h"
+#include "table_store/model/limits.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
 
