@@ -5,11 +5,13 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/async.h"
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 
 namespace tidemark::jobs {
 
@@ -37,10 +39,14 @@ class FileTree {
   Result<void> remove_temporary(const std::string& temporary) const;
 
  private:
-  class KnownDirectories;
-  explicit FileTree(int root);
+  explicit FileTree(int root) : root_(root) {}
+  /// Makes a directory whose name is on disk.
+  Result<void> make_directory(int parent, const std::string& name, std::string_view path) const;
   int root_;
-  std::unique_ptr<KnownDirectories> durable_;
+  /// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so
+  /// being there is not enough.
+  mutable Mutex mutex_;
+  mutable std::set<std::string, std::less<>> durable_ GUARDED_BY(mutex_);
 };
 
 /// A directory that jobs may name, and the executor of its blocking calls.
