@@ -72,7 +72,7 @@ Task<Result<void>> Copier::work_on(std::vector<Entity> entities) {
       changes.push_back({group.size(),
                          {{spec_.destination, partition_key}},
                          [this, partition_key, group = std::move(group)]() mutable {
-                           return write(std::move(partition_key), std::move(group));
+                           return write(partition_key, std::move(group));
                          }});
     }
   }
