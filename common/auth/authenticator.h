@@ -26,9 +26,9 @@ struct Account {
 /// The request as it was on the wire.
 struct SignedRequest {
   std::string_view method;
-  std::string_view path;   // raw
-  std::string_view query;  // raw
-  const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;
+  std::string_view path;                                                                // raw
+  std::string_view query;                                                               // raw
+  const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;  // never null
   std::string_view remote_address;
   std::string_view host;                        // the Host header
   const QueryParameters* parameters = nullptr;  // the decoded query; null if it was not decoded yet
@@ -64,7 +64,6 @@ struct Identity {
   Scheme scheme = Scheme::kAnonymous;
   std::string account;
   std::string permissions;     // SAS letters
-  std::string services;        // account SAS: letters of ss
   std::string resource_types;  // account SAS: letters of srt
   std::string resource;        // service SAS: table (lower case), queue, or container[/blob] it covers
   std::string version;         // the protocol version that the request asks for; empty: any

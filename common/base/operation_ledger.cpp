@@ -19,10 +19,8 @@ constexpr auto kLedger = record_format<OperationLedger>(1, "ledger", [](auto& io
 }  // namespace
 
 std::uint64_t OperationLedger::counter(std::string_view name) const {
-  for (const auto& [key, value] : counters) {
-    if (key == name) return value;
-  }
-  return 0;
+  const auto found = std::ranges::find(counters, name, &std::pair<std::string, std::uint64_t>::first);
+  return found == counters.end() ? 0 : found->second;
 }
 
 Result<void> check_operation_id(std::string_view operation_id) {
@@ -46,8 +44,7 @@ Result<void> close_ledger(OperationLedger& ledger, std::uint64_t epoch) {
 }
 
 Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount) {
-  const auto found = std::find_if(ledger.counters.begin(), ledger.counters.end(),
-                                  [&](const auto& counter) { return counter.first == name; });
+  const auto found = std::ranges::find(ledger.counters, name, &std::pair<std::string, std::uint64_t>::first);
   if (found != ledger.counters.end()) {
     found->second += amount;
     return {};

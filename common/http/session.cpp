@@ -146,7 +146,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
     response = after_exception(context_, request_, thrown);
   }
   // Answer first: a client that is refused early learns it even while it still sends.
-  const bool keep_alive = parser.keep_alive() && !response.close && !body.unwanted() && !context_.stopping.load();
+  const bool keep_alive = parser.keep_alive() && !body.unwanted() && !context_.stopping.load();
   const auto head = render_head(&request_, response, keep_alive, context_.options.server_name);
   if (request_.method == "HEAD" || response.status == 204 || response.status == 304) {
     response.body.clear();
