@@ -64,6 +64,7 @@ struct Identity {
   Scheme scheme = Scheme::kAnonymous;
   std::string account;
   std::string permissions;     // SAS letters
+  std::string services;        // account SAS: letters of ss
   std::string resource_types;  // account SAS: letters of srt
   std::string resource;        // service SAS: table (lower case), queue, or container[/blob] it covers
   std::string version;         // the protocol version that the request asks for; empty: any

@@ -73,6 +73,7 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
   identity.scheme = Scheme::kAccountSas;
   identity.account = account.name;
   identity.permissions = f.sp;
+  identity.services = f.ss;
   identity.resource_types = f.srt;
   identity.version = f.sv;
   return identity;

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <charconv>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/write.hpp>
@@ -41,10 +40,9 @@ Error parse_failure(const boost::system::error_code& error) {
 }
 
 // True when the head is complete or malformed, false when more must come.
-bool parse_head(Parser& parser, InputBuffer& input, boost::system::error_code& malformed) {
-  if (input.empty()) return false;
-  const auto bytes = input.unread();
-  input.consume(parser.put(asio::buffer(bytes.data(), bytes.size()), malformed));
+bool parse_head(Parser& parser, boost::beast::flat_buffer& input, boost::system::error_code& malformed) {
+  if (input.size() == 0) return false;
+  input.consume(parser.put(input.cdata(), malformed));
   if (malformed == boost::beast::http::error::need_more) malformed = {};
   return malformed || parser.is_header_done();
 }
@@ -90,15 +88,16 @@ void Session::close() {
 }
 
 bool Session::peer_gone() {
-  if (!input_.empty()) return false;
+  if (input_.size() > 0) return false;
   char next = 0;
   const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 Task<bool> Session::receive_more() {
-  auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
-  input_.received(received);
+  auto [error, received] =
+      co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
+  input_.commit(received);
   co_return !error && received > 0;
 }
 
@@ -116,17 +115,18 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(boost::none);
   parser.eager(false);
-  idle_ = input_.empty();
+  idle_ = input_.size() == 0;
   set_deadline(idle_ ? context_.options.idle_timeout : context_.options.header_timeout);
   boost::system::error_code malformed;
   while (!parse_head(parser, input_, malformed)) {
-    if (idle_ && !input_.empty()) {
+    if (idle_ && input_.size() > 0) {
       idle_ = false;
       set_deadline(context_.options.header_timeout);
     }
-    auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+    auto [error, received] =
+        co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
     if (error || received == 0) co_return false;
-    input_.received(received);
+    input_.commit(received);
   }
   idle_ = false;
   if (malformed) co_return co_await refuse(malformed);
@@ -185,9 +185,7 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
     sent += piece->size();
     std::string prefix;
     if (!length) {
-      char digits[20];
-      const auto [end, ec] = std::to_chars(digits, digits + sizeof digits, piece->size(), 16);
-      prefix.assign(digits, end).append("\r\n");
+      prefix = fmt::format("{:x}\r\n", piece->size());
       piece->append("\r\n");
     }
     if (!co_await write(prefix, *piece)) co_return false;

@@ -53,9 +53,9 @@ Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
 
 Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, remaining_));
-  const auto unread = session_.input_.unread();
+  const auto unread = session_.input_.cdata();
   const auto buffered = std::min(wanted, unread.size());
-  std::string piece(unread.substr(0, buffered));
+  std::string piece(static_cast<const char*>(unread.data()), buffered);
   session_.input_.consume(buffered);
   remaining_ -= buffered;
   if (buffered == wanted) co_return piece;
@@ -81,8 +81,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
   body.more = true;
   while (!parser_.is_done()) {
     boost::system::error_code error;
-    const auto unread = session_.input_.unread();
-    const auto consumed = parser_.put(asio::buffer(unread.data(), unread.size()), error);
+    const auto consumed = parser_.put(session_.input_.cdata(), error);
     session_.input_.consume(consumed);
     const bool full = error == boost::beast::http::error::need_buffer || body.size == 0;
     if (full) break;

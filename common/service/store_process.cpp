@@ -149,38 +149,26 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
 
 Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
   TRY(process::prepare_directory(path));
-  kv::RocksDbOptions options;
-  options.path = path;
-  options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
-  options.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
-  return kv::open_rocksdb(options);
-}
-
-auth::Policy auth_policy(const StoreSettings& settings) {
-  auth::Policy policy;
-  policy.check_clock_skew = settings.check_clock_skew;
-  policy.trust_forwarded_proto = settings.trust_forwarded_proto;
-  return policy;
+  return kv::open_rocksdb({.path = path,
+                           .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
+                           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20});
 }
 
 http::ServerOptions http_options(const StoreSettings& settings) {
-  http::ServerOptions options;
-  options.host = settings.host;
-  options.port = static_cast<std::uint16_t>(settings.port);
-  options.threads = static_cast<unsigned>(settings.threads);
-  options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
-  options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
-  return options;
+  return {.host = settings.host,
+          .port = static_cast<std::uint16_t>(settings.port),
+          .threads = static_cast<unsigned>(settings.threads),
+          .max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections)),
+          .idle_timeout = std::chrono::seconds(settings.idle_timeout_s)};
 }
 
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
                                                       Store& store, const Executor& executor) {
-  rpc::ServerOptions options;
-  options.endpoint = endpoint;
-  options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
-  options.undelivered = store.undelivered();
-  options.failed = &process::log_failed_call;
-  return rpc::serve(options, executor, store.internal_face());
+  return rpc::serve({.endpoint = endpoint,
+                     .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
+                     .undelivered = store.undelivered(),
+                     .failed = &process::log_failed_call},
+                    executor, store.internal_face());
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
@@ -196,14 +184,15 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   metrics.add(engine_figures);
   auto server = TRY(http::bind_server(http_options(settings), *random));
 
-  StoreContext context{*engine,
-                       *clock,
-                       *random,
-                       metrics,
-                       std::move(accounts),
-                       auth_policy(settings),
-                       server->executor(),
-                       static_cast<std::size_t>(settings.threads)};
+  StoreContext context{
+      *engine,
+      *clock,
+      *random,
+      metrics,
+      std::move(accounts),
+      {.check_clock_skew = settings.check_clock_skew, .trust_forwarded_proto = settings.trust_forwarded_proto},
+      server->executor(),
+      static_cast<std::size_t>(settings.threads)};
   const auto store = build(context);
   auto internal =
       serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, server->executor());
