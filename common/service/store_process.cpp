@@ -92,40 +92,25 @@ std::optional<http::Response> serve_health(const http::Request& request, const p
   return response;
 }
 
-class EngineFigures final : public prometheus::Collectable {
- public:
-  explicit EngineFigures(const kv::Engine& engine) : engine_(engine) {}
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const auto used = engine_.memory();
-    prometheus::MetricFamily memory{
-        "tidemark_database_memory_bytes", "Memory of the database, by part.", prometheus::MetricType::Gauge, {}};
-    process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
-    process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
-    return {std::move(memory),
-            process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
-                            prometheus::MetricType::Gauge, static_cast<double>(engine_.queue_depth()))};
-  }
+std::vector<prometheus::MetricFamily> engine_figures(const kv::Engine& engine) {
+  constexpr auto kGauge = prometheus::MetricType::Gauge;
+  const auto used = engine.memory();
+  prometheus::MetricFamily memory{"tidemark_database_memory_bytes", "Memory of the database, by part.", kGauge, {}};
+  process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
+  process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
+  return {std::move(memory),
+          process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.", kGauge,
+                          static_cast<double>(engine.queue_depth()))};
+}
 
- private:
-  const kv::Engine& engine_;
-};
-
-class InternalFigures final : public prometheus::Collectable {
- public:
-  explicit InternalFigures(const rpc::Server& server) : server_(server) {}
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const auto counters = server_.counters();
-    constexpr auto kCounter = prometheus::MetricType::Counter;
-    return {
-        process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
-                        static_cast<double>(counters.calls)),
-        process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
-                        kCounter, static_cast<double>(counters.busy))};
-  }
-
- private:
-  const rpc::Server& server_;
-};
+std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server) {
+  constexpr auto kCounter = prometheus::MetricType::Counter;
+  const auto counters = server.counters();
+  return {process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
+                          static_cast<double>(counters.calls)),
+          process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
+                          kCounter, static_cast<double>(counters.busy))};
+}
 
 Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const process::Metrics& metrics,
                                    http::Request& request) {
@@ -180,8 +165,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   const auto clock = make_system_clock();
   const auto random = make_system_random();
   process::Metrics metrics;
-  const auto engine_figures = std::make_shared<EngineFigures>(*engine);
-  metrics.add(engine_figures);
+  const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
+  metrics.add(of_engine);
   auto server = TRY(http::bind_server(http_options(settings), *random));
 
   StoreContext context{
@@ -203,8 +188,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     server.reset();
     return fail(std::move(internal.error()));
   }
-  const auto internal_figures = std::make_shared<InternalFigures>(**internal);
-  metrics.add(internal_figures);
+  const auto of_calls = std::make_shared<process::Figures>([&] { return internal_figures(**internal); });
+  metrics.add(of_calls);
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
     spawn(server->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 
 namespace tidemark::jobs {
@@ -39,7 +40,7 @@ class FileTree {
  private:
   class KnownDirectories;
   explicit FileTree(int root);
-  int root_;
+  Descriptor root_;
   std::unique_ptr<KnownDirectories> durable_;
 };
 

@@ -84,8 +84,8 @@ std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most)
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
-  const auto items = read_all(service_, most_);
+std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::size_t most) {
+  const auto items = read_all(service, most);
   std::vector<prometheus::MetricFamily> families;
   for (const auto& series : kSeries) {
     if (families.empty() || families.back().name != series.name) {
@@ -98,7 +98,7 @@ std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
     }
   }
   families.push_back(process::figure("tidemark_queue_waiters", "Long polls under way.", kGauge,
-                                     static_cast<double>(service_.waiters())));
+                                     static_cast<double>(service.waiters())));
   return families;
 }
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "common/base/encoding.h"
-#include "common/base/random.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_records.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
 namespace {
