@@ -1,5 +1,55 @@
+// The queue service process: wiring, and the settings that only it has.
+#include "common/process/failures.h"
 #include "common/service/store_process.h"
-#include "queue_service/rest/queue_store_app.h"
+#include "queue_service/internal/queue_dispatch.h"
+#include "queue_service/rest/queue_metrics.h"
+#include "queue_service/rest/queue_routes.h"
+
+namespace tidemark::queue_service {
+namespace {
+
+struct QueueSettings {
+  std::int64_t max_waiters = 10000;
+  std::int64_t upkeep_interval_s = 60;
+  std::int64_t metrics_max_queues = 200;
+};
+
+void declare_settings(process::Settings& settings, QueueSettings& values) {
+  settings.add("max_waiters", values.max_waiters, 0, 1000000,
+               "long polls at once; more are answered with 503 ServerBusy");
+  settings.add("upkeep_interval_s", values.upkeep_interval_s, 1, 86400,
+               "how often expired messages and dead idempotency keys are collected");
+  settings.add("metrics_max_queues", values.metrics_max_queues, 0, 10000,
+               "queues with metrics of their own; the others are summed up");
+}
+
+class QueueStore final : public service::Store {
+ public:
+  QueueStore(service::StoreContext& context, const QueueSettings& settings)
+      : service_(context.engine, context.clock, context.random,
+                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
+        routes_(service_, context.clock, context.accounts, context.auth_policy),
+        metrics_(std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {
+          return rest::queue_figures(service_, most);
+        })) {
+    process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
+    spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
+    context.metrics.add(metrics_);
+  }
+
+  service::Front& front() override { return routes_; }
+  rpc::Dispatch internal_face() override { return make_queue_dispatch(service_); }
+  rpc::UndeliveredHook undelivered() override { return make_undelivered_hook(service_); }
+  void begin_shutdown() override { service_.begin_shutdown(); }
+
+ private:
+  QueueService service_;
+  rest::QueueRoutes routes_;
+  std::shared_ptr<process::Figures> metrics_;
+};
+
+}  // namespace
+}  // namespace tidemark::queue_service
 
 int main(int argc, char** argv) {
   using namespace tidemark;
@@ -9,6 +59,6 @@ int main(int argc, char** argv) {
       10001,           "Stores queues and speaks the Azure Queue protocol.",
       std::nullopt,    [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
-    return queue_service::make_queue_store(context, settings);
+    return std::make_unique<queue_service::QueueStore>(context, settings);
   });
 }

@@ -1,11 +1,46 @@
 // The table store process: wiring only.
+#include "common/process/failures.h"
 #include "common/service/store_process.h"
-#include "table_store/rest/table_store_app.h"
+#include "table_store/internal/table_dispatch.h"
+#include "table_store/rest/table_routes.h"
 #include "table_store/storage/table_keys.h"
 
+namespace tidemark::table_store {
+namespace {
+
+/// The rest of the threads stays free for short requests, however many scan.
+ScanLimits scan_limits(const service::StoreContext& context) {
+  ScanLimits limits;
+  limits.running = std::max<std::size_t>(1, context.io_threads / 2);
+  return limits;
+}
+
+class TableStore final : public service::Store {
+ public:
+  explicit TableStore(service::StoreContext& context)
+      : service_(context.engine, context.clock, context.random, scan_limits(context)),
+        routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
+    process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
+  }
+
+  service::Front& front() override { return routes_; }
+  void begin_shutdown() override { service_.begin_shutdown(); }
+  rpc::Dispatch internal_face() override { return make_table_dispatch(service_); }
+
+ private:
+  TableService service_;
+  TableRoutes routes_;
+};
+
+}  // namespace
+}  // namespace tidemark::table_store
+
 int main(int argc, char** argv) {
-  tidemark::service::StoreDescription description{"table_store", "table", 10002,
-                                                  "Stores tables and speaks the Azure Table protocol.",
-                                                  tidemark::table_store::fading_operations()};
-  return tidemark::service::run_store(argc, argv, description, tidemark::table_store::make_table_store);
+  using namespace tidemark;
+  const service::StoreDescription description{"table_store", "table", 10002,
+                                              "Stores tables and speaks the Azure Table protocol.",
+                                              table_store::fading_operations()};
+  return service::run_store(argc, argv, description, [](service::StoreContext& context) {
+    return std::make_unique<table_store::TableStore>(context);
+  });
 }

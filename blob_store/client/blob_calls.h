@@ -1,4 +1,4 @@
-// The calls that the blob store answers (common/rpc/call.h). Their fields are in the order of what serves them.
+// The calls that the blob store answers (common/rpc/call.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -27,31 +27,31 @@ namespace calls {
 struct EnsureContainer {
   static constexpr std::string_view kMethod = "blob.ensure";
   using Reply = void;
-  ContainerRef container;
+  std::string account, container;
 };
 
 struct Put {
   static constexpr std::string_view kMethod = "blob.put";
   using Reply = WriteOutcome;
-  BlobRef blob;
+  std::string account, container, name;
   NewContent content;
-  FencedWrite write;
   std::string bytes;
+  FencedWrite write;
 };
 
 struct Stage {
   static constexpr std::string_view kMethod = "blob.stage";
   using Reply = void;
-  BlobRef blob;
-  Fence fence;
+  std::string account, container, name;
   std::uint32_t index = 0;
   std::string bytes;
+  Fence fence;
 };
 
 struct Publish {
   static constexpr std::string_view kMethod = "blob.publish";
   using Reply = WriteOutcome;
-  BlobRef blob;
+  std::string account, container, name;
   std::uint32_t count = 0;  // of the pieces
   NewContent content;
   FencedWrite write;
@@ -60,14 +60,14 @@ struct Publish {
 struct Erase {
   static constexpr std::string_view kMethod = "blob.erase";
   using Reply = WriteOutcome;
-  BlobRef blob;
+  std::string account, container, name;
   FencedWrite write;
 };
 
 struct Read {
   static constexpr std::string_view kMethod = "blob.read";
   using Reply = std::optional<BlobPiece>;
-  BlobRef blob;
+  std::string account, container, name;
   std::uint64_t offset = 0;
   std::optional<Stamp> version;
 };
@@ -75,22 +75,21 @@ struct Read {
 struct List {
   static constexpr std::string_view kMethod = "blob.list";
   using Reply = BlobNames;
-  ContainerRef container;
-  std::string prefix, from;
+  std::string account, container, prefix, from;
 };
 
 struct OpenOperation {
   static constexpr std::string_view kMethod = "blob.open";
   using Reply = OperationLedger;
-  std::string account;
-  Fence fence;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0;
 };
 
 struct CloseOperation {
   static constexpr std::string_view kMethod = "blob.close";
   using Reply = OperationLedger;
-  std::string account;
-  Fence fence;
+  std::string account, operation_id;
+  std::uint64_t epoch = 0;
 };
 
 struct ReadOperation {

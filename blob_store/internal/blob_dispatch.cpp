@@ -1,7 +1,6 @@
 #include "blob_store/internal/blob_dispatch.h"
 
 #include "blob_store/client/blob_calls.h"
-#include "blob_store/model/digest.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
@@ -14,58 +13,63 @@ namespace {
 std::string block_id(const Fence& fence, std::uint64_t index) {
   std::string identity;
   ByteWriter out(identity);
-  out.raw(md5_of(fence.operation_id));
+  out.raw(md5(fence.operation_id));
   out.u64(fence.epoch);
   out.u64(index);
   return base64_encode(identity);
 }
 
+template <class Call>
+BlobRef blob_of(Call& call) {
+  return {std::move(call.account), std::move(call.container), std::move(call.name)};
+}
+
 Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
   if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
   auto writer = service.new_payload();
-  auto appended = co_await writer.append(std::move(bytes));
-  if (appended) {
-    auto payload = co_await writer.finish();
-    if (payload) co_return payload;
-    appended = fail(std::move(payload.error()));
-  }
-  if (writer.id() != 0) {
-    CO_TRY(co_await service.abandon(writer.id()));
-  }
-  co_return fail(std::move(appended.error()));
+  const auto write = [&]() -> Task<Result<WrittenPayload>> {
+    CO_TRY(co_await writer.append(std::move(bytes)));
+    co_return co_await writer.finish();
+  };
+  auto payload = co_await write();
+  if (!payload && writer.id() != 0) CO_TRY(co_await service.abandon(writer.id()));
+  co_return payload;
 }
 
 Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
-  auto done = co_await service.create_container(std::move(call.container), {}, {});
+  auto done = co_await service.create_container({std::move(call.account), std::move(call.container)}, {}, {});
   if (done.failed_with(ErrorCode::kContainerAlreadyExists)) co_return Result<void>();
   CO_TRY(std::move(done));
   co_return Result<void>();
 }
 
 Task<Result<WriteOutcome>> put(BlobService& service, calls::Put call) {
-  call.content.headers.md5 = base64_encode(md5_of(call.bytes));
+  call.content.headers.md5 = base64_encode(md5(call.bytes));
   auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
-  co_return co_await service.put_if_newer(std::move(call.blob), std::move(call.content), std::move(payload),
+  co_return co_await service.put_if_newer(blob_of(call), std::move(call.content), std::move(payload),
                                           std::move(call.write));
 }
 
 Task<Result<void>> stage(BlobService& service, calls::Stage call) {
   auto payload = CO_TRY(co_await store_payload(service, std::move(call.bytes)));
   auto id = block_id(call.fence, call.index);
-  co_return co_await service.stage_block(std::move(call.blob), std::move(id), std::move(payload),
-                                         std::move(call.fence));
+  co_return co_await service.stage_block(blob_of(call), std::move(id), std::move(payload), std::move(call.fence));
 }
 
 Task<Result<WriteOutcome>> publish(BlobService& service, calls::Publish call) {
   if (call.count > kMaxBlocksInList) co_return fail(ErrorCode::kInvalidInput, "A blob has at most 50,000 pieces.");
   std::vector<std::string> ids;
   for (std::uint32_t index = 0; index < call.count; ++index) ids.push_back(block_id(call.write.fence, index));
-  co_return co_await service.publish_if_newer(std::move(call.blob), std::move(ids), std::move(call.content),
+  co_return co_await service.publish_if_newer(blob_of(call), std::move(ids), std::move(call.content),
                                               std::move(call.write));
 }
 
-Result<std::optional<BlobPiece>> read(BlobService& service, const calls::Read& call) {
-  auto opened = service.open_blob(call.blob, {});
+Task<Result<WriteOutcome>> erase(BlobService& service, calls::Erase call) {
+  return service.erase_unless_newer(blob_of(call), std::move(call.write));
+}
+
+Result<std::optional<BlobPiece>> read(BlobService& service, calls::Read call) {
+  auto opened = service.open_blob(blob_of(call), {});
   if (opened.failed_with(ErrorCode::kBlobNotFound)) return std::optional<BlobPiece>();
   if (!opened) return fail(std::move(opened.error()));
   if (call.version && call.version->ticks != opened->blob.version.ticks) return fail(ErrorCode::kConditionNotMet);
@@ -85,7 +89,7 @@ Result<BlobNames> list(BlobService& service, calls::List call) {
   ListRequest listing;
   listing.prefix = std::move(call.prefix);
   listing.from = std::move(call.from);
-  auto page = TRY(service.list_blobs(call.container, listing));
+  auto page = TRY(service.list_blobs({call.account, call.container}, listing));
   BlobNames names;
   for (auto& item : page.items) names.names.push_back(std::move(item.name));
   names.next = std::move(page.next);
@@ -98,7 +102,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Put, &put>(),
     Face::on<calls::Stage, &stage>(),
     Face::on<calls::Publish, &publish>(),
-    Face::on<calls::Erase, &BlobService::erase_unless_newer>(),
+    Face::on<calls::Erase, &erase>(),
     Face::on<calls::Read, &read>(),
     Face::on<calls::List, &list>(),
     Face::on<calls::OpenOperation, &BlobService::open_operation>(),

@@ -15,13 +15,16 @@ bool has_star(const std::vector<std::string>& tags) { return std::find(tags.begi
 
 std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
 
-bool too_new(const Conditions& c, const Stamp& version) {
-  return c.if_match.empty() && c.if_unmodified_since && seconds_of(version.time()) > seconds_of(*c.if_unmodified_since);
+/// If-Match, or without it If-Unmodified-Since, does not hold.
+bool none_matches(const Conditions& c, const Stamp& version) {
+  if (!c.if_match.empty()) return !any_matches(c.if_match, version.etag());
+  return c.if_unmodified_since && seconds_of(version.time()) > seconds_of(*c.if_unmodified_since);
 }
 
-bool too_old(const Conditions& c, const Stamp& version) {
-  return c.if_none_match.empty() && c.if_modified_since &&
-         seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
+/// If-None-Match, or without it If-Modified-Since, does not hold.
+bool is_excluded(const Conditions& c, const Stamp& version) {
+  if (!c.if_none_match.empty()) return any_matches(c.if_none_match, version.etag());
+  return c.if_modified_since && seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
 }
 
 }  // namespace
@@ -39,24 +42,18 @@ std::vector<std::string> parse_etags(std::string_view header) {
 
 Result<void> check_read(const Conditions& c, const Stamp& version) {
   if (has_star(c.if_none_match)) return fail(ErrorCode::kUnsatisfiableCondition);
-  const auto etag = version.etag();
-  if (!c.if_match.empty() && !any_matches(c.if_match, etag)) return fail(ErrorCode::kConditionNotMet);
-  if (too_new(c, version)) return fail(ErrorCode::kConditionNotMet);
-  if (any_matches(c.if_none_match, etag) || too_old(c, version)) return fail(ErrorCode::kNotModified);
+  if (none_matches(c, version)) return fail(ErrorCode::kConditionNotMet);
+  if (is_excluded(c, version)) return fail(ErrorCode::kNotModified);
   return {};
 }
 
 Result<void> check_write(const Conditions& c, const Stamp* existing, bool creates) {
   if (existing == nullptr) {
     // Dates say nothing about what is not there.
-    if (!c.if_match.empty()) return fail(ErrorCode::kConditionNotMet);
-    return {};
+    return c.if_match.empty() ? Result<void>{} : fail(ErrorCode::kConditionNotMet);
   }
   if (creates && has_star(c.if_none_match)) return fail(ErrorCode::kBlobAlreadyExists);
-  const auto etag = existing->etag();
-  if (!c.if_match.empty() && !any_matches(c.if_match, etag)) return fail(ErrorCode::kConditionNotMet);
-  if (any_matches(c.if_none_match, etag)) return fail(ErrorCode::kConditionNotMet);
-  if (too_new(c, *existing) || too_old(c, *existing)) return fail(ErrorCode::kConditionNotMet);
+  if (none_matches(c, *existing) || is_excluded(c, *existing)) return fail(ErrorCode::kConditionNotMet);
   return {};
 }
 

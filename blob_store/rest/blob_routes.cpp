@@ -14,9 +14,49 @@ using auth::ResourceType;
 
 constexpr std::string_view kNewestVersion = "2026-04-06";
 
+enum class On { kAccount, kContainer, kBlob };
+
 struct Operation {
+  On level;
+  std::string_view method;   // GET includes HEAD
+  std::string_view restype;  // empty for any
+  std::string_view comp;
   auth::Need need;
   Answer (*run)(Call&);
+};
+
+/// What only an account key or an account SAS grants.
+constexpr auth::Need owner_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
+constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
+constexpr std::string_view kAnyLetter = "rwdlacup";
+
+using enum ResourceType;
+constexpr Operation kOperations[] = {
+    {On::kAccount, "GET", "", "list", owner_need(kService, "l"), operations::list_containers},
+    {On::kAccount, "GET", "account", "properties", {kService, kAnyLetter}, operations::get_account},
+    {On::kAccount, "GET", "service", "stats", owner_need(kService, "r"), operations::get_stats},
+    {On::kAccount, "GET", "service", "properties", owner_need(kService, "r"), operations::get_service_properties},
+    {On::kAccount, "PUT", "service", "properties", owner_need(kService, "w"), operations::set_service_properties},
+    {On::kContainer, "GET", "account", "properties", {kContainer, kAnyLetter}, operations::get_account},
+    {On::kContainer, "GET", "container", "", owner_need(kContainer, "r"), operations::get_container},
+    {On::kContainer, "GET", "container", "metadata", owner_need(kContainer, "r"), operations::get_container_metadata},
+    {On::kContainer, "GET", "container", "acl", kAclNeed, operations::get_container_acl},
+    {On::kContainer, "GET", "container", "list", {kContainer, "l"}, operations::list_blobs},
+    {On::kContainer, "PUT", "container", "", owner_need(kContainer, "cw"), operations::create_container},
+    {On::kContainer, "PUT", "container", "metadata", owner_need(kContainer, "w"), operations::set_container_metadata},
+    {On::kContainer, "PUT", "container", "acl", kAclNeed, operations::set_container_acl},
+    {On::kContainer, "DELETE", "container", "", owner_need(kContainer, "d"), operations::delete_container},
+    {On::kBlob, "GET", "account", "properties", {kObject, kAnyLetter}, operations::get_account},
+    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob},
+    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata},
+    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list},
+    // What creates a blob takes "c" as well: see write_conditions().
+    {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
+    {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
+    {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
+    {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
+    {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
+    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob},
 };
 
 // Operations of the protocol that are not offered, or not with this verb.
@@ -38,77 +78,23 @@ Error unknown_operation(const Call& call) {
   return protocol::invalid_parameter("comp", comp);
 }
 
-auth::Need account_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
-constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
-constexpr std::string_view kAnyLetter = "rwdlacup";
-
-Result<Operation> find_account_operation(const Call& call) {
-  using namespace operations;
+Result<Operation> find_operation(const Call& call) {
+  const auto level = call.container.empty() ? On::kAccount : call.blob.empty() ? On::kContainer : On::kBlob;
+  const auto method = call.reads() ? "GET" : call.http.method;
   const auto comp = call.parameter("comp");
   const auto restype = call.parameter("restype");
-  if (call.reads() && comp == "list") return Operation{account_need(ResourceType::kService, "l"), list_containers};
-  if (call.reads() && comp == "properties" && restype == "account") {
-    return Operation{{ResourceType::kService, kAnyLetter}, get_account};
-  }
-  if (restype != "service") return fail(unknown_operation(call));
-  if (call.reads() && comp == "stats") return Operation{account_need(ResourceType::kService, "r"), get_stats};
-  if (call.reads() && comp == "properties") {
-    return Operation{account_need(ResourceType::kService, "r"), get_service_properties};
-  }
-  if (call.http.method == "PUT" && comp == "properties") {
-    return Operation{account_need(ResourceType::kService, "w"), set_service_properties};
-  }
-  return fail(unknown_operation(call));
-}
-
-Result<Operation> find_container_operation(const Call& call) {
-  using namespace operations;
-  constexpr auto kType = ResourceType::kContainer;
-  const auto comp = call.parameter("comp");
-  const auto restype = call.parameter("restype");
-  if (call.reads() && comp == "properties" && restype == "account") return Operation{{kType, kAnyLetter}, get_account};
-  if (restype != "container") return fail(unknown_operation(call));
-  if (call.reads()) {
-    if (comp.empty()) return Operation{account_need(kType, "r"), get_container};
-    if (comp == "metadata") return Operation{account_need(kType, "r"), get_container_metadata};
-    if (comp == "acl") return Operation{kAclNeed, get_container_acl};
-    if (comp == "list") return Operation{{kType, "l"}, list_blobs};
-  } else if (call.http.method == "PUT") {
-    if (comp.empty()) return Operation{account_need(kType, "cw"), create_container};
-    if (comp == "metadata") return Operation{account_need(kType, "w"), set_container_metadata};
-    if (comp == "acl") return Operation{kAclNeed, set_container_acl};
-  } else if (call.http.method == "DELETE" && comp.empty()) {
-    return Operation{account_need(kType, "d"), delete_container};
-  }
-  return fail(unknown_operation(call));
-}
-
-Result<Operation> find_blob_operation(const Call& call) {
-  using namespace operations;
-  constexpr auto kType = ResourceType::kObject;
-  const auto comp = call.parameter("comp");
-  if (call.reads() && comp == "properties" && call.parameter("restype") == "account") {
-    return Operation{{kType, kAnyLetter}, get_account};
-  }
-  if (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
-      !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty()) {
+  const auto* found = std::ranges::find_if(kOperations, [&](const Operation& each) {
+    return each.level == level && each.method == method && each.comp == comp &&
+           (each.restype.empty() || each.restype == restype);
+  });
+  const bool known = found != std::end(kOperations);
+  const bool names_content = level == On::kBlob && !(known && found->run == operations::get_account);
+  if (names_content && (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
+                        !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty())) {
     return fail(ErrorCode::kNotImplemented);
   }
-  if (call.reads()) {
-    if (comp.empty()) return Operation{{kType, "r"}, read_blob};
-    if (comp == "metadata") return Operation{{kType, "r"}, read_blob_metadata};
-    if (comp == "blocklist") return Operation{{kType, "r"}, read_block_list};
-  } else if (call.http.method == "PUT") {
-    // What creates a blob takes "c" as well: see write_conditions().
-    if (comp.empty()) return Operation{{kType, "wc"}, put_blob};
-    if (comp == "block") return Operation{{kType, "wc"}, put_block};
-    if (comp == "blocklist") return Operation{{kType, "wc"}, put_block_list};
-    if (comp == "properties") return Operation{{kType, "w"}, set_blob_headers};
-    if (comp == "metadata") return Operation{{kType, "w"}, set_blob_metadata};
-  } else if (call.http.method == "DELETE" && comp.empty()) {
-    return Operation{{kType, "d"}, delete_blob};
-  }
-  return fail(unknown_operation(call));
+  if (!known) return fail(unknown_operation(call));
+  return *found;
 }
 
 Result<void> split_resource(Call& call) {
@@ -125,9 +111,7 @@ Result<void> split_resource(Call& call) {
 Answer answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
-  const auto operation = CO_TRY(call.container.empty() ? find_account_operation(call)
-                                : call.blob.empty()    ? find_container_operation(call)
-                                                       : find_blob_operation(call));
+  const auto operation = CO_TRY(find_operation(call));
   CO_TRY(call.authorize(operation.need));
   co_return co_await operation.run(call);
 }
@@ -137,7 +121,7 @@ Answer answer(Call& call) {
 BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
     : Front({auth::Service::kBlob, protocol::StoreKind::kBlob,
              auth::authentication_failed("The query of the URL has a broken percent escape."), kNewestVersion},
-            clock, std::move(accounts), policy, service::properties_of(service)),
+            clock, std::move(accounts), policy, service),
       service_(service) {}
 
 Task<http::Response> BlobRoutes::serve(http::Request& request) {

@@ -57,15 +57,6 @@ Result<http::Response> head(const Call& call) {
   return response;
 }
 
-Result<std::string> read_whole(PayloadReader reader) {
-  std::string out;
-  while (true) {
-    auto piece = reader.next();
-    if (!piece || piece->empty()) return piece ? Result<std::string>(std::move(out)) : std::move(piece);
-    out += *piece;
-  }
-}
-
 }  // namespace
 
 Answer read_blob(Call& call) {
@@ -91,9 +82,8 @@ Answer read_blob(Call& call) {
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
   if (hashed) {
-    auto slice = CO_TRY(read_whole(std::move(reader)));
-    response.set("Content-MD5", base64_encode(md5(slice)));
-    response.body = std::move(slice);
+    for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) response.body += piece;
+    response.set("Content-MD5", base64_encode(md5(response.body)));
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;

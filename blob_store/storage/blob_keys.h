@@ -23,30 +23,40 @@
 #include <string>
 #include <string_view>
 
-#include "common/kv/engine.h"
+#include "common/kv/key_codec.h"
 
 namespace tidemark::blob_store::blob_keys {
 
+using kv::Text;
+
 inline constexpr std::size_t kChunkBytes = 256UL << 10;
+inline constexpr char kServiceProperties = 'A';
 inline constexpr char kDroppedGeneration = 'G';
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
 
-std::string service(std::string_view account);
-std::string container(std::string_view account, std::string_view name);
+inline std::string container(std::string_view account, std::string_view name) {
+  return kv::key('C', Text{account}, Text{name});
+}
 /// Containers of an account whose names begin with `prefix` and are not before `from`.
 kv::KeyRange containers(std::string_view account, std::string_view prefix, std::string_view from);
 std::optional<std::string> container_name(std::string_view key);
 
-std::string blob(std::uint64_t generation, std::string_view name);
-std::string extents(std::uint64_t generation, std::string_view name);
+inline std::string blob(std::uint64_t generation, std::string_view name) { return kv::key('B', generation, name); }
+inline std::string extents(std::uint64_t generation, std::string_view name) { return kv::key('X', generation, name); }
 std::string_view blob_name(std::string_view key);
 /// Blobs whose names begin with `prefix` and are not before `from`.
 kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::string_view from);
 
-std::string staged_summary(std::uint64_t generation, std::string_view name);
-std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id);
-kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view name);
+inline std::string staged_summary(std::uint64_t generation, std::string_view name) {
+  return kv::key('U', generation, Text{name});
+}
+inline std::string staged_block(std::uint64_t generation, std::string_view name, std::string_view block_id) {
+  return kv::key('K', generation, Text{name}, Text{block_id});
+}
+inline kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view name) {
+  return kv::under(kv::key('K', generation, Text{name}));
+}
 std::optional<std::string> block_id(std::string_view staged_key);
 /// The blob whose staged blocks a summary counts.
 struct StagedBlob {
@@ -55,15 +65,17 @@ struct StagedBlob {
 };
 std::optional<StagedBlob> staged_blob(std::string_view summary_key);
 
-std::string ledger(std::string_view account, std::string_view operation_id);
+inline std::string ledger(std::string_view account, std::string_view operation_id) {
+  return kv::key('L', Text{account}, operation_id);
+}
 
-std::string chunk(std::uint64_t payload, std::uint64_t index);
-kv::KeyRange chunks(std::uint64_t payload);
-std::string pending(std::uint64_t payload);
-std::string dead(std::uint64_t payload);
+inline std::string chunk(std::uint64_t payload, std::uint64_t index) { return kv::key('P', payload, index); }
+inline kv::KeyRange chunks(std::uint64_t payload) { return kv::under(kv::key('P', payload)); }
+inline std::string pending(std::uint64_t payload) { return kv::key('Q', payload); }
+inline std::string dead(std::uint64_t payload) { return kv::key('D', payload); }
 /// All keys of a kind, or those with one number, for kinds whose keys begin with a number.
-kv::KeyRange all(char kind);
-kv::KeyRange all(char kind, std::uint64_t number);
+inline kv::KeyRange all(char kind) { return kv::under(kv::key(kind)); }
+inline kv::KeyRange all(char kind, std::uint64_t number) { return kv::under(kv::key(kind, number)); }
 /// The number after the kind; 0 if there is none.
 std::uint64_t number(std::string_view key);
 

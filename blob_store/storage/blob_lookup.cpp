@@ -12,7 +12,7 @@ Result<Container> find_container(const kv::Reader& reader, const ContainerRef& r
     TRY(check_container_name(ref.name));
     return fail(ErrorCode::kContainerNotFound);
   }
-  return records::decode_container(*stored);
+  return records::kContainer.decode(*stored);
 }
 
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
@@ -21,14 +21,13 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
     TRY(check_blob_name(name));
     return std::optional<Blob>();
   }
-  auto blob = TRY(records::decode_blob(*stored));
-  return std::optional<Blob>(std::move(blob));
+  return TRY(records::kBlob.decode(*stored));
 }
 
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   auto stored = TRY(reader.get(blob_keys::extents(generation, name)));
   if (!stored) return std::vector<Extent>();
-  return records::decode_extents(*stored);
+  return records::kExtents.decode(*stored);
 }
 
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
@@ -36,18 +35,16 @@ Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generat
   const auto cursor = reader.scan(blob_keys::staged_blocks(generation, name));
   for (; cursor->valid(); cursor->next()) {
     auto id = blob_keys::block_id(cursor->key());
-    auto block = TRY(records::decode_staged_block(cursor->value()));
+    auto block = TRY(records::kStagedBlock.decode(cursor->value()));
     if (id) staged.emplace(std::move(*id), block);
   }
   TRY(cursor->status());
   return staged;
 }
 
-Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                          const StagedBlocks& staged) {
+void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name, const StagedBlocks& staged) {
   for (const auto& entry : staged) txn.erase(blob_keys::staged_block(generation, name, entry.first));
   txn.erase(blob_keys::staged_summary(generation, name));
-  return {};
 }
 
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name) {
@@ -55,13 +52,13 @@ Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const s
   for (const auto& entry : staged) {
     if (entry.second.payload != 0) txn.put(blob_keys::dead(entry.second.payload), "");
   }
-  return erase_staged(txn, generation, name, staged);
+  erase_staged(txn, generation, name, staged);
+  return {};
 }
 
 Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref) {
-  auto container = TRY(find_container(reader, ref.parent()));
-  auto blob = TRY(find_blob(reader, container.generation, ref.name));
-  return CurrentBlob{container.generation, std::move(blob)};
+  const auto generation = TRY(find_container(reader, ref.parent())).generation;
+  return CurrentBlob{generation, TRY(find_blob(reader, generation, ref.name))};
 }
 
 }  // namespace tidemark::blob_store

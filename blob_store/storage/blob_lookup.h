@@ -15,8 +15,7 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
 Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 /// Erases every staged block of the blob from its list.
-Result<void> erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                          const StagedBlocks& staged);
+void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name, const StagedBlocks& staged);
 /// The same, and marks their content as dead.
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
 /// What is stored under a name now. kContainerNotFound.

@@ -27,18 +27,15 @@ std::string_view common_prefix(std::string_view name, const ListRequest& request
 
 Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditions) const {
   const auto snapshot = engine_.snapshot();
-  auto container = TRY(find_container(*snapshot, ref.parent()));
-  return existing_blob(*snapshot, container.generation, ref, conditions);
+  return existing_blob(*snapshot, TRY(find_container(*snapshot, ref.parent())).generation, ref, conditions);
 }
 
 Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions) const {
   OpenedBlob opened;
   opened.snapshot = engine_.snapshot();
-  auto container = TRY(find_container(*opened.snapshot, ref.parent()));
-  auto blob = TRY(existing_blob(*opened.snapshot, container.generation, ref, conditions));
-  auto extents = TRY(find_extents(*opened.snapshot, container.generation, ref.name));
-  opened.blob = std::move(blob);
-  opened.extents = std::move(extents);
+  const auto generation = TRY(find_container(*opened.snapshot, ref.parent())).generation;
+  opened.blob = TRY(existing_blob(*opened.snapshot, generation, ref, conditions));
+  opened.extents = TRY(find_extents(*opened.snapshot, generation, ref.name));
   return opened;
 }
 
@@ -65,8 +62,7 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
       page.next = std::move(*name);
       break;
     }
-    auto container = TRY(records::decode_container(cursor->value()));
-    page.items.push_back({std::move(*name), std::move(container)});
+    page.items.push_back({std::move(*name), TRY(records::kContainer.decode(cursor->value()))});
   }
   TRY(cursor->status());
   return page;
@@ -91,8 +87,7 @@ Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, co
       cursor = snapshot->scan(range);
       continue;
     }
-    auto blob = TRY(records::decode_blob(cursor->value()));
-    page.items.push_back({name, std::move(blob)});
+    page.items.push_back({name, TRY(records::kBlob.decode(cursor->value()))});
     cursor->next();
   }
   TRY(cursor->status());

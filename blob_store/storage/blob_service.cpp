@@ -17,19 +17,17 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 }  // namespace
 
 BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background)
-    : engine_(engine),
+    : OperationLedgers(engine, &blob_keys::ledger),
+      AccountProperties(engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),
+      engine_(engine),
       clock_(clock),
-      ledgers_(engine, &blob_keys::ledger),
       collector_(engine, clock, std::move(background)) {}
 
 // Rises even if the clock does not.
 Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
   auto stored = TRY(txn.get(blob_keys::kLastVersion));
   auto version = Stamp::at(clock_.now());
-  if (stored) {
-    auto last = TRY(records::decode_number(*stored));
-    version.ticks = std::max(version.ticks, last + 1);
-  }
+  if (stored) version.ticks = std::max(version.ticks, TRY(records::decode_number(*stored)) + 1);
   txn.put(blob_keys::kLastVersion, records::encode_number(version.ticks));
   return version;
 }
@@ -46,7 +44,7 @@ Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata met
         if (!existing.failed_with(ErrorCode::kContainerNotFound)) return fail(std::move(existing.error()));
         container.generation = TRY(take_id(txn));
         container.version = TRY(next_version(txn));
-        txn.put(blob_keys::container(ref.account, ref.name), records::encode(container));
+        txn.put(blob_keys::container(ref.account, ref.name), records::kContainer.encode(container));
         return {};
       },
       &kCreateContainerStep));
@@ -80,7 +78,7 @@ Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions c
         TRY(check_write(conditions, &container.version, false));
         container.version = version = TRY(next_version(txn));
         change(container);
-        txn.put(blob_keys::container(ref.account, ref.name), records::encode(container));
+        txn.put(blob_keys::container(ref.account, ref.name), records::kContainer.encode(container));
         return {};
       },
       &kChangeContainerStep));
@@ -95,28 +93,10 @@ Task<Result<Stamp>> BlobService::set_container_metadata(ContainerRef ref, Metada
 
 Task<Result<Stamp>> BlobService::set_container_access(ContainerRef ref, std::string public_access,
                                                       StoredPolicies policies, Conditions conditions) {
-  std::function<void(Container&)> change = [public_access, policies](Container& container) {
+  co_return co_await change_container(std::move(ref), std::move(conditions), [&](Container& container) {
     container.public_access = public_access;
     container.policies = policies;
-  };
-  return change_container(std::move(ref), std::move(conditions), std::move(change));
-}
-
-Result<std::string> BlobService::get_service_properties(std::string_view account) const {
-  auto stored = TRY(engine_.snapshot()->get(blob_keys::service(account)));
-  return std::move(stored).value_or("");
-}
-
-Task<Result<void>> BlobService::set_service_properties(std::string account,
-                                                       std::function<Result<std::string>(const std::string&)> change) {
-  co_return co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto stored = TRY(txn.get(blob_keys::service(account)));
-        auto changed = TRY(change(stored.value_or("")));
-        txn.put(blob_keys::service(account), changed);
-        return {};
-      },
-      &kSetServicePropertiesStep);
+  });
 }
 
 }  // namespace tidemark::blob_store

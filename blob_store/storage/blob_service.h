@@ -14,8 +14,8 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
 #include "blob_store/storage/payload.h"
-#include "common/base/operation_ledger.h"
 #include "common/base/random.h"
+#include "common/kv/account_properties.h"
 #include "common/kv/operation_ledgers.h"
 
 namespace tidemark::blob_store {
@@ -49,7 +49,8 @@ struct BlockLists {
   std::vector<Extent> committed;
   StagedBlocks staged;
 };
-class BlobService {
+
+class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   /// `random` is for future ids; the store's own ids come from its counter.
   BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background);
@@ -90,16 +91,6 @@ class BlobService {
                                               FencedWrite write);
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
-  /// Opening a closed operation is not an error; the ledger says that the work is done.
-  Task<Result<OperationLedger>> open_operation(std::string account, Fence fence);
-  Task<Result<OperationLedger>> close_operation(std::string account, Fence fence);
-  Result<OperationLedger> read_operation(const std::string& account, const std::string& operation_id) const;
-
-  /// The text that was stored last; empty if none was.
-  Result<std::string> get_service_properties(std::string_view account) const;
-  /// `change` makes the new text from the old one; it runs in the transaction.
-  Task<Result<void>> set_service_properties(std::string account,
-                                            std::function<Result<std::string>(const std::string&)> change);
 
   [[nodiscard]] Collector& collector() { return collector_; }
 
@@ -119,11 +110,10 @@ class BlobService {
   Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
                             const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
-  Task<Result<WriteOutcome>> fenced(std::string account, Fence fence, FencedEffect effect);
+  Task<Result<WriteOutcome>> write_fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;
-  kv::OperationLedgers ledgers_;
   Collector collector_;
 };
 

@@ -31,7 +31,7 @@ Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t genera
   auto staged = TRY(find_staged(txn, generation, name));
   auto resolved = TRY(resolve_block_list(choices, committed, staged));
   bury_all(txn, resolved.unreferenced);
-  TRY(erase_staged(txn, generation, name, staged));
+  erase_staged(txn, generation, name, staged);
   return resolved;
 }
 
@@ -41,14 +41,12 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
   const auto key = blob_keys::staged_summary(generation, ref.name);
   auto stored = TRY(txn.get(key));
   records::StagedSummary summary{block_id.size(), 0, now};
-  if (stored) {
-    summary = TRY(records::decode_staged_summary(*stored));
-  }
+  if (stored) summary = TRY(records::kStagedSummary.decode(*stored));
   if (summary.id_length != block_id.size()) return fail(ErrorCode::kInvalidBlobOrBlock);
   if (is_new && summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
   if (is_new) ++summary.count;
   summary.last_staged = now;
-  txn.put(key, records::encode(summary));
+  txn.put(key, records::kStagedSummary.encode(summary));
   return {};
 }
 
@@ -69,11 +67,10 @@ Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
 Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                                      const std::optional<Blob>& old, Blob& blob,
                                      const std::vector<Extent>& extents) const {
-  auto version = TRY(next_version(txn));
-  blob.version = version;
-  blob.created = old ? old->created : version;
-  txn.put(blob_keys::blob(generation, name), records::encode(blob));
-  txn.put(blob_keys::extents(generation, name), records::encode(extents));
+  blob.version = TRY(next_version(txn));
+  blob.created = old ? old->created : blob.version;
+  txn.put(blob_keys::blob(generation, name), records::kBlob.encode(blob));
+  txn.put(blob_keys::extents(generation, name), records::kExtents.encode(extents));
   return {};
 }
 
@@ -132,11 +129,11 @@ Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref,
   const bool replaces = stored.has_value();
   TRY(count_staged(txn, container.generation, ref, block_id, !replaces, clock_.now()));
   if (replaces) {
-    auto old = TRY(records::decode_staged_block(*stored));
+    auto old = TRY(records::kStagedBlock.decode(*stored));
     if (old.payload != 0) txn.put(blob_keys::dead(old.payload), "");
   }
   auto id = TRY(settle(txn, payload));
-  txn.put(key, records::encode(StagedBlock{id, payload.size}));
+  txn.put(key, records::kStagedBlock.encode(StagedBlock{id, payload.size}));
   return replaces;
 }
 
@@ -176,10 +173,9 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
         auto current = TRY(find_current(txn, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(check_write(conditions, &current.blob->version, false));
-        auto next = TRY(next_version(txn));
-        current.blob->version = version = next;
+        current.blob->version = version = TRY(next_version(txn));
         change(*current.blob);
-        txn.put(blob_keys::blob(current.generation, ref.name), records::encode(*current.blob));
+        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
         return {};
       },
       &kChangeBlobStep));
@@ -187,8 +183,7 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
 }
 
 Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions) {
-  std::function<void(Blob&)> change = [headers](Blob& blob) { blob.headers = headers; };
-  return change_blob(std::move(ref), std::move(conditions), std::move(change));
+  co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.headers = headers; });
 }
 
 Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {

@@ -22,16 +22,14 @@ void bury(kv::Transaction& txn, std::uint64_t payload) {
   if (payload != 0) txn.put(blob_keys::dead(payload), "");
 }
 
-struct Found {
-  std::vector<std::pair<std::string, std::string>> entries;
-};
+using Entries = std::vector<std::pair<std::string, std::string>>;
 
 // At most `limit` entries; copied, since a cursor must not outlive a write.
-Result<Found> read_some(const kv::Reader& reader, const kv::KeyRange& range, std::size_t limit) {
-  Found found;
+Result<Entries> read_some(const kv::Reader& reader, const kv::KeyRange& range, std::size_t limit) {
+  Entries found;
   const auto cursor = reader.scan(range);
-  for (; cursor->valid() && found.entries.size() < limit; cursor->next()) {
-    found.entries.emplace_back(cursor->key(), cursor->value());
+  for (; cursor->valid() && found.size() < limit; cursor->next()) {
+    found.emplace_back(cursor->key(), cursor->value());
   }
   TRY(cursor->status());
   return found;
@@ -40,17 +38,17 @@ Result<Found> read_some(const kv::Reader& reader, const kv::KeyRange& range, std
 // Some keys of one kind of a dead generation: what they refer to dies with them. Returns how many there were.
 Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation, std::size_t limit) {
   auto found = TRY(read_some(txn, blob_keys::all(kind, generation), limit));
-  for (const auto& [key, value] : found.entries) {
+  for (const auto& [key, value] : found) {
     if (kind == 'X') {
-      auto extents = TRY(records::decode_extents(value));
+      auto extents = TRY(records::kExtents.decode(value));
       for (const auto& extent : extents) bury(txn, extent.payload);
     } else if (kind == 'K') {
-      auto block = TRY(records::decode_staged_block(value));
+      auto block = TRY(records::kStagedBlock.decode(value));
       bury(txn, block.payload);
     }
     txn.erase(key);
   }
-  return found.entries.size();
+  return found.size();
 }
 
 }  // namespace
@@ -59,7 +57,7 @@ void Collector::start() {
   engine_.submit(
       [](kv::Transaction& txn) -> Result<void> {
         auto found = TRY(read_some(txn, blob_keys::all('Q'), std::numeric_limits<std::size_t>::max()));
-        for (const auto& [key, value] : found.entries) {
+        for (const auto& [key, value] : found) {
           bury(txn, blob_keys::number(key));
           txn.erase(key);
         }
@@ -102,7 +100,7 @@ Task<Result<void>> Collector::expire_staged() {
     const auto snapshot = engine_.snapshot();
     const auto cursor = snapshot->scan(blob_keys::all('U'));
     for (; cursor->valid(); cursor->next()) {
-      auto summary = CO_TRY(records::decode_staged_summary(cursor->value()));
+      auto summary = CO_TRY(records::kStagedSummary.decode(cursor->value()));
       auto staged = blob_keys::staged_blob(cursor->key());
       if (staged && now - summary.last_staged > kStagedLifetime) old.push_back(std::move(*staged));
     }
@@ -112,7 +110,7 @@ Task<Result<void>> Collector::expire_staged() {
     CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
       auto stored = TRY(txn.get(blob_keys::staged_summary(generation, name)));
       if (!stored) return {};
-      auto summary = TRY(records::decode_staged_summary(*stored));
+      auto summary = TRY(records::kStagedSummary.decode(*stored));
       // One may have been added meanwhile.
       return now - summary.last_staged > kStagedLifetime ? drop_staged(txn, generation, name) : Result<void>{};
     }));
@@ -121,8 +119,7 @@ Task<Result<void>> Collector::expire_staged() {
 }
 
 Task<Result<std::size_t>> Collector::collect_payloads() {
-  auto found = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all('D'), kPayloadsPerStep));
-  const auto& entries = found.entries;
+  const auto entries = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all('D'), kPayloadsPerStep));
   if (entries.empty()) co_return std::size_t{0};
   for (const auto& entry : entries) {
     CO_TRY(engine_.erase_range(blob_keys::chunks(blob_keys::number(entry.first))));

@@ -28,11 +28,11 @@ Blob blob_of(NewContent content, std::int64_t source_version) {
 
 }  // namespace
 
-Task<Result<WriteOutcome>> BlobService::fenced(std::string account, Fence fence, FencedEffect effect) {
+Task<Result<WriteOutcome>> BlobService::write_fenced(std::string account, Fence fence, FencedEffect effect) {
   CO_TRY(check_operation_id(fence.operation_id));
   auto outcome = WriteOutcome::kApplied;
   CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) {
-    return ledgers_.fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
+    return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
       outcome = TRY(effect(txn));
       return outcome == WriteOutcome::kApplied ? 1 : 0;
     });
@@ -52,10 +52,8 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
     TRY(write_whole(txn, current, ref.name, payload, blob));
     return outcome;
   };
-  auto done = co_await fenced(ref.account, write.fence, std::move(effect));
-  if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) {
-    CO_TRY(co_await abandon(payload.id));
-  }
+  auto done = co_await write_fenced(ref.account, write.fence, std::move(effect));
+  if (payload.id != 0 && (!done || *done != WriteOutcome::kApplied)) CO_TRY(co_await abandon(payload.id));
   co_return done;
 }
 
@@ -64,11 +62,9 @@ Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, W
     TRY(write_staged(txn, ref, block_id, payload));
     return WriteOutcome::kApplied;
   };
-  auto done = co_await fenced(ref.account, std::move(fence), std::move(effect));
+  auto done = co_await write_fenced(ref.account, std::move(fence), std::move(effect));
   if (done) co_return Result<void>{};
-  if (payload.id != 0) {
-    CO_TRY(co_await abandon(payload.id));
-  }
+  if (payload.id != 0) CO_TRY(co_await abandon(payload.id));
   co_return fail(std::move(done.error()));
 }
 
@@ -77,37 +73,23 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   std::vector<BlockChoice> choices;
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
   auto blob = blob_of(std::move(content), write.source_version);
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
+  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     const auto outcome = contest(current.blob, write);
     TRY(outcome == WriteOutcome::kApplied ? write_blocks(txn, current, ref.name, choices, blob)
                                           : drop_staged(txn, current.generation, ref.name));
     return outcome;
-  };
-  co_return co_await fenced(ref.account, write.fence, std::move(effect));
+  });
 }
 
 Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWrite write) {
-  FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
+  co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     if (!current.blob) return WriteOutcome::kMissing;
     if (current.blob->effective_version() > write.source_version) return WriteOutcome::kSuperseded;
     TRY(erase_blob(txn, current, ref.name));
     return WriteOutcome::kApplied;
-  };
-  co_return co_await fenced(ref.account, write.fence, std::move(effect));
-}
-
-Task<Result<OperationLedger>> BlobService::open_operation(std::string account, Fence fence) {
-  return ledgers_.open(std::move(account), std::move(fence.operation_id), fence.epoch);
-}
-
-Task<Result<OperationLedger>> BlobService::close_operation(std::string account, Fence fence) {
-  return ledgers_.close(std::move(account), std::move(fence.operation_id), fence.epoch);
-}
-
-Result<OperationLedger> BlobService::read_operation(const std::string& account, const std::string& operation_id) const {
-  return ledgers_.read(account, operation_id);
+  });
 }
 
 }  // namespace tidemark::blob_store

@@ -13,24 +13,25 @@ const FailStep kFlushStep("blob.flush");
 constexpr std::size_t kFlushBytes = 4 * blob_keys::kChunkBytes;
 
 std::string chunk_record(std::string_view bytes) {
-  std::string record;
-  record.reserve(bytes.size() + 4);
   const auto crc = crc32c(bytes);
-  for (int shift = 0; shift < 32; shift += 8) record.push_back(static_cast<char>((crc >> shift) & 0xFF));
+  std::string record;
+  record.reserve(sizeof crc + bytes.size());
+  record.append(reinterpret_cast<const char*>(&crc), sizeof crc);
   record += bytes;
   return record;
 }
 
 Result<std::string> open_chunk(std::string record) {
+  std::uint32_t crc = 0;
+  const bool has_crc = record.size() >= sizeof crc;
+  if (has_crc) {
+    std::memcpy(&crc, record.data(), sizeof crc);
+    record.erase(0, sizeof crc);
+  }
+  if (has_crc && crc32c(record) == crc) return record;
   auto error = make_error(ErrorCode::kCorruption);
   error.detail = "a chunk of stored content is damaged";
-  if (record.size() < 4) return fail(std::move(error));
-  std::uint32_t crc = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    crc |= static_cast<std::uint32_t>(static_cast<unsigned char>(record[i])) << (8 * i);
-  record.erase(0, 4);
-  if (crc32c(record) != crc) return fail(std::move(error));
-  return record;
+  return fail(std::move(error));
 }
 
 void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std::string_view bytes) {
@@ -44,11 +45,8 @@ void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std
 }  // namespace
 
 Result<std::uint64_t> take_id(kv::Transaction& txn) {
-  auto stored = TRY(txn.get(blob_keys::kNextId));
-  std::uint64_t id = 1;
-  if (stored) {
-    id = TRY(records::decode_number(*stored));
-  }
+  const auto stored = TRY(txn.get(blob_keys::kNextId));
+  const auto id = stored ? TRY(records::decode_number(*stored)) : std::uint64_t{1};
   txn.put(blob_keys::kNextId, records::encode_number(id + 1));
   return id;
 }

@@ -88,6 +88,9 @@ struct Response {
   void set(std::string_view name, std::string_view value);
 };
 
+/// "Not Found"
+std::string_view reason_phrase(unsigned status);
+
 /// Called on an I/O thread for each request. An exception is logged and answered with 500.
 using Handler = std::function<Task<Response>(Request&)>;
 

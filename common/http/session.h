@@ -62,6 +62,5 @@ class Session {
 /// The status line and the headers, up to and including the empty line.
 std::string render_head(const Request* request, const Response& response, bool keep_alive,
                         const std::string& server_name);
-std::string_view reason_phrase(unsigned status);
 
 }  // namespace tidemark::http

@@ -5,17 +5,10 @@
 namespace tidemark::kv {
 namespace {
 
-std::string dropped_key(char kind, std::uint64_t generation) {
-  std::string key(1, kind);
-  append_u64(key, generation);
-  return key;
-}
-
 /// Nothing: there is none.
 Result<std::optional<std::uint64_t>> first_dropped(const Engine& engine, char kind) {
-  const std::string prefix(1, kind);
   const auto snapshot = engine.snapshot();
-  const auto cursor = snapshot->scan({prefix, prefix_end(prefix)});
+  const auto cursor = snapshot->scan(under(key(kind)));
   TRY(cursor->status());
   if (!cursor->valid()) return std::nullopt;
   auto rest = cursor->key().substr(1);
@@ -26,16 +19,14 @@ Result<std::optional<std::uint64_t>> first_dropped(const Engine& engine, char ki
 
 }  // namespace
 
-void drop_generation(Transaction& txn, char kind, std::uint64_t generation) {
-  txn.put(dropped_key(kind, generation), "");
-}
+void drop_generation(Transaction& txn, char kind, std::uint64_t generation) { txn.put(key(kind, generation), ""); }
 
 Task<Result<void>> collect_generations(Engine& engine, char kind, EraseGeneration erase, const FailStep& step) {
   while (const auto generation = CO_TRY(first_dropped(engine, kind))) {
     CO_TRY(co_await erase(*generation));
     CO_TRY(co_await engine.transact(
         [&](Transaction& txn) -> Result<void> {
-          txn.erase(dropped_key(kind, *generation));
+          txn.erase(key(kind, *generation));
           return {};
         },
         &step));

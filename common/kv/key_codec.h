@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/kv/engine.h"
+
 namespace tidemark::kv {
 
 void append_text(std::string& key, std::string_view text);
@@ -22,5 +24,41 @@ std::optional<std::string_view> take_utf16_view(std::string_view& key, std::stri
 std::optional<std::uint64_t> take_u64(std::string_view& key);
 /// The smallest key greater than every key with this prefix; empty if there is none.
 std::string prefix_end(std::string_view prefix);
+/// All keys with this prefix.
+inline KeyRange under(std::string prefix) {
+  auto upper = prefix_end(prefix);
+  return {std::move(prefix), std::move(upper)};
+}
+
+/// Parts of a key that are encoded as text and as utf16.
+struct Text {
+  std::string_view value;
+};
+struct Utf16 {
+  std::string_view value;
+};
+
+namespace detail {
+inline void append(std::string& key, char byte) { key.push_back(byte); }
+inline void append(std::string& key, std::string_view bytes) { key.append(bytes); }
+inline void append(std::string& key, std::uint64_t number) { append_u64(key, number); }
+inline void append(std::string& key, Text text) { append_text(key, text.value); }
+inline void append(std::string& key, Utf16 text) { append_utf16(key, text.value); }
+
+inline std::size_t room_for(char) { return 1; }
+inline std::size_t room_for(std::string_view bytes) { return bytes.size(); }
+inline std::size_t room_for(std::uint64_t) { return 8; }
+inline std::size_t room_for(Text text) { return text.value.size() + 2; }
+inline std::size_t room_for(Utf16 text) { return text.value.size() + 2; }
+}  // namespace detail
+
+/// Puts a key together: bytes stay as they are, numbers become u64. key('t', Text{account}, Text{table})
+template <class... Parts>
+std::string key(const Parts&... parts) {
+  std::string out;
+  out.reserve((detail::room_for(parts) + ...));
+  (detail::append(out, parts), ...);
+  return out;
+}
 
 }  // namespace tidemark::kv

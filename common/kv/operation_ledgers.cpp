@@ -70,15 +70,15 @@ Task<Result<OperationLedger>> OperationLedgers::change(std::string account, std:
   co_return ledger;
 }
 
-Task<Result<OperationLedger>> OperationLedgers::open(std::string account, std::string operation_id,
-                                                     std::uint64_t epoch) const {
+Task<Result<OperationLedger>> OperationLedgers::open_operation(std::string account, std::string operation_id,
+                                                               std::uint64_t epoch) const {
   return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) {
     return ledger.closed ? Result<void>{} : pass_fence(ledger, epoch);
   });
 }
 
-Task<Result<OperationLedger>> OperationLedgers::close(std::string account, std::string operation_id,
-                                                      std::uint64_t epoch) const {
+Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string account, std::string operation_id,
+                                                                std::uint64_t epoch) const {
   return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) -> Result<void> {
     // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
     if (ledger.closed && ledger.epoch == epoch) return {};
@@ -96,12 +96,12 @@ Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence
   });
 }
 
-Result<OperationLedger> OperationLedgers::read(std::string_view account, std::string_view operation_id) const {
-  TRY(check_operation_id(operation_id));
-  return load(*engine_.snapshot(), key_of_(account, operation_id));
+Task<Result<OperationLedger>> OperationLedgers::read_operation(std::string account, std::string operation_id) const {
+  CO_TRY(check_operation_id(operation_id));
+  co_return load(*engine_.snapshot(), key_of_(account, operation_id));
 }
 
-Task<Result<void>> OperationLedgers::forget(std::string account, std::string operation_id) const {
+Task<Result<void>> OperationLedgers::forget_operation(std::string account, std::string operation_id) const {
   CO_TRY(check_operation_id(operation_id));
   const auto key = key_of_(account, operation_id);
   co_return co_await engine_.transact([&](Transaction& txn) -> Result<void> {

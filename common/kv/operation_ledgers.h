@@ -25,13 +25,15 @@ class OperationLedgers {
                       const Effect& effect) const;
 
   /// Opening a closed operation is not an error; the ledger says that the work is done.
-  Task<Result<OperationLedger>> open(std::string account, std::string operation_id, std::uint64_t epoch) const;
-  Task<Result<OperationLedger>> close(std::string account, std::string operation_id, std::uint64_t epoch) const;
+  Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id,
+                                               std::uint64_t epoch) const;
+  Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id,
+                                                std::uint64_t epoch) const;
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount) const;
   /// Empty if the operation is unknown.
-  [[nodiscard]] Result<OperationLedger> read(std::string_view account, std::string_view operation_id) const;
+  Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id) const;
   /// Removes the ledger if it is closed and its operation has no message and no worker any more.
-  Task<Result<void>> forget(std::string account, std::string operation_id) const;
+  Task<Result<void>> forget_operation(std::string account, std::string operation_id) const;
 
  private:
   using Change = std::function<Result<void>(OperationLedger&)>;

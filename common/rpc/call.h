@@ -6,7 +6,7 @@
 //     std::string account, table, partition_key, row_key;
 //   };
 //
-// The client says  call(link, Get{...}, deadline);  the server lists a handler for each call:
+// The client says  call(link, Get{...}, deadline),  or has a Method<Get>; the server lists a handler for each call:
 //
 //   using Face = rpc::Face<TableService>;
 //   constexpr Face::Handler kHandlers[] = {Face::on<Get, &TableService::get>(), ...};
@@ -42,6 +42,35 @@ template <class Call>
 Task<Result<typename Call::Reply>> call(Transport& link, const Call& what, Duration deadline) {
   return detail::typed<Call>(link.call(std::string(Call::kMethod), wire::encode(what), deadline));
 }
+
+/// How a client makes its calls: over this transport, as this account.
+struct Caller {
+  Transport& transport;
+  std::string account;
+  Duration deadline;
+};
+
+template <class Call>
+Task<Result<typename Call::Reply>> call(const Caller& caller, const Call& what) {
+  return call(caller.transport, what, caller.deadline);
+}
+
+/// A call as a function of a client. The call's first field is the account, and the others are the arguments:
+///
+///   rpc::Method<calls::Get> get{caller_};    client.get("table", "partition", "row")
+template <class Call, class Fields = decltype(boost::pfr::structure_to_tuple(std::declval<const Call&>()))>
+class Method;
+template <class Call, class... Fields>
+class Method<Call, std::tuple<std::string, Fields...>> {
+ public:
+  explicit Method(const Caller& caller) : caller_(caller) {}
+  Task<Result<typename Call::Reply>> operator()(Fields... fields) const {
+    return call(caller_, Call{caller_.account, std::move(fields)...});
+  }
+
+ private:
+  const Caller& caller_;
+};
 
 /// Decodes calls, passes them to a service and encodes its replies.
 template <class Service>

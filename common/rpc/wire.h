@@ -6,7 +6,8 @@
 //   Result: varint 0 and the value, or the number of the error's code; the rest of the error does not travel
 //
 // Decoding trusts nothing: whatever the bytes are, it gives a value of the type or nothing, and a count never makes it
-// allocate more than the bytes after it can fill. The values of an enum are 1 to its kLast. Thread safe.
+// allocate more than the bytes after it can fill. The values of an enum are 1 to its kLast;
+// those of ErrorCode are the known ones. Thread safe.
 #pragma once
 #include <array>
 #include <boost/pfr.hpp>
@@ -156,6 +157,11 @@ bool read(ByteReader& in, T& into) {
     const auto byte = in.u8();
     into = byte == 1;
     return in.ok() && byte <= 1;
+  } else if constexpr (std::same_as<T, ErrorCode>) {
+    std::uint16_t number = 0;
+    const auto code = read(in, number) ? error_code_from_number(number) : std::nullopt;
+    into = code.value_or(into);
+    return code.has_value();
   } else if constexpr (std::is_enum_v<T>) {
     const auto number = in.varint();
     into = static_cast<T>(number);

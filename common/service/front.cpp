@@ -44,14 +44,14 @@ std::string Call::endpoint() const {
 }
 
 Front::Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy,
-             PropertiesStore properties)
+             const kv::AccountProperties& properties)
     : dialect_(std::move(dialect)),
       clock_(clock),
       accounts_(std::move(accounts)),
       policy_(policy),
-      properties_(std::move(properties)) {
+      properties_(properties) {
   for (const auto& account : accounts_) {
-    cors_.refresh(account.name, [&] { return properties_.read(account.name); });
+    cors_.refresh(account.name, [&] { return properties_.get_service_properties(account.name); });
   }
 }
 
@@ -141,15 +141,15 @@ http::Response Front::render_error(const Error& error, const std::string& reques
 }
 
 Result<http::Response> Front::get_properties(const Call& call) const {
-  const auto stored = TRY(properties_.read(call.account()));
+  const auto stored = TRY(properties_.get_service_properties(call.account()));
   return protocol::xml_response(200, protocol::service_properties_document(dialect_.kind, stored));
 }
 
 Answer Front::set_properties(const Call& call, std::string body) {
-  CO_TRY(co_await properties_.change(call.account(), [&](const std::string& stored) {
+  CO_TRY(co_await properties_.set_service_properties(call.account(), [&](const std::string& stored) {
     return protocol::merge_service_properties(dialect_.kind, stored, body);
   }));
-  cors_.refresh(call.account(), [&] { return properties_.read(call.account()); });
+  cors_.refresh(call.account(), [&] { return properties_.get_service_properties(call.account()); });
   co_return protocol::empty_response(202);
 }
 

@@ -7,7 +7,6 @@
 //   if (!answered) answered = co_await answer(call);   the store's own part
 //   co_return finish(call, std::move(*answered));
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "common/auth/authenticator.h"
 #include "common/http/http.h"
+#include "common/kv/account_properties.h"
 #include "common/protocol/cors.h"
 
 namespace tidemark::service {
@@ -45,22 +45,6 @@ struct Call {
   [[nodiscard]] std::string endpoint() const;
 };
 
-/// How a store keeps its service properties: a document for each account, empty if never set.
-struct PropertiesStore {
-  using Change = std::function<Result<std::string>(const std::string& stored)>;
-  std::function<Result<std::string>(std::string_view account)> read;
-  std::function<Task<Result<void>>(std::string account, Change change)> change;
-};
-
-/// The service properties of one of the three services.
-template <class Service>
-PropertiesStore properties_of(Service& service) {
-  return {[&service](std::string_view account) { return service.get_service_properties(account); },
-          [&service](std::string account, PropertiesStore::Change change) {
-            return service.set_service_properties(std::move(account), std::move(change));
-          }};
-}
-
 /// The differences between the protocols of the three stores.
 struct Dialect {
   auth::Service service;
@@ -73,9 +57,9 @@ struct Dialect {
 
 class Front {
  public:
-  /// `clock` and what `properties` refers to must outlive the front.
+  /// `clock` and `properties` must outlive the front.
   Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy,
-        PropertiesStore properties);
+        const kv::AccountProperties& properties);
   virtual ~Front() = default;
 
   virtual Task<http::Response> serve(http::Request& request) = 0;
@@ -111,7 +95,7 @@ class Front {
   Clock& clock_;
   std::vector<auth::Account> accounts_;
   auth::Policy policy_;
-  PropertiesStore properties_;
+  const kv::AccountProperties& properties_;
   protocol::CorsPolicies cors_;
 };
 

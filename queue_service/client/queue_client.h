@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "common/rpc/transport.h"
-#include "queue_service/model/message_requests.h"
-#include "queue_service/model/queue_figures.h"
+#include "common/rpc/call.h"
+#include "queue_service/client/queue_calls.h"
 
 namespace tidemark::queue_service {
 
@@ -21,13 +20,15 @@ struct Lease {
 };
 
 class QueueClient {
+  rpc::Caller caller_;
+
  public:
   /// `name`, if given, must be unique; it lets the client end its waits.
   QueueClient(rpc::Transport& transport, std::string account, std::string name = {})
-      : transport_(transport), account_(std::move(account)), name_(std::move(name)) {}
+      : caller_{transport, std::move(account), std::chrono::seconds(10)}, name_(std::move(name)) {}
 
   /// Succeeds if the queue exists already.
-  Task<Result<void>> ensure_queue(std::string queue);
+  rpc::Method<calls::EnsureQueue> ensure_queue{caller_};
   Task<Result<std::vector<std::string>>> list_queues(std::string prefix);
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
@@ -58,26 +59,24 @@ class QueueClient {
 
   /// For people: list() gives all messages of a queue in order, visible or not. The others work on a message of a
   /// poison queue by its id, without a lease (kInvalidInput for another queue).
-  Task<Result<MessagePage>> list(std::string queue, std::uint32_t limit, std::string continuation);
-  Task<Result<std::optional<Message>>> find(std::string queue, std::string message_id);
-  Task<Result<void>> remove(std::string queue, std::string message_id);
+  rpc::Method<calls::ListMessages> list{caller_};
+  rpc::Method<calls::Find> find{caller_};
+  rpc::Method<calls::Remove> remove{caller_};
   /// Moves a message from `queue` to `to_queue` in one transaction, with the same id and dequeue_count 0. The
   /// annotation is empty unless one is given; the text is replaced if one is given.
   Task<Result<void>> redrive(std::string queue, std::string message_id, std::string to_queue,
                              std::optional<std::string> text, std::string annotation);
-  Task<Result<QueueFigures>> figures(std::string queue);
+  rpc::Method<calls::Figures> figures{caller_};
   /// The figures of all queues of the account, up to `limit` (1..1000) on a page.
-  Task<Result<QueueFiguresPage>> all_figures(std::uint32_t limit, std::string continuation);
+  rpc::Method<calls::AllFigures> all_figures{caller_};
   /// A paused queue gives out nothing; everything else works.
-  Task<Result<void>> set_paused(std::string queue, bool paused);
+  rpc::Method<calls::SetPaused> set_paused{caller_};
 
  private:
   /// One call, which waits at the service.
   Task<Result<std::vector<Message>>> take(std::string queue, Duration visibility, Duration wait, std::string token,
                                           std::uint32_t count);
   [[nodiscard]] LeaseKey key_of(Lease lease) const;
-  rpc::Transport& transport_;
-  std::string account_;
   std::string name_;
   Mutex mutex_;
   std::uint64_t last_wait_ GUARDED_BY(mutex_) = 0;

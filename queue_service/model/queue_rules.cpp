@@ -1,9 +1,9 @@
 #include "queue_service/model/queue_rules.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 #include "common/base/xml_text.h"
 
 namespace tidemark::queue_service {
@@ -61,6 +61,14 @@ Result<Metadata> checked_metadata(Metadata metadata) {
   return merged;
 }
 
+Metadata patched(Metadata metadata, const Metadata& changes) {
+  for (const auto& [name, value] : changes) {
+    std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
+    if (!value.empty()) metadata.emplace_back(name, value);
+  }
+  return metadata;
+}
+
 bool same_metadata(const Metadata& a, const Metadata& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return iequals_ascii(x.first, y.first) && x.second == y.second;
@@ -78,11 +86,11 @@ Result<QueueOptions> options_in(const Metadata& metadata, std::string_view queue
         return fail(ErrorCode::kInvalidMetadata, "tidemark_paused must be true or false.");
       }
     } else if (iequals_ascii(name, kMaxDequeueCountName)) {
-      const auto* end = value.data() + value.size();
-      const auto [rest, status] = std::from_chars(value.data(), end, options.max_dequeue_count);
-      if (status != std::errc() || rest != end || options.max_dequeue_count > kMaxMaxDequeueCount) {
+      const auto count = parse_number<std::uint32_t>(value, 0, kMaxMaxDequeueCount);
+      if (!count) {
         return fail(ErrorCode::kInvalidMetadata, "tidemark_max_dequeue_count must be a number from 0 to 10000.");
       }
+      options.max_dequeue_count = *count;
       if (options.max_dequeue_count > 0 && !check_queue_name(poison_queue_of(queue))) {
         return fail(ErrorCode::kInvalidMetadata, "The name of the queue is too long to have a poison queue.");
       }

@@ -36,6 +36,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 Result<void> check_queue_name(std::string_view name);
 /// The metadata, sorted by name in any case. kEmptyMetadataKey, kInvalidMetadata, kMetadataTooLarge.
 Result<Metadata> checked_metadata(Metadata metadata);
+/// With these entries set, whatever the case of their names; an empty value removes one.
+Metadata patched(Metadata metadata, const Metadata& changes);
 /// True if both have the same entries; names are compared in any case.
 bool same_metadata(const Metadata& a, const Metadata& b);
 /// The entries of a queue's metadata that the service itself uses.

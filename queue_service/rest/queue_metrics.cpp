@@ -14,49 +14,32 @@ struct Series {
   const char* help;
   prometheus::MetricType type;
   const char* state;  // a label, if there is one
-  double (*value)(const QueueFigures&);
+  std::uint64_t QueueFigures::* count;
 };
 
 constexpr auto kGauge = prometheus::MetricType::Gauge;
 constexpr auto kCounter = prometheus::MetricType::Counter;
-double number(std::uint64_t n) { return static_cast<double>(n); }
 
 constexpr const char* kMessages = "tidemark_queue_messages";
 constexpr const char* kMessagesHelp = "Messages of a queue, by what they wait for.";
+constexpr const char* kOldest = "tidemark_queue_oldest_message_age_seconds";
 // Series of one name stand together.
 constexpr Series kSeries[] = {
-    {kMessages, kMessagesHelp, kGauge, "ready", [](const QueueFigures& f) { return number(f.ready); }},
-    {kMessages, kMessagesHelp, kGauge, "delayed", [](const QueueFigures& f) { return number(f.delayed); }},
-    {kMessages, kMessagesHelp, kGauge, "in_flight", [](const QueueFigures& f) { return number(f.in_flight); }},
-    {kMessages, kMessagesHelp, kGauge, "waiting", [](const QueueFigures& f) { return number(f.waiting); }},
-    {"tidemark_queue_poison_messages", "Messages of a queue's poison queue.", kGauge, nullptr,
-     [](const QueueFigures& f) { return number(f.poison); }},
-    {"tidemark_queue_oldest_message_age_seconds", "Time since the message that is next was put.", kGauge, nullptr,
-     [](const QueueFigures& f) { return std::chrono::duration<double>(f.oldest).count(); }},
-    {"tidemark_queue_put_total", "Messages that came into a queue.", kCounter, nullptr,
-     [](const QueueFigures& f) { return number(f.put); }},
-    {"tidemark_queue_taken_total", "Deliveries of a queue.", kCounter, nullptr,
-     [](const QueueFigures& f) { return number(f.taken); }},
-    {"tidemark_queue_finished_total", "Messages that were deleted.", kCounter, nullptr,
-     [](const QueueFigures& f) { return number(f.finished); }},
-    {"tidemark_queue_moved_total", "Messages that left for another queue.", kCounter, nullptr,
-     [](const QueueFigures& f) { return number(f.moved); }},
-    {"tidemark_queue_expired_total", "Messages that nobody took in time.", kCounter, nullptr,
-     [](const QueueFigures& f) { return number(f.expired); }},
+    {kMessages, kMessagesHelp, kGauge, "ready", &QueueFigures::ready},
+    {kMessages, kMessagesHelp, kGauge, "delayed", &QueueFigures::delayed},
+    {kMessages, kMessagesHelp, kGauge, "in_flight", &QueueFigures::in_flight},
+    {kMessages, kMessagesHelp, kGauge, "waiting", &QueueFigures::waiting},
+    {"tidemark_queue_poison_messages", "Messages of a queue's poison queue.", kGauge, nullptr, &QueueFigures::poison},
+    {"tidemark_queue_put_total", "Messages that came into a queue.", kCounter, nullptr, &QueueFigures::put},
+    {"tidemark_queue_taken_total", "Deliveries of a queue.", kCounter, nullptr, &QueueFigures::taken},
+    {"tidemark_queue_finished_total", "Messages that were deleted.", kCounter, nullptr, &QueueFigures::finished},
+    {"tidemark_queue_moved_total", "Messages that left for another queue.", kCounter, nullptr, &QueueFigures::moved},
+    {"tidemark_queue_expired_total", "Messages that nobody took in time.", kCounter, nullptr, &QueueFigures::expired},
 };
 
 /// Sums, but for the age, of which the greatest counts.
 void add(QueueFigures& sum, const QueueFigures& one) {
-  sum.ready += one.ready;
-  sum.delayed += one.delayed;
-  sum.in_flight += one.in_flight;
-  sum.waiting += one.waiting;
-  sum.poison += one.poison;
-  sum.put += one.put;
-  sum.taken += one.taken;
-  sum.finished += one.finished;
-  sum.moved += one.moved;
-  sum.expired += one.expired;
+  for (const auto& series : kSeries) sum.*series.count += one.*series.count;
   sum.oldest = std::max(sum.oldest, one.oldest);
 }
 
@@ -87,15 +70,21 @@ std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most)
 std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::size_t most) {
   const auto items = read_all(service, most);
   std::vector<prometheus::MetricFamily> families;
+  using Labels = std::vector<prometheus::ClientMetric::Label>;
   for (const auto& series : kSeries) {
     if (families.empty() || families.back().name != series.name) {
       families.push_back({series.name, series.help, series.type, {}});
     }
     for (const auto& item : items) {
-      std::vector<prometheus::ClientMetric::Label> labels{{"account", item.account}, {"queue", item.queue}};
+      Labels labels{{"account", item.account}, {"queue", item.queue}};
       if (series.state != nullptr) labels.push_back({"state", series.state});
-      process::add_value(families.back(), series.value(item.figures), std::move(labels));
+      process::add_value(families.back(), static_cast<double>(item.figures.*series.count), std::move(labels));
     }
+  }
+  families.push_back({kOldest, "Time since the message that is next was put.", kGauge, {}});
+  for (const auto& item : items) {
+    const auto age = std::chrono::duration<double>(item.figures.oldest).count();
+    process::add_value(families.back(), age, Labels{{"account", item.account}, {"queue", item.queue}});
   }
   families.push_back(process::figure("tidemark_queue_waiters", "Long polls under way.", kGauge,
                                      static_cast<double>(service.waiters())));

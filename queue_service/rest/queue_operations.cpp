@@ -13,19 +13,6 @@ namespace {
 
 constexpr std::string_view kQueuePermissions = "raup";
 
-/// The extension's headers win over metadata of the same name.
-Metadata with_options(Metadata metadata, const Metadata& options) {
-  for (const auto& [name, value] : options) {
-    std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
-    if (!value.empty()) metadata.emplace_back(name, value);
-  }
-  return metadata;
-}
-
-}  // namespace
-
-namespace {
-
 std::string render_list(const Call& call, const QueuePage& page, const std::string& marker_prefix) {
   const bool with_metadata = call.parameter_is("include", "metadata");
   protocol::XmlWriter out;
@@ -81,7 +68,8 @@ Answer get_stats(Call& call) { co_return uncached(CO_TRY(call.front.get_stats(ca
 
 Answer create_queue(Call& call) {
   auto options = CO_TRY(queue_options_in(call));
-  auto metadata = with_options(protocol::read_metadata(call.http), options);
+  // The extension's headers win over metadata of the same name.
+  auto metadata = patched(protocol::read_metadata(call.http), options);
   auto outcome = CO_TRY(co_await call.service.create_queue(call.account(), call.queue, std::move(metadata)));
   co_return empty_response(outcome == CreateOutcome::kCreated ? 201 : 204);
 }
@@ -107,8 +95,7 @@ Answer set_metadata(Call& call) {
     CO_TRY(co_await call.service.patch_metadata(call.account(), call.queue, std::move(options)));
     co_return empty_response(204);
   }
-  metadata = with_options(std::move(metadata), options);
-  CO_TRY(co_await call.service.set_metadata(call.account(), call.queue, std::move(metadata)));
+  CO_TRY(co_await call.service.set_metadata(call.account(), call.queue, patched(std::move(metadata), options)));
   co_return empty_response(204);
 }
 

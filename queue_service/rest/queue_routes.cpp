@@ -109,7 +109,7 @@ Answer answer(Call& call) {
 
 QueueRoutes::QueueRoutes(QueueService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
     : Front({auth::Service::kQueue, protocol::StoreKind::kQueue, make_error(ErrorCode::kInvalidUri)}, clock,
-            std::move(accounts), policy, service::properties_of(service)),
+            std::move(accounts), policy, service),
       service_(service) {}
 
 Task<http::Response> QueueRoutes::serve(http::Request& request) {

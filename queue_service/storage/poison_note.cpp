@@ -27,10 +27,4 @@ MessageRecord released(MessageRecord record) {
   return record;
 }
 
-MessageRecord leaving(MessageRecord record, const PoisonNote& note) {
-  record.message.annotation = annotation_of(record, note);
-  record.message.expires = kNeverExpires;
-  return released(std::move(record));
-}
-
 }  // namespace tidemark::queue_service

@@ -16,7 +16,4 @@ struct PoisonNote {
 std::string annotation_of(const MessageRecord& record, const PoisonNote& note);
 /// The record as it arrives in another queue, where nobody holds it.
 MessageRecord released(MessageRecord record);
-/// The same with the note, for a poison queue, where nothing expires.
-MessageRecord leaving(MessageRecord record, const PoisonNote& note);
-
 }  // namespace tidemark::queue_service

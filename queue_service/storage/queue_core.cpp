@@ -54,9 +54,7 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   if (look.empty) return look;
   look.something = figures.ready > 0;
   if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
-  const auto cursor = snapshot->scan(queue_keys::placed_from(look.generation, Set::kTimed, figures.timed_front, now));
-  look.something = cursor->valid();
-  TRY(cursor->status());
+  look.something = TRY(first_timed(*snapshot, look.generation, figures, now)).has_value();
   look.worth_tidying = !look.something && figures.timed_front.visible_at + kWorthTidying < now;
   return look;
 }
@@ -65,15 +63,8 @@ Result<std::optional<Time>> QueueService::Core::first_due(std::uint64_t generati
   const auto snapshot = engine.snapshot();
   auto figures = read_figures(*snapshot, generation);
   if (!figures) return std::optional<Time>();  // cleared meanwhile: the waiters are woken
-  std::optional<Time> due;
-  if (figures->timed() == 0) return due;
-  const auto cursor =
-      snapshot->scan(queue_keys::placed_from(generation, Set::kTimed, figures->timed_front, Time::max()));
-  if (cursor->valid()) {
-    if (const auto place = queue_keys::place_in(cursor->key())) due = place->visible_at;
-  }
-  TRY(cursor->status());
-  return due;
+  const auto first = TRY(first_timed(*snapshot, generation, *figures, Time::max()));
+  return first ? std::optional(first->visible_at) : std::nullopt;
 }
 
 Result<std::vector<Message>> QueueService::Core::visible(std::string_view account, std::string_view queue,

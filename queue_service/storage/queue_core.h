@@ -15,6 +15,10 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
 Result<void> check_listed(std::string_view queue);
 /// Checks sizes and keys.
 Result<void> check_put(const PutRequest& request);
+/// The message its holder speaks of: kLeaseLost by epoch; kMessageNotFound, kPopReceiptMismatch by receipt.
+Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder);
+/// kMessageNotFound.
+Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id);
 /// What an idempotency key stands for.
 std::string hash_of(const PutRequest& request);
 
@@ -54,5 +58,26 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   Result<QueueFigures> figures(const kv::Reader& reader, const std::string& account, const std::string& queue,
                                bool& settled);
 };
+
+template <class Change, class Changed>
+Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
+  Changed changed;
+  CO_TRY(co_await core_->transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->clock.now()));
+    changed = change(rows);
+    if (!changed) return fail(std::move(changed.error()));
+    rows.save();
+    return {};
+  }));
+  co_return changed;
+}
+
+template <class Change, class Changed>
+Task<Changed> QueueService::change_held(const FailStep& step, LeaseKey holder, Change change) {
+  co_return co_await change_queue(step, holder.account, holder.queue, [&](QueueRows& rows) -> Changed {
+    auto found = TRY(find_held(rows, holder));
+    return change(rows, found);
+  });
+}
 
 }  // namespace tidemark::queue_service

@@ -1,6 +1,5 @@
 // Figures for operators and autoscalers. The sizes of the sets are stored; what the clock alone decides, whether a
 // timed message is due, is counted, and what was due for long is made ready first, so that the count stays short.
-#include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
@@ -61,12 +60,8 @@ Result<QueueFigures> QueueService::Core::figures(const kv::Reader& reader, const
 }
 
 Task<Result<void>> QueueService::settle(std::string account, std::string queue) {
-  for (bool more = true; more;) {
-    Change change = [&](QueueRows& rows) -> Result<void> {
-      more = TRY(rows.settle(kSettledPerTransaction));
-      return {};
-    };
-    CO_TRY(co_await change_queue(kSettleStep, account, queue, std::move(change)));
+  const auto settle_some = [](QueueRows& rows) { return rows.settle(kSettledPerTransaction); };
+  while (CO_TRY(co_await change_queue(kSettleStep, account, queue, settle_some))) {
   }
   co_return Result<void>{};
 }

@@ -1,6 +1,5 @@
 // Message groups. The first message of a group is ready or timed like any other; those behind it wait in a list of
 // their own, where no walk meets them, until it is gone.
-#include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_rows.h"
 
 namespace tidemark::queue_service {

@@ -28,7 +28,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/kv/engine.h"
+#include "common/kv/key_codec.h"
 #include "queue_service/model/pop_receipt.h"
 
 namespace tidemark::queue_service {
@@ -39,36 +39,59 @@ enum class Set : char { kReady = 'r', kTimed = 't', kWaiting = 'w' };
 
 namespace tidemark::queue_service::queue_keys {
 
-std::string queue(std::string_view account, std::string_view name);
-std::string queues_of(std::string_view account);  // prefix
-kv::KeyRange all_queues();
+using kv::Text;
+
+inline constexpr char kServiceProperties = 'p';
+inline constexpr std::string_view kGenerations = "n";
+inline constexpr char kDroppedGeneration = 'd';
+
+inline std::string queues_of(std::string_view account) { return kv::key('q', Text{account}); }  // prefix
+inline std::string queue(std::string_view account, std::string_view name) {
+  return kv::key('q', Text{account}, Text{name});
+}
+inline kv::KeyRange all_queues() { return kv::under("q"); }
 /// The name in a key of `queues_of(account)`.
 std::optional<std::string> queue_name(std::string_view key, std::string_view account);
 /// Account and name in a key of `all_queues`.
 std::optional<std::pair<std::string, std::string>> account_and_queue(std::string_view key);
-std::string properties(std::string_view account);
-std::string generations();
+
+inline kv::KeyRange everything_of(std::uint64_t generation) { return kv::under(kv::key('m', generation)); }
+inline std::string figures(std::uint64_t generation) { return kv::key('m', generation, 'c'); }
+/// All rows of a set, as a prefix.
+inline std::string set(std::uint64_t generation, Set set) { return kv::key('m', generation, static_cast<char>(set)); }
 /// A row of kReady or kTimed.
-std::string placed(std::uint64_t generation, Set set, const Place& place);
+inline std::string placed(std::uint64_t generation, Set set, const Place& place) {
+  return kv::key('m', generation, static_cast<char>(set), place_bytes(place));
+}
 /// Rows with from <= place, visible-at <= `until`.
 kv::KeyRange placed_from(std::uint64_t generation, Set set, const Place& from, Time until);
 /// The place in a key of `placed`.
 std::optional<Place> place_in(std::string_view key);
-std::string waiting(std::uint64_t generation, std::string_view group, std::uint64_t sequence);
+
+inline std::string waiting(std::uint64_t generation, std::string_view group, std::uint64_t sequence) {
+  return kv::key('m', generation, static_cast<char>(Set::kWaiting), Text{group}, sequence);
+}
 /// The rows of one group from this sequence number on.
 kv::KeyRange waiting_from(std::uint64_t generation, std::string_view group, std::uint64_t sequence);
 /// All waiting rows after `after`, a key of one of them, or empty.
 kv::KeyRange all_waiting(std::uint64_t generation, std::string_view after);
-std::string by_id(std::uint64_t generation, std::string_view id);
-std::string group(std::uint64_t generation, std::string_view group);
-std::string idempotency(std::uint64_t generation, std::string_view key);
-std::string idempotency_by_age(std::uint64_t generation, Time expires, std::string_view key);
+
+inline std::string by_id(std::uint64_t generation, std::string_view id) { return kv::key('m', generation, 'i', id); }
+inline std::string group(std::uint64_t generation, std::string_view group) {
+  return kv::key('m', generation, 'g', Text{group});
+}
+inline std::string idempotency(std::uint64_t generation, std::string_view key) {
+  return kv::key('m', generation, 'k', Text{key});
+}
+inline std::string idempotency_by_age(std::uint64_t generation, Time expires, std::string_view key) {
+  const auto ticks = static_cast<std::uint64_t>(expires.time_since_epoch().count());
+  return kv::key('m', generation, 'a', ticks, Text{key});
+}
 /// Rows by age that ended at `until` or before.
-kv::KeyRange idempotency_until(std::uint64_t generation, Time until);
-/// The end and the idempotency key in a key of `idempotency_by_age`.
+inline kv::KeyRange idempotency_until(std::uint64_t generation, Time until) {
+  return {kv::key('m', generation, 'a'), idempotency_by_age(generation, until + Ticks(1), "")};
+}
+/// The idempotency key in a key of `idempotency_by_age`.
 std::optional<std::string> aged_key(std::string_view key);
-std::string figures(std::uint64_t generation);
-inline constexpr char kDroppedGeneration = 'd';
-kv::KeyRange everything_of(std::uint64_t generation);
 
 }  // namespace tidemark::queue_service::queue_keys

@@ -14,11 +14,6 @@ std::optional<Time> later_than(Time now, Duration delay) {
   return now + std::min(delay, kMaxVisibility);
 }
 
-Result<void> only_status(const Result<Place>& place) {
-  if (!place) return fail(place.error());
-  return {};
-}
-
 }  // namespace
 
 Result<void> check_listed(std::string_view queue) {
@@ -26,12 +21,16 @@ Result<void> check_listed(std::string_view queue) {
   return fail(ErrorCode::kInvalidInput, "Only messages of a poison queue can be named by their id alone.");
 }
 
+Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id) {
+  auto found = TRY(rows.find(id));
+  if (!found) return fail(ErrorCode::kMessageNotFound);
+  return std::move(*found);
+}
+
 Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                                        std::uint64_t sequence) {
-  if (annotation) {
-    CO_TRY(check_annotation(*annotation));
-  }
-  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
+  if (annotation) CO_TRY(check_annotation(*annotation));
+  const auto change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (sequence != 0 && sequence < record.renewal) {
       return fail(ErrorCode::kFenced, "A later renewal of this lease came first.");
@@ -39,36 +38,34 @@ Task<Result<void>> QueueService::renew(LeaseKey lease, Duration visibility, std:
     record.renewal = std::max(record.renewal, sequence);
     record.offered = false;
     if (annotation) record.message.annotation = *annotation;
-    return only_status(rows.rewrite(found, later_than(rows.now(), visibility)));
+    TRY(rows.rewrite(found, later_than(rows.now(), visibility)));
+    return {};
   };
-  co_return co_await change_held(kRenewStep, std::move(lease), std::move(change));
+  co_return co_await change_held(kRenewStep, std::move(lease), change);
 }
 
 Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::optional<std::string> annotation,
                                          bool count_attempt) {
-  if (annotation) {
-    CO_TRY(check_annotation(*annotation));
-  }
-  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
+  if (annotation) CO_TRY(check_annotation(*annotation));
+  const auto change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
     auto& record = found.record;
     if (annotation) record.message.annotation = *annotation;
     if (!count_attempt && record.message.dequeue_count > 0) --record.message.dequeue_count;
     record.leased = false;
     record.offered = false;
-    return only_status(rows.rewrite(found, later_than(rows.now(), delay)));
+    TRY(rows.rewrite(found, later_than(rows.now(), delay)));
+    return {};
   };
-  co_return co_await change_held(kReleaseStep, std::move(lease), std::move(change));
+  co_return co_await change_held(kReleaseStep, std::move(lease), change);
 }
 
 Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
   CO_TRY(check_listed(queue));
-  Change change = [&](QueueRows& rows) -> Result<void> {
-    auto found = TRY(rows.find(id));
-    if (!found) return fail(ErrorCode::kMessageNotFound);
+  co_return co_await change_queue(kRemoveStep, account, queue, [&](QueueRows& rows) -> Result<void> {
+    const auto found = TRY(find_listed(rows, id));
     ++rows.figures().finished;
-    return rows.remove(*found);
-  };
-  co_return co_await change_queue(kRemoveStep, account, queue, std::move(change));
+    return rows.remove(found);
+  });
 }
 
 namespace {

@@ -19,7 +19,8 @@ const FailStep kRedriveStep("queue.redrive");
 /// now + span without leaving the years the protocol can write.
 Time bounded_sum(Time now, Duration span) { return span >= kNeverExpires - now ? kNeverExpires : now + span; }
 
-/// The message its holder speaks of: kLeaseLost by epoch; kMessageNotFound, kPopReceiptMismatch by receipt.
+}  // namespace
+
 Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder) {
   if (holder.epoch == 0) return rows.find_by_receipt(holder.message_id, holder.receipt);
   auto found = TRY(rows.find(holder.message_id));
@@ -30,13 +31,9 @@ Result<FoundMessage> find_held(const QueueRows& rows, const LeaseKey& holder) {
   return std::move(*found);
 }
 
-}  // namespace
-
 Result<void> check_put(const PutRequest& request) {
   TRY(check_text(request.text));
-  if (!request.group.empty()) {
-    TRY(check_key("A group key", request.group, kMaxGroupBytes));
-  }
+  if (!request.group.empty()) TRY(check_key("A group key", request.group, kMaxGroupBytes));
   if (request.idempotency_key.empty()) return {};
   return check_key("An idempotency key", request.idempotency_key, kMaxIdempotencyKeyBytes);
 }
@@ -83,25 +80,16 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
 
 Task<Result<Placed>> QueueService::put(std::string account, std::string queue, PutRequest request) {
   CO_TRY(check_put(request));
-  Placed placed;
   const auto id = core_->random.guid();
   const auto text_hash = hash_of(request);
-  Change change = [&](QueueRows& rows) -> Result<void> {
-    placed = TRY(put_in(rows, request, id, text_hash));
-    return {};
-  };
-  CO_TRY(co_await change_queue(kPutStep, account, queue, std::move(change)));
-  co_return placed;
+  co_return co_await change_queue(kPutStep, std::move(account), std::move(queue),
+                                  [&](QueueRows& rows) { return put_in(rows, request, id, text_hash); });
 }
 
 Task<Result<Taken>> QueueService::take(std::string account, std::string queue, TakeRequest request) {
   for (;;) {
-    Taken taken;
-    Change change = [&](QueueRows& rows) -> Result<void> {
-      taken = TRY(rows.take(request));
-      return {};
-    };
-    CO_TRY(co_await change_queue(kTakeStep, account, queue, std::move(change)));
+    auto taken =
+        CO_TRY(co_await change_queue(kTakeStep, account, queue, [&](QueueRows& rows) { return rows.take(request); }));
     // Nothing to give out so far: what comes after it may be.
     if (taken.more && taken.messages.empty()) continue;
     co_return taken;
@@ -123,9 +111,7 @@ Task<Result<std::vector<TakenMessage>>> QueueService::get(std::string account, s
   for (;;) {
     const auto ticket = gate ? gate->ticket() : 0;
     std::optional<Core::Look> look;
-    if (!core_->last_gets.found(account, queue)) {
-      look = CO_TRY(core_->look(account, queue));
-    }
+    if (!core_->last_gets.found(account, queue)) look = CO_TRY(core_->look(account, queue));
     if (!look || look->something || look->worth_tidying) {
       auto taken = co_await take(account, queue, request);
       if (!taken) {
@@ -157,64 +143,44 @@ void QueueService::cancel_wait(const std::string& token) { core_->waits.cancel(t
 
 Task<Result<std::vector<Message>>> QueueService::peek(std::string account, std::string queue, std::uint32_t count) {
   auto look = CO_TRY(core_->look(account, queue));
-  if (look.may_have_expired) {
-    CO_TRY(co_await tidy(account, queue));
-  }
+  if (look.may_have_expired) CO_TRY(co_await tidy(account, queue));
   co_return core_->visible(account, queue, count);
 }
 
-Task<Result<void>> QueueService::change_held(const FailStep& step, LeaseKey holder, HeldChange change) {
-  Change checked = [&](QueueRows& rows) -> Result<void> {
-    auto found = TRY(find_held(rows, holder));
-    return change(rows, found);
-  };
-  co_return co_await change_queue(step, holder.account, holder.queue, std::move(checked));
-}
-
 Task<Result<Placed>> QueueService::update(LeaseKey holder, Duration visibility, std::optional<std::string> text) {
-  if (text) {
-    CO_TRY(check_text(*text));
-  }
-  Placed placed;
-  HeldChange change = [&](QueueRows& rows, FoundMessage& found) -> Result<void> {
+  if (text) CO_TRY(check_text(*text));
+  co_return co_await change_held(kUpdateStep, holder, [&](QueueRows& rows, FoundMessage& found) -> Result<Placed> {
     if (text) found.record.message.text = *text;
     found.record.offered = false;
     if (holder.epoch != 0 && visibility == Duration::zero()) found.record.leased = false;
     const auto place = TRY(rows.rewrite(found, rows.now() + visibility));
     const auto& message = found.record.message;
-    placed = {message.id, to_receipt(place), message.inserted, message.expires, place.visible_at};
-    return {};
-  };
-  CO_TRY(co_await change_held(kUpdateStep, holder, std::move(change)));
-  co_return placed;
+    return Placed{message.id, to_receipt(place), message.inserted, message.expires, place.visible_at};
+  });
 }
 
 Task<Result<void>> QueueService::erase(LeaseKey holder) {
-  HeldChange change = [](QueueRows& rows, FoundMessage& found) {
+  const auto& step = holder.epoch == 0 ? kEraseStep : kCompleteStep;
+  co_return co_await change_held(step, std::move(holder), [](QueueRows& rows, FoundMessage& found) {
     ++rows.figures().finished;
     return rows.remove(found);
-  };
-  const auto& step = holder.epoch == 0 ? kEraseStep : kCompleteStep;
-  co_return co_await change_held(step, std::move(holder), std::move(change));
+  });
 }
 
 Task<Result<std::vector<bool>>> QueueService::erase_all(std::string account, std::string queue,
                                                         std::vector<LeaseKey> holders) {
-  std::vector<bool> gone;
-  Change change = [&](QueueRows& rows) -> Result<void> {
-    gone.assign(holders.size(), false);
+  const auto erase_held = [&](QueueRows& rows) -> Result<std::vector<bool>> {
+    std::vector<bool> gone(holders.size(), false);
     for (std::size_t i = 0; i < holders.size(); ++i) {
       auto found = find_held(rows, holders[i]);
-      if (!found && found.error().code != ErrorCode::kLeaseLost) return fail(std::move(found.error()));
-      if (!found) continue;
+      if (found.failed_with(ErrorCode::kLeaseLost)) continue;
+      TRY(rows.remove(TRY(std::move(found))));
       ++rows.figures().finished;
-      TRY(rows.remove(*found));
       gone[i] = true;
     }
-    return {};
+    return gone;
   };
-  CO_TRY(co_await change_queue(kCompleteStep, std::move(account), std::move(queue), std::move(change)));
-  co_return gone;
+  co_return co_await change_queue(kCompleteStep, std::move(account), std::move(queue), erase_held);
 }
 
 Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vector<FollowUp> follow_ups) {
@@ -263,9 +229,7 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
                                             MoveRequest request, Choice choose) {
   CO_TRY(check_queue_name(request.to_queue));
   CO_TRY(check_annotation(request.annotation));
-  if (request.text) {
-    CO_TRY(check_text(*request.text));
-  }
+  if (request.text) CO_TRY(check_text(*request.text));
   Placed placed;
   const auto now = core_->clock.now();
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
@@ -299,20 +263,14 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
 }
 
 Task<Result<Placed>> QueueService::move(LeaseKey holder, MoveRequest request) {
-  const auto account = holder.account;
-  const auto from = holder.queue;
-  Choice choose = [holder = std::move(holder)](QueueRows& rows) { return find_held(rows, holder); };
-  co_return co_await transfer(kMoveStep, account, from, std::move(request), std::move(choose));
+  co_return co_await transfer(kMoveStep, holder.account, holder.queue, std::move(request),
+                              [&](QueueRows& rows) { return find_held(rows, holder); });
 }
 
 Task<Result<void>> QueueService::redrive(std::string account, std::string queue, std::string id, MoveRequest request) {
   CO_TRY(check_listed(queue));
-  Choice choose = [id = std::move(id)](QueueRows& rows) -> Result<FoundMessage> {
-    auto found = TRY(rows.find(id));
-    if (!found) return fail(ErrorCode::kMessageNotFound);
-    return std::move(*found);
-  };
-  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(queue), std::move(request), std::move(choose)));
+  CO_TRY(co_await transfer(kRedriveStep, std::move(account), std::move(queue), std::move(request),
+                           [&](QueueRows& rows) { return find_listed(rows, id); }));
   co_return Result<void>{};
 }
 

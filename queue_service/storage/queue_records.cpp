@@ -15,19 +15,28 @@ constexpr std::uint8_t kGrouped = 4;
 constexpr std::uint8_t kHasReceipt = 8;
 constexpr std::uint8_t kListed = 16;
 
-void write_time(ByteWriter& out, Time time) { out.i64(time.time_since_epoch().count()); }
-Time read_time(ByteReader& in) { return Time(Ticks(in.i64())); }
-
-void write_place(ByteWriter& out, const Place& place) { out.raw(place_bytes(place)); }
-Place read_place(ByteReader& in) { return place_from_bytes(in.raw(16)).value_or(Place{}); }
-
 template <class Io, class P>
 void place_field(Io& io, P& place) {
   if constexpr (Io::kReads) {
-    place = read_place(io.bytes);
+    place = place_from_bytes(io.bytes.raw(16)).value_or(Place{});
   } else {
-    write_place(io.bytes, place);
+    io.bytes.raw(place_bytes(place));
   }
+}
+
+/// What follows the version and the flags.
+template <class Io, class Record>
+void message_fields(Io& io, Record& record) {
+  auto& message = record.message;
+  io.time(message.expires);  // first, for glance_at()
+  io.time(message.inserted);
+  io.string(message.id);
+  io.varint(message.dequeue_count);
+  io.varint(message.epoch);
+  io.varint(record.renewal);
+  if (record.receipt) place_field(io, *record.receipt);
+  io.list(record.deliveries, [&](auto& time) { io.time(time); });
+  for (auto* text : {&message.group, &message.text, &message.annotation}) io.string(*text);
 }
 
 bool is_message_version(std::uint8_t version) {
@@ -87,23 +96,11 @@ std::string encode(const MessageRecord& record) {
   std::string bytes;
   bytes.reserve(message.id.size() + message.text.size() + message.annotation.size() + message.group.size() + 64 +
                 record.deliveries.size() * 8);
-  ByteWriter out(bytes);
-  out.u8(kMessageVersion);
-  out.u8(static_cast<std::uint8_t>((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) |
-                                   (record.grouped ? kGrouped : 0) | (record.receipt ? kHasReceipt : 0) |
-                                   (record.listed ? kListed : 0)));
-  write_time(out, message.expires);
-  write_time(out, message.inserted);
-  out.string(message.id);
-  out.varint(message.dequeue_count);
-  out.varint(message.epoch);
-  out.varint(record.renewal);
-  if (record.receipt) write_place(out, *record.receipt);
-  out.varint(record.deliveries.size());
-  for (const auto time : record.deliveries) write_time(out, time);
-  out.string(message.group);
-  out.string(message.text);
-  out.string(message.annotation);
+  RecordWriter io(bytes);
+  io.u8(kMessageVersion);
+  io.u8((record.leased ? kLeased : 0) | (record.offered ? kOffered : 0) | (record.grouped ? kGrouped : 0) |
+        (record.receipt ? kHasReceipt : 0) | (record.listed ? kListed : 0));
+  message_fields(io, record);
   return bytes;
 }
 
@@ -121,37 +118,28 @@ Result<IdRecord> decode_id(std::string_view bytes) {
 }
 
 Result<MessageRecord> decode_message(std::string_view bytes) {
-  ByteReader in(bytes);
+  RecordReader io(bytes);
   MessageRecord record;
-  const auto version = in.u8();
+  const auto version = io.bytes.u8();
   if (!is_message_version(version)) return corrupt_record("message");
-  const auto flags = in.u8();
+  const auto flags = io.bytes.u8();
   record.leased = (flags & kLeased) != 0;
   record.offered = (flags & kOffered) != 0;
   record.grouped = (flags & kGrouped) != 0;
   record.listed = (flags & kListed) != 0 || version == kMessageVersionAllListed;
-  record.message.expires = read_time(in);
-  record.message.inserted = read_time(in);
-  record.message.id = in.string();
-  record.message.dequeue_count = static_cast<std::uint32_t>(in.varint());
-  record.message.epoch = in.varint();
-  record.renewal = in.varint();
-  if ((flags & kHasReceipt) != 0) record.receipt = read_place(in);
-  for (auto n = in.varint(); n > 0 && in.ok(); --n) record.deliveries.push_back(read_time(in));
-  record.message.group = in.string();
-  record.message.text = in.string();
-  record.message.annotation = in.string();
-  if (!in.finished()) return corrupt_record("message");
+  if ((flags & kHasReceipt) != 0) record.receipt.emplace();
+  message_fields(io, record);
+  if (!io.bytes.finished()) return corrupt_record("message");
   return record;
 }
 
 Result<MessageGlance> glance_at(std::string_view message_record) {
-  ByteReader in(message_record);
-  if (!is_message_version(in.u8())) return corrupt_record("message");
+  RecordReader io(message_record);
+  if (!is_message_version(io.bytes.u8())) return corrupt_record("message");
   MessageGlance glance;
-  glance.leased = (in.u8() & kLeased) != 0;
-  glance.expires = read_time(in);
-  if (!in.ok()) return corrupt_record("message");
+  glance.leased = (io.bytes.u8() & kLeased) != 0;
+  io.time(glance.expires);
+  if (!io.bytes.ok()) return corrupt_record("message");
   return glance;
 }
 

@@ -1,7 +1,5 @@
 #include "queue_service/storage/queue_rows.h"
 
-#include "common/kv/key_codec.h"
-
 namespace tidemark::queue_service {
 namespace {
 
@@ -59,19 +57,24 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
   return std::optional(found_at(Set::kWaiting, where.place, std::move(record)));
 }
 
+Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
+                                         const FiguresRecord& figures, Time until) {
+  if (figures.timed() == 0 || figures.timed_front.visible_at > until) return std::nullopt;
+  const auto cursor = reader.scan(queue_keys::placed_from(generation, Set::kTimed, figures.timed_front, until));
+  TRY(cursor->status());
+  return cursor->valid() ? queue_keys::place_in(cursor->key()) : std::nullopt;
+}
+
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate) {
-  auto bytes = TRY(txn.get(queue_keys::generations()));
   std::uint64_t generation = 1;
-  if (bytes) {
+  if (const auto bytes = TRY(txn.get(queue_keys::kGenerations))) {
     std::string_view rest = *bytes;
     const auto last = kv::take_u64(rest);
     if (!last) return fail(corrupt("generations"));
     generation = *last + 1;
   }
-  std::string encoded;
-  kv::append_u64(encoded, generation);
-  txn.put(queue_keys::generations(), encoded);
+  txn.put(queue_keys::kGenerations, kv::key(generation));
   record.generation = generation;
   txn.put(queue_keys::queue(account, queue), encode(record));
   FiguresRecord figures;

@@ -65,6 +65,9 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
                                                  std::string_view id);
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place);
+/// The first timed message that is visible at `until` or before.
+Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
+                                         const FiguresRecord& figures, Time until);
 /// Writes the queue's row with a new generation, and its figures; returns the generation.
 Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view account, std::string_view queue,
                                        QueueRecord record, Time last_immediate);

@@ -2,7 +2,6 @@
 
 #include "common/base/encoding.h"
 #include "common/kv/generations.h"
-#include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_core.h"
 
 namespace tidemark::queue_service {
@@ -19,7 +18,8 @@ const FailStep kTidyStep("queue.tidy");
 }  // namespace
 
 QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits)
-    : core_(std::make_shared<Core>(engine, clock, random, limits)) {}
+    : AccountProperties(engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
+      core_(std::make_shared<Core>(engine, clock, random, limits)) {}
 QueueService::~QueueService() = default;
 
 void QueueService::begin_shutdown() {
@@ -38,7 +38,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
   auto options = CO_TRY(options_in(checked, queue));
   auto outcome = CreateOutcome::kCreated;
   const auto now = core_->clock.now();
-  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+  CO_TRY(co_await core_->transact(kCreateQueueStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto existing = TRY(read_queue(txn, account, queue));
     if (existing) {
       outcome = CreateOutcome::kExistedAlready;
@@ -49,8 +49,7 @@ Task<Result<CreateOutcome>> QueueService::create_queue(std::string account, std:
     QueueRecord record{0, now, options, checked, {}};
     TRY(start_generation(txn, account, queue, std::move(record), Time{}));
     return {};
-  };
-  CO_TRY(co_await core_->transact(kCreateQueueStep, std::move(body)));
+  }));
   co_return outcome;
 }
 
@@ -59,26 +58,24 @@ Task<Result<void>> QueueService::ensure_queue(std::string account, std::string q
     auto existing = CO_TRY(read_queue(*core_->engine.snapshot(), account, queue));
     if (existing) co_return Result<void>{};
   }
-  Metadata none;
-  auto created = co_await create_queue(account, queue, std::move(none));
+  auto created = co_await create_queue(account, queue, {});
   if (!created && !created.failed_with(ErrorCode::kQueueAlreadyExists)) co_return fail(std::move(created.error()));
   co_return Result<void>{};
 }
 
 Task<Result<void>> QueueService::delete_queue(std::string account, std::string queue) {
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  co_return co_await core_->transact(kDeleteQueueStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     txn.erase(queue_keys::queue(account, queue));
     kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
-  };
-  co_return co_await core_->transact(kDeleteQueueStep, std::move(body));
+  });
 }
 
 Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+  co_return co_await core_->transact(kClearStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     auto figures = TRY(read_figures(txn, record.generation));
     kv::drop_generation(txn, queue_keys::kDroppedGeneration, record.generation);
@@ -86,8 +83,7 @@ Task<Result<void>> QueueService::clear(std::string account, std::string queue) {
     effects.dropped = true;
     effects.changed.emplace_back(account, queue);
     return {};
-  };
-  co_return co_await core_->transact(kClearStep, std::move(body));
+  });
 }
 
 Result<QueuePage> QueueService::list_queues(std::string_view account, std::string_view prefix, std::string_view from,
@@ -124,42 +120,27 @@ Task<Result<QueueProperties>> QueueService::get_properties(std::string account, 
   co_return QueueProperties{std::move(record.metadata), figures.messages()};
 }
 
-namespace {
-
-/// What set_metadata and patch_metadata have in common once the new set is known.
-Result<void> store_metadata(kv::Transaction& txn, Effects& effects, const std::string& account,
-                            const std::string& queue, QueueRecord record, Metadata metadata) {
-  auto options = TRY(options_in(metadata, queue));
-  record.metadata = std::move(metadata);
-  record.options = options;
-  txn.put(queue_keys::queue(account, queue), encode(record));
-  effects.changed.emplace_back(account, queue);  // it may have been resumed
-  return {};
+Task<Result<void>> QueueService::change_metadata(std::string account, std::string queue,
+                                                 std::function<Result<Metadata>(const Metadata&)> change) {
+  co_return co_await core_->transact(kSetMetadataStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    auto record = TRY(require_queue(txn, account, queue));
+    record.metadata = TRY(change(record.metadata));
+    record.options = TRY(options_in(record.metadata, queue));
+    txn.put(queue_keys::queue(account, queue), encode(record));
+    effects.changed.emplace_back(account, queue);  // it may have been resumed
+    return {};
+  });
 }
-
-}  // namespace
 
 Task<Result<void>> QueueService::set_metadata(std::string account, std::string queue, Metadata metadata) {
   auto checked = CO_TRY(checked_metadata(std::move(metadata)));
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = TRY(require_queue(txn, account, queue));
-    return store_metadata(txn, effects, account, queue, std::move(record), checked);
-  };
-  co_return co_await core_->transact(kSetMetadataStep, std::move(body));
+  co_return co_await change_metadata(std::move(account), std::move(queue), [&](const Metadata&) { return checked; });
 }
 
 Task<Result<void>> QueueService::patch_metadata(std::string account, std::string queue, Metadata changes) {
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto record = TRY(require_queue(txn, account, queue));
-    auto metadata = record.metadata;
-    for (const auto& [name, value] : changes) {
-      std::erase_if(metadata, [&](const auto& entry) { return iequals_ascii(entry.first, name); });
-      if (!value.empty()) metadata.emplace_back(name, value);
-    }
-    auto checked = TRY(checked_metadata(std::move(metadata)));
-    return store_metadata(txn, effects, account, queue, std::move(record), std::move(checked));
-  };
-  co_return co_await core_->transact(kSetMetadataStep, std::move(body));
+  co_return co_await change_metadata(std::move(account), std::move(queue), [&](const Metadata& metadata) {
+    return checked_metadata(patched(metadata, changes));
+  });
 }
 
 Result<StoredPolicies> QueueService::get_acl(std::string_view account, std::string_view queue) {
@@ -168,50 +149,17 @@ Result<StoredPolicies> QueueService::get_acl(std::string_view account, std::stri
 }
 
 Task<Result<void>> QueueService::set_acl(std::string account, std::string queue, StoredPolicies acl) {
-  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
+  co_return co_await core_->transact(kSetAclStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     record.acl = acl;
     txn.put(queue_keys::queue(account, queue), encode(record));
     return {};
-  };
-  co_return co_await core_->transact(kSetAclStep, std::move(body));
-}
-
-Result<std::string> QueueService::get_service_properties(std::string_view account) {
-  auto bytes = TRY(core_->engine.snapshot()->get(queue_keys::properties(account)));
-  return bytes.value_or(std::string());
-}
-
-Task<Result<void>> QueueService::set_service_properties(std::string account,
-                                                        std::function<Result<std::string>(const std::string&)> change) {
-  Core::Body body = [&](kv::Transaction& txn, Effects&) -> Result<void> {
-    auto stored = TRY(txn.get(queue_keys::properties(account)));
-    auto changed = TRY(change(stored.value_or(std::string())));
-    txn.put(queue_keys::properties(account), changed);
-    return {};
-  };
-  co_return co_await core_->transact(kSetServicePropertiesStep, std::move(body));
-}
-
-Task<Result<void>> QueueService::change_queue(const FailStep& step, std::string account, std::string queue,
-                                              Change change) {
-  Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->clock.now()));
-    TRY(change(rows));
-    rows.save();
-    return {};
-  };
-  co_return co_await core_->transact(step, std::move(body));
+  });
 }
 
 Task<Result<void>> QueueService::tidy(std::string account, std::string queue) {
-  bool more = true;
-  while (more) {
-    Change change = [&](QueueRows& rows) -> Result<void> {
-      more = TRY(rows.tidy());
-      return {};
-    };
-    CO_TRY(co_await change_queue(kTidyStep, account, queue, std::move(change)));
+  const auto tidy_some = [](QueueRows& rows) { return rows.tidy(); };
+  while (CO_TRY(co_await change_queue(kTidyStep, account, queue, tidy_some))) {
   }
   co_return Result<void>{};
 }

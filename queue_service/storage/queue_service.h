@@ -10,7 +10,7 @@
 
 #include "common/base/async.h"
 #include "common/base/random.h"
-#include "common/kv/engine.h"
+#include "common/kv/account_properties.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/message_requests.h"
 #include "queue_service/model/queue_figures.h"
@@ -56,7 +56,7 @@ struct ServiceLimits {
   std::size_t max_waiters = 10000;  // more waits fail with kServerBusy
 };
 
-class QueueService {
+class QueueService : public kv::AccountProperties {
  public:
   QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {});
   ~QueueService();
@@ -77,10 +77,6 @@ class QueueService {
   Task<Result<void>> patch_metadata(std::string account, std::string queue, Metadata changes);
   Result<StoredPolicies> get_acl(std::string_view account, std::string_view queue);
   Task<Result<void>> set_acl(std::string account, std::string queue, StoredPolicies acl);
-  Result<std::string> get_service_properties(std::string_view account);  // empty if never set
-  /// Replaces the document by what `change` makes from the stored one.
-  Task<Result<void>> set_service_properties(std::string account,
-                                            std::function<Result<std::string>(const std::string&)> change);
 
   // Messages.
   Task<Result<Placed>> put(std::string account, std::string queue, PutRequest request);
@@ -133,11 +129,15 @@ class QueueService {
 
  private:
   struct Core;
-  using Change = std::function<Result<void>(QueueRows&)>;
   using Choice = std::function<Result<FoundMessage>(QueueRows&)>;
-  using HeldChange = std::function<Result<void>(QueueRows&, FoundMessage&)>;
-  Task<Result<void>> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
-  Task<Result<void>> change_held(const FailStep& step, LeaseKey holder, HeldChange change);
+  /// A transaction that changes a queue's rows, with what `change` returns.
+  template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&>>
+  Task<Changed> change_queue(const FailStep& step, std::string account, std::string queue, Change change);
+  /// The same with the message that its holder speaks of.
+  template <class Change, class Changed = std::invoke_result_t<Change&, QueueRows&, FoundMessage&>>
+  Task<Changed> change_held(const FailStep& step, LeaseKey holder, Change change);
+  Task<Result<void>> change_metadata(std::string account, std::string queue,
+                                     std::function<Result<Metadata>(const Metadata&)> change);
   Task<Result<Taken>> take(std::string account, std::string queue, TakeRequest request);
   Task<Result<Placed>> transfer(const FailStep& step, std::string account, std::string from, MoveRequest request,
                                 Choice choose);

@@ -63,10 +63,7 @@ Result<void> QueueRows::raise_fronts(const Walk& walk, bool search) {
   figures_.ready_front = walk.ready_front;
   figures_.timed_front = walk.timed_front;
   if (!search || figures_.timed() == 0 || figures_.timed_front.visible_at <= now_) return {};
-  const auto cursor = txn_->scan(queue_keys::placed_from(generation_, Set::kTimed, figures_.timed_front, Time::max()));
-  TRY(cursor->status());
-  if (!cursor->valid()) return {};
-  if (const auto place = queue_keys::place_in(cursor->key())) figures_.timed_front = *place;
+  if (const auto first = TRY(first_timed(*txn_, generation_, figures_, Time::max()))) figures_.timed_front = *first;
   return {};
 }
 
@@ -90,7 +87,9 @@ Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
   for (auto& found : failed) {
     TRY(remove(found));
     ++figures_.moved;
-    auto moved = leaving(std::move(found.record), PoisonNote{"max_dequeue_count", queue_, now_});
+    auto moved = released(std::move(found.record));
+    moved.message.annotation = annotation_of(moved, {"max_dequeue_count", queue_, now_});
+    moved.message.expires = kNeverExpires;
     TRY(target.insert(std::move(moved), std::nullopt));
   }
   target.save();

@@ -2,7 +2,6 @@
 // before them, and idempotency keys dead by age. A scan is one snapshot, walked in turns so that requests go on and a
 // queue of any length takes the same memory; only what is dead costs a transaction. A queue is swept only if something
 // in it may have expired.
-#include "common/kv/key_codec.h"
 #include "common/process/failures.h"
 #include "queue_service/storage/queue_core.h"
 
@@ -56,12 +55,12 @@ Result<std::optional<FoundMessage>> find_expired(QueueRows& rows, const Expired:
 
 Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
   const auto now = core_->clock.now();
-  Change begin = [](QueueRows& rows) -> Result<void> {
+  const auto begin = [](QueueRows& rows) -> Result<void> {
     auto& figures = rows.figures();
     figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
     return {};
   };
-  CO_TRY(co_await change_queue(kSweepStep, account, queue, std::move(begin)));
+  CO_TRY(co_await change_queue(kSweepStep, account, queue, begin));
   // One snapshot for the whole walk: a message that changes its set meanwhile is not missed.
   const auto snapshot = core_->engine.snapshot();
   auto record = CO_TRY(require_queue(*snapshot, account, queue));
@@ -71,7 +70,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
                           queue_keys::placed_from(generation, Set::kTimed, figures.timed_front, Time::max()),
                           queue_keys::all_waiting(generation, "")};
   Expired expired;
-  Change drop = [&](QueueRows& rows) -> Result<void> {
+  const auto drop = [&](QueueRows& rows) -> Result<void> {
     if (rows.generation() != generation) return {};  // cleared meanwhile
     for (const auto& item : expired.items) {
       auto found = TRY(find_expired(rows, item));
@@ -88,8 +87,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
       const bool waiting = i + 1 == ranges.size();
       CO_TRY(expired.collect(*cursor, waiting, now));
       if (expired.items.empty()) {
-        auto turn = asio::post(executor, asio::use_awaitable);  // requests go on between the turns of a long walk
-        co_await std::move(turn);
+        co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns of a long walk
         continue;
       }
       CO_TRY(co_await change_queue(kSweepStep, account, queue, drop));
@@ -98,32 +96,29 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     CO_TRY(cursor->status());
   }
   if (core_->stopping.load()) co_return Result<void>{};
-  Change end = [&](QueueRows& rows) -> Result<void> {
+  co_return co_await change_queue(kSweepStep, account, queue, [&](QueueRows& rows) -> Result<void> {
     if (rows.generation() == generation) rows.figures().swept_expiry = expired.first_of_others;
     return {};
-  };
-  co_return co_await change_queue(kSweepStep, account, queue, std::move(end));
+  });
 }
 
 Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {
-  for (bool more = true; more;) {
-    Change drop = [&](QueueRows& rows) -> Result<void> {
-      std::vector<std::string> dead;
-      {
-        const auto cursor = rows.transaction().scan(queue_keys::idempotency_until(rows.generation(), rows.now()));
-        for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
-        TRY(cursor->status());
-      }
-      for (const auto& row : dead) {
-        const auto key = queue_keys::aged_key(row);
-        if (!key) return fail(ErrorCode::kCorruption);
-        rows.transaction().erase(row);
-        rows.transaction().erase(queue_keys::idempotency(rows.generation(), *key));
-      }
-      more = dead.size() == kPerTransaction;
-      return {};
-    };
-    CO_TRY(co_await change_queue(kDropKeysStep, account, queue, std::move(drop)));
+  const auto drop_some = [](QueueRows& rows) -> Result<std::size_t> {
+    std::vector<std::string> dead;
+    {
+      const auto cursor = rows.transaction().scan(queue_keys::idempotency_until(rows.generation(), rows.now()));
+      for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
+      TRY(cursor->status());
+    }
+    for (const auto& row : dead) {
+      const auto key = queue_keys::aged_key(row);
+      if (!key) return fail(ErrorCode::kCorruption);
+      rows.transaction().erase(row);
+      rows.transaction().erase(queue_keys::idempotency(rows.generation(), *key));
+    }
+    return dead.size();
+  };
+  while (CO_TRY(co_await change_queue(kDropKeysStep, account, queue, drop_some)) == kPerTransaction) {
   }
   co_return Result<void>{};
 }

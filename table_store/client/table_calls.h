@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "common/base/error.h"
@@ -63,9 +64,15 @@ struct Query {
   QueryRequest query;
 };
 
+/// The failure of one of the mutations; the error of a call has no place for the index.
+struct MutationFailure {
+  Error error;
+  std::uint64_t index = 0;
+};
+
 struct Mutate {
   static constexpr std::string_view kMethod = "table.mutate";
-  using Reply = std::vector<MutationOutcome>;
+  using Reply = std::variant<std::vector<MutationOutcome>, MutationFailure>;
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;

@@ -1,51 +1,47 @@
 // The table store as the workers and the api see it. Every call crosses a rpc::Transport and may fail with
 // kDeadlineExceeded or kUnavailable, in which case it may have taken effect or not. Table names match in any case.
-//   error field "index": position of the failing mutation in a failed `mutate`.
 #pragma once
-#include <memory>
-
-#include "common/rpc/transport.h"
-#include "table_store/model/move.h"
-#include "table_store/model/mutation.h"
-#include "table_store/model/query.h"
+#include "common/rpc/call.h"
+#include "table_store/client/table_calls.h"
 
 namespace tidemark::table_store {
 
 class TableClient {
+  rpc::Caller caller_;
+
  public:
   /// Calls as `account`; the transport must outlive the client.
-  TableClient(rpc::Transport& transport, std::string account) : transport_(transport), account_(std::move(account)) {}
+  TableClient(rpc::Transport& transport, std::string account)
+      : caller_{transport, std::move(account), std::chrono::seconds(10)} {}
+  TableClient(const TableClient&) = delete;
+  TableClient& operator=(const TableClient&) = delete;
 
-  Task<Result<void>> create_table(std::string table);  // kTableAlreadyExists
-  Task<Result<void>> delete_table(std::string table);  // kResourceNotFound
+  rpc::Method<calls::CreateTable> create_table{caller_};  // kTableAlreadyExists
+  rpc::Method<calls::DeleteTable> delete_table{caller_};  // kResourceNotFound
   /// Deletes the table in one transaction with the fence, which counts it as 1. kResourceNotFound.
-  Task<Result<void>> delete_table_fenced(std::string table, Fence fence);
-  Task<Result<bool>> table_exists(std::string table);
+  rpc::Method<calls::DeleteTableFenced> delete_table_fenced{caller_};
+  rpc::Method<calls::TableExists> table_exists{caller_};
   Task<Result<std::vector<std::string>>> list_tables();
   /// Nothing if there is no such entity. kTableNotFound.
-  Task<Result<std::optional<Entity>>> get(std::string table, std::string partition_key, std::string row_key);
+  rpc::Method<calls::Get> get{caller_};
   /// Reads 1..100 rows of one partition, not in one snapshot.
   Task<Result<std::vector<std::optional<Entity>>>> get_all(std::string table, std::string partition_key,
                                                            std::vector<std::string> row_keys);
-  Task<Result<QueryPage>> query(QueryRequest request);
+  rpc::Method<calls::Query> query{caller_};
   /// Makes 1..100 mutations of distinct rows of one partition, atomically.
-  Task<Result<std::vector<MutationOutcome>>> mutate(std::string table, std::string partition_key,
-                                                    std::vector<Mutation> mutations, std::optional<Fence> fence);
+  Task<MutationResult<std::vector<MutationOutcome>>> mutate(std::string table, std::string partition_key,
+                                                            std::vector<Mutation> mutations,
+                                                            std::optional<Fence> fence);
   /// Makes 1..100 moves, each in its own transaction, and returns their outcomes (storage/table_service.h).
   Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
   /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already or it is closed.
-  Task<Result<OperationLedger>> open_operation(std::string operation_id, std::uint64_t epoch);
-  Task<Result<OperationLedger>> close_operation(std::string operation_id, std::uint64_t epoch);
-  Task<Result<OperationLedger>> read_operation(std::string operation_id);
+  rpc::Method<calls::OpenOperation> open_operation{caller_};
+  rpc::Method<calls::CloseOperation> close_operation{caller_};
+  rpc::Method<calls::ReadOperation> read_operation{caller_};
   /// Removes the ledger if it is closed; for operations whose messages are gone.
-  Task<Result<void>> forget_operation(std::string operation_id);
+  rpc::Method<calls::ForgetOperation> forget_operation{caller_};
   /// Raises a counter of an open operation, without any other effect; for skipped keys.
-  Task<Result<OperationLedger>> count(Fence fence, std::uint64_t amount);
-
- private:
-  Task<Result<std::string>> call(std::string method, std::string payload);
-  rpc::Transport& transport_;
-  std::string account_;
+  rpc::Method<calls::Count> count{caller_};
 };
 
 }  // namespace tidemark::table_store

@@ -82,12 +82,20 @@ Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
   co_return page;
 }
 
+Task<Result<calls::Mutate::Reply>> mutate(TableService& service, calls::Mutate call) {
+  auto done = co_await service.mutate(std::move(call.account), std::move(call.table), std::move(call.partition_key),
+                                      std::move(call.mutations), std::move(call.fence));
+  if (done) co_return std::move(done->outcomes);
+  if (const auto index = done.error().index) co_return calls::MutationFailure{std::move(done.error()), *index};
+  co_return fail(std::move(done.error()));
+}
+
 using Face = rpc::Face<TableService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Get, &TableService::get>(),
     Face::on<calls::GetAll, &get_all>(),
     Face::on<calls::Query, &query>(),
-    Face::on<calls::Mutate, &TableService::mutate, &TableService::MutateResult::outcomes>(),
+    Face::on<calls::Mutate, &mutate>(),
     Face::on<calls::MoveAll, &TableService::move_all>(),
     Face::on<calls::OpenOperation, &TableService::open_operation>(),
     Face::on<calls::CloseOperation, &TableService::close_operation>(),

@@ -16,6 +16,8 @@ struct EntityView {
   std::string_view operation = {};  // as in Entity
   bool restored = false;            // likewise
 
+  [[nodiscard]] bool is_copy() const { return source_version && !restored; }
+  [[nodiscard]] Version effective_version() const { return source_version.value_or(version); }
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
   /// An independent copy. The block must be valid (is_property_block).
   [[nodiscard]] Entity to_entity() const;

@@ -29,21 +29,11 @@ std::optional<CompareOp> op_of(const FilterToken& token) {
   return std::nullopt;
 }
 
+/// The operator with the operands exchanged.
 CompareOp flipped(CompareOp op) {
-  switch (op) {
-    case CompareOp::kGt:
-      return CompareOp::kLt;
-    case CompareOp::kGe:
-      return CompareOp::kLe;
-    case CompareOp::kLt:
-      return CompareOp::kGt;
-    case CompareOp::kLe:
-      return CompareOp::kGe;
-    case CompareOp::kEq:
-    case CompareOp::kNe:
-      break;
-  }
-  return op;
+  using enum CompareOp;
+  constexpr CompareOp kFlipped[] = {kEq, kNe, kLt, kLe, kGt, kGe};
+  return kFlipped[static_cast<std::size_t>(op)];
 }
 
 bool is_arithmetic(const FilterToken& token) {

@@ -1,5 +1,6 @@
 // Evaluates a parsed $filter against one entity. Own properties are looked up all at once, at the first comparison that
 // needs one, in one walk that stops when all are found.
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 
 #include "table_store/model/filter.h"
@@ -82,25 +83,20 @@ constexpr std::size_t kFewNames = 8;
 /// The values of the properties that a filter names, found when first asked for.
 class Slots {
  public:
-  explicit Slots(const std::vector<std::string>& names) : names_(names) {
-    if (names.size() > kFewNames) many_.resize(names.size());
-  }
+  explicit Slots(const std::vector<std::string>& names) : names_(names), values_(names.size()) {}
   /// Null if the entity has no such property.
   template <class Source>
   const ValueView* find(std::size_t slot, const Source& source) {
     if (!filled_) fill(source);
     filled_ = true;
-    const auto& value = at(slot);
+    const auto& value = values_[slot];
     return value ? &*value : nullptr;
   }
 
  private:
-  using Slot = std::optional<ValueView>;
-  Slot& at(std::size_t slot) { return many_.empty() ? few_[slot] : many_[slot]; }
-
   void fill(const Entity& entity) {
     for (const auto& property : entity.properties) {
-      if (const auto slot = slot_of(property.name)) at(*slot) = view_of(property.value);
+      if (const auto slot = slot_of(property.name)) values_[*slot] = view_of(property.value);
     }
   }
   void fill(const EntityView& entity) {
@@ -108,7 +104,7 @@ class Slots {
     for (auto missing = names_.size(); missing > 0 && reader.next();) {
       const auto slot = slot_of(reader.name());
       if (!slot) continue;
-      at(*slot) = reader.value();
+      values_[*slot] = reader.value();
       --missing;
     }
   }
@@ -126,8 +122,7 @@ class Slots {
   }
 
   const std::vector<std::string>& names_;
-  std::array<Slot, kFewNames> few_;
-  std::vector<Slot> many_;
+  boost::container::small_vector<std::optional<ValueView>, kFewNames> values_;
   bool filled_ = false;
 };
 

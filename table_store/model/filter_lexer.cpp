@@ -1,9 +1,9 @@
 #include "table_store/model/filter_lexer.h"
 
-#include <charconv>
 #include <limits>
 
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -15,51 +15,44 @@ bool is_word(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
+template <class T>
+std::optional<Value> made_of(std::optional<T> parsed) {
+  return parsed ? std::optional<Value>(std::move(*parsed)) : std::nullopt;
+}
+
 std::optional<Value> typed_value(std::string_view prefix, std::string text) {
   if (prefix.empty()) return Value(std::move(text));
-  if (iequals_ascii(prefix, "datetime")) {
-    const auto time = parse_iso8601(text);
-    return time ? std::optional<Value>(*time) : std::nullopt;
-  }
-  if (iequals_ascii(prefix, "guid")) {
-    const auto guid = parse_guid(text);
-    return guid ? std::optional<Value>(*guid) : std::nullopt;
-  }
-  if (iequals_ascii(prefix, "x") || iequals_ascii(prefix, "binary")) {
-    auto bytes = hex_decode(text);
-    return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;
-  }
-  return std::nullopt;
+  if (iequals_ascii(prefix, "datetime")) return made_of(parse_iso8601(text));
+  if (iequals_ascii(prefix, "guid")) return made_of(parse_guid(text));
+  if (!iequals_ascii(prefix, "x") && !iequals_ascii(prefix, "binary")) return std::nullopt;
+  auto bytes = hex_decode(text);
+  return bytes ? std::optional<Value>(Binary{std::move(*bytes)}) : std::nullopt;
 }
 
 template <class T>
 std::optional<T> whole(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  T out{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
+  return parse_number<T>(text);
 }
 
 std::optional<Value> number_value(std::string_view text) {
   const char last = text.back();
-  if (last == 'L' || last == 'l') {
-    const auto v = whole<std::int64_t>(text.substr(0, text.size() - 1));
-    return v ? std::optional<Value>(*v) : std::nullopt;
-  }
-  if (text.find_first_of(".eEdDfF") == std::string_view::npos) {
-    const auto v = whole<std::int32_t>(text);
-    return v ? std::optional<Value>(*v) : std::nullopt;
-  }
+  if (last == 'L' || last == 'l') return made_of(whole<std::int64_t>(text.substr(0, text.size() - 1)));
+  if (text.find_first_of(".eEdDfF") == std::string_view::npos) return made_of(whole<std::int32_t>(text));
   if (last == 'd' || last == 'D' || last == 'f' || last == 'F') text.remove_suffix(1);
-  const auto v = whole<double>(text);
-  return v ? std::optional<Value>(*v) : std::nullopt;
+  return made_of(whole<double>(text));
 }
 
 }  // namespace
 
 FilterToken FilterLexer::make(FilterToken::Kind kind, std::size_t start) {
   return {kind, text_.substr(start, at_ - start), at_, std::nullopt};
+}
+
+FilterToken FilterLexer::literal(std::optional<Value> value, std::size_t start) {
+  auto token = make(value ? FilterToken::Kind::kLiteral : FilterToken::Kind::kBad, start);
+  token.value = std::move(value);
+  return token;
 }
 
 FilterToken FilterLexer::quoted(std::size_t start, std::string_view prefix) {
@@ -72,10 +65,7 @@ FilterToken FilterLexer::quoted(std::size_t start, std::string_view prefix) {
       ++at_;
     } else {
       ++at_;
-      auto value = typed_value(prefix, std::move(out));
-      auto token = make(value ? FilterToken::Kind::kLiteral : FilterToken::Kind::kBad, start);
-      token.value = std::move(value);
-      return token;
+      return literal(typed_value(prefix, std::move(out)), start);
     }
   }
   return make(FilterToken::Kind::kBad, start);
@@ -84,9 +74,7 @@ FilterToken FilterLexer::quoted(std::size_t start, std::string_view prefix) {
 FilterToken FilterLexer::number(std::size_t start) {
   if (text_.substr(at_).starts_with("-INF") && (at_ + 4 == text_.size() || !is_word(text_[at_ + 4]))) {
     at_ += 4;
-    auto token = make(FilterToken::Kind::kLiteral, start);
-    token.value = Value(-std::numeric_limits<double>::infinity());
-    return token;
+    return literal(-std::numeric_limits<double>::infinity(), start);
   }
   ++at_;
   while (at_ < text_.size()) {
@@ -95,24 +83,19 @@ FilterToken FilterLexer::number(std::size_t start) {
     if (!is_word(c) && c != '.' && !exponent_sign) break;
     ++at_;
   }
-  auto value = number_value(text_.substr(start, at_ - start));
-  auto token = make(value ? FilterToken::Kind::kLiteral : FilterToken::Kind::kBad, start);
-  token.value = std::move(value);
-  return token;
+  return literal(number_value(text_.substr(start, at_ - start)), start);
 }
 
 FilterToken FilterLexer::word(std::size_t start) {
   while (at_ < text_.size() && is_word(text_[at_])) ++at_;
   const auto text = text_.substr(start, at_ - start);
   if (at_ < text_.size() && text_[at_] == '\'') return quoted(start, text);
-  auto token = make(FilterToken::Kind::kWord, start);
-  if (iequals_ascii(text, "true")) token.value = Value(true);
-  if (iequals_ascii(text, "false")) token.value = Value(false);
+  if (iequals_ascii(text, "true")) return literal(true, start);
+  if (iequals_ascii(text, "false")) return literal(false, start);
   // Exact case: `nan` and `inf` are ordinary property names in the wild.
-  if (text == "NaN") token.value = Value(std::numeric_limits<double>::quiet_NaN());
-  if (text == "INF") token.value = Value(std::numeric_limits<double>::infinity());
-  if (token.value) token.kind = FilterToken::Kind::kLiteral;
-  return token;
+  if (text == "NaN") return literal(std::numeric_limits<double>::quiet_NaN(), start);
+  if (text == "INF") return literal(std::numeric_limits<double>::infinity(), start);
+  return make(FilterToken::Kind::kWord, start);
 }
 
 FilterToken FilterLexer::next() {

@@ -22,6 +22,8 @@ class FilterLexer {
 
  private:
   FilterToken make(FilterToken::Kind kind, std::size_t start);
+  /// kBad without a value.
+  FilterToken literal(std::optional<Value> value, std::size_t start);
   FilterToken quoted(std::size_t start, std::string_view prefix);
   FilterToken number(std::size_t start);
   FilterToken word(std::size_t start);

@@ -8,7 +8,7 @@
 
 namespace tidemark::table_store {
 
-enum class CompareOp { kEq, kNe, kGt, kGe, kLt, kLe };
+enum class CompareOp { kEq, kNe, kGt, kGe, kLt, kLe };  // filter.cpp and query_plan.cpp have tables in this order
 enum class Field { kPartitionKey, kRowKey, kTimestamp, kOwn };
 
 struct FilterNode {

@@ -47,4 +47,17 @@ struct MutationOutcome {
   std::optional<Version> source_version = {};  // of the entity now, if it is a copy; not told by refusals
 };
 
+/// Why a transaction failed, and the position of the mutation that is to blame, if it is one of them.
+struct MutationError : Error {
+  MutationError(Error error, std::optional<std::size_t> at = {}) : Error(std::move(error)), index(at) {}
+  std::optional<std::size_t> index;
+};
+
+/// A Result<T> that also says which mutation failed; where that does not matter, it is used as a Result<T>.
+template <class T>
+struct [[nodiscard]] MutationResult : std::expected<T, MutationError> {
+  using std::expected<T, MutationError>::expected;
+  [[nodiscard]] bool failed_with(ErrorCode code) const { return !this->has_value() && this->error().code == code; }
+};
+
 }  // namespace tidemark::table_store

@@ -142,22 +142,16 @@ bool is_property_block(std::string_view bytes) {
   return reader.ok() && reader.rest().empty();
 }
 
-void write_properties(ByteWriter& out, const std::vector<Property>& properties) {
+std::string property_block(const std::vector<Property>& properties) {
+  std::string block;
+  ByteWriter out(block);
   out.varint(properties.size());
   for (const auto& property : properties) {
     out.string(property.name);
     out.u8(static_cast<std::uint8_t>(property.value.index() + 1));
     std::visit(ValueWriter{out}, property.value);
   }
-}
-
-bool read_properties(ByteReader& in, std::vector<Property>& into) {
-  PropertyReader reader(in.rest());
-  into.clear();
-  into.reserve(reader.ok() ? reader.left() : 0);
-  while (reader.next()) into.push_back({std::string(reader.name()), value_of(reader.value())});
-  in = ByteReader(reader.rest());
-  return reader.ok();
+  return block;
 }
 
 }  // namespace tidemark::table_store

@@ -54,8 +54,6 @@ class PropertyReader {
 /// True if the bytes are exactly one valid block.
 bool is_property_block(std::string_view bytes);
 
-void write_properties(ByteWriter& out, const std::vector<Property>& properties);
-/// False for bytes that are not properties.
-bool read_properties(ByteReader& in, std::vector<Property>& into);
+std::string property_block(const std::vector<Property>& properties);
 
 }  // namespace tidemark::table_store

@@ -25,9 +25,7 @@ std::string take_text(std::vector<Property>& properties, std::string_view name) 
 }  // namespace
 
 void append_entity_text(std::string& out, const Entity& entity) {
-  std::string block;
-  ByteWriter writer(block);
-  write_properties(writer, entity.properties);
+  const auto block = property_block(entity.properties);
   EntityView view;
   view.partition_key = entity.partition_key;
   view.row_key = entity.row_key;

@@ -2,11 +2,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 #include "common/base/text.h"
 #include "table_store/odata/odata_json.h"
 
@@ -59,14 +59,6 @@ bool is_json_number(std::string_view t) {
     if (digits() == 0) return false;
   }
   return i == t.size();
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// False for values that are not scalars or not JSON.
@@ -151,6 +143,13 @@ Result<void> pair_annotations(Members& raw) {
   return {};
 }
 
+/// A value that was made of the text, if it could be.
+template <class T>
+Result<Value> made_of(const RawMember& member, std::optional<T> value) {
+  if (!value) return bad_value(member);
+  return Value{std::move(*value)};
+}
+
 Result<Value> read_double(const RawMember& member) {
   if (member.kind == RawKind::kString) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -187,21 +186,13 @@ template <class T>
 Result<Value> read_integer(const RawMember& member) {
   // Strings and numbers are both taken: clients write Int64 as a string, some write Int32 so too.
   if (member.kind != RawKind::kNumber && member.kind != RawKind::kString) return bad_value(member);
-  auto value = parse_number<T>(member.text);
-  if (!value) return bad_value(member);
-  return Value{*value};
+  return made_of(member, parse_number<T>(member.text));
 }
 
 Result<Value> read_boolean(const RawMember& member) {
   bool text = member.kind == RawKind::kBoolean || member.kind == RawKind::kString;
   if (!text || (member.text != "true" && member.text != "false")) return bad_value(member);
   return Value{member.text == "true"};
-}
-
-Result<Value> read_date(const RawMember& member) {
-  auto time = parse_iso8601(member.text);
-  if (!time) return bad_value(member);
-  return Value{*time};
 }
 
 Result<Value> read_typed(const RawMember& member) {
@@ -211,12 +202,8 @@ Result<Value> read_typed(const RawMember& member) {
   if (member.type == "Edm.Boolean") return read_boolean(member);
   if (member.kind != RawKind::kString) return bad_value(member);
   if (member.type == "Edm.String") return Value{std::string(member.text)};
-  if (member.type == "Edm.DateTime") return read_date(member);
-  if (member.type == "Edm.Guid") {
-    auto guid = parse_guid(member.text);
-    if (!guid) return bad_value(member);
-    return Value{*guid};
-  }
+  if (member.type == "Edm.DateTime") return made_of(member, parse_iso8601(member.text));
+  if (member.type == "Edm.Guid") return made_of(member, parse_guid(member.text));
   if (member.type == "Edm.Binary") {
     auto bytes = base64_decode(member.text);
     if (!bytes) return bad_value(member);

@@ -37,27 +37,15 @@ std::size_t clean_prefix(std::string_view text) {
 }
 
 void append_escaped(std::string& out, char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
+  constexpr std::string_view kShort = "\"\\\n\r\t";
+  constexpr std::string_view kLetters = "\"\\nrt";
+  out += '\\';
+  if (const auto at = kShort.find(c); at != std::string_view::npos) {
+    out += kLetters[at];
+    return;
   }
-  auto code = static_cast<unsigned char>(c);
-  out += "\\u00";
+  const auto code = static_cast<unsigned char>(c);
+  out += "u00";
   out += kHex[code >> 4];
   out += kHex[code & 15];
 }
@@ -70,16 +58,12 @@ void append_plain(std::string& out, std::string_view text) {
 }
 
 /// The annotation that minimal and full metadata need, or empty.
-struct TypeName {
-  std::string_view operator()(std::string_view) const { return {}; }
-  std::string_view operator()(std::int32_t) const { return {}; }
-  std::string_view operator()(std::int64_t) const { return "Edm.Int64"; }
-  std::string_view operator()(double v) const { return std::isfinite(v) ? std::string_view{} : "Edm.Double"; }
-  std::string_view operator()(bool) const { return {}; }
-  std::string_view operator()(const Time&) const { return "Edm.DateTime"; }
-  std::string_view operator()(const Guid&) const { return "Edm.Guid"; }
-  std::string_view operator()(BinaryView) const { return "Edm.Binary"; }
-};
+std::string_view type_name(const ValueView& value) {
+  constexpr std::string_view kNames[] = {"", "", "Edm.Int64", "", "", "Edm.DateTime", "Edm.Guid", "Edm.Binary"};
+  static_assert(std::size(kNames) == std::variant_size_v<ValueView>);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr && !std::isfinite(*real) ? "Edm.Double" : kNames[value.index()];
+}
 
 template <class Int>
 void append_integer(std::string& out, Int value) {
@@ -137,9 +121,10 @@ void append_annotation(std::string& out, bool& first, std::string_view name, std
   append_plain(out, type);
 }
 
-void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, const std::string& link) {
+void append_full_metadata(std::string& out, bool& first, const JsonScope& scope, std::string_view type,
+                          const std::string& link) {
   append_name(out, first, "odata.type");
-  append_json_string(out, std::string(scope.account) + "." + std::string(scope.table));
+  append_json_string(out, std::string(scope.account) + "." + std::string(type));
   append_name(out, first, "odata.id");
   append_json_string(out, std::string(scope.base) + "/" + link);
 }
@@ -150,7 +135,7 @@ void append_system_members(std::string& out, bool& first, const JsonScope& scope
   std::string link;
   if (full) {
     append_entity_path(link, scope.table, entity.partition_key, entity.row_key);
-    append_full_metadata(out, first, scope, link);
+    append_full_metadata(out, first, scope, scope.table, link);
   }
   if (scope.level != MetadataLevel::kNone) {
     append_name(out, first, "odata.etag");
@@ -181,7 +166,7 @@ void append_members(std::string& out, bool first, const JsonScope& scope, const 
   while (properties.next()) {
     if (!selected(scope, properties.name())) continue;
     const auto value = properties.value();
-    auto type = scope.level == MetadataLevel::kNone ? std::string_view{} : std::visit(TypeName{}, value);
+    auto type = scope.level == MetadataLevel::kNone ? std::string_view{} : type_name(value);
     if (!type.empty()) append_annotation(out, first, properties.name(), type);
     append_name(out, first, properties.name());
     std::visit(ValueWriter{out}, value);
@@ -199,10 +184,7 @@ void append_metadata_url(std::string& out, const JsonScope& scope, std::string_v
 void append_table_members(std::string& out, bool first, const JsonScope& scope, std::string_view table) {
   if (scope.level == MetadataLevel::kFull) {
     std::string link = "Tables('" + std::string(table) + "')";
-    append_name(out, first, "odata.type");
-    append_json_string(out, std::string(scope.account) + ".Tables");
-    append_name(out, first, "odata.id");
-    append_json_string(out, std::string(scope.base) + "/" + link);
+    append_full_metadata(out, first, scope, "Tables", link);
     append_name(out, first, "odata.editLink");
     append_json_string(out, link);
   }

@@ -68,11 +68,9 @@ std::vector<std::string_view> split_parts(std::string_view text, std::string_vie
   return parts;
 }
 
-using Headers = std::vector<std::pair<std::string_view, std::string_view>>;
-
 /// Header lines up to an empty line or the end of the text.
-Result<Headers> take_headers(std::string_view& text) {
-  Headers headers;
+Result<HeaderList> take_headers(std::string_view& text) {
+  HeaderList headers;
   std::string_view line;
   while (take_line(text, line)) {
     if (line.empty()) break;
@@ -82,13 +80,6 @@ Result<Headers> take_headers(std::string_view& text) {
     headers.emplace_back(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
   }
   return headers;
-}
-
-std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) {
-  for (const auto& [key, value] : headers) {
-    if (iequals_ascii(key, name)) return value;
-  }
-  return std::nullopt;
 }
 
 /// An HTTP request inside a part whose MIME headers are read already.
@@ -153,7 +144,12 @@ Result<void> read_outer_part(std::string_view text, Batch& batch) {
 
 }  // namespace
 
-std::optional<std::string_view> BatchPart::header(std::string_view name) const { return find_header(headers, name); }
+std::optional<std::string_view> find_header(const HeaderList& headers, std::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (iequals_ascii(key, name)) return value;
+  }
+  return std::nullopt;
+}
 
 std::optional<std::string> multipart_boundary(std::string_view content_type) {
   auto lower = to_lower_ascii(content_type);

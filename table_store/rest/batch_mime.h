@@ -14,13 +14,18 @@ namespace tidemark::table_store {
 
 inline constexpr std::size_t kMaxBatchOperations = 100;
 
+using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
+/// First header with this name, whatever the case.
+std::optional<std::string_view> find_header(const HeaderList& headers, std::string_view name);
+
 struct BatchPart {
   std::string_view method;
   std::string_view uri;  // absolute or relative, with its query
-  std::vector<std::pair<std::string_view, std::string_view>> headers;
+  HeaderList headers;
   std::string_view body;
-  /// First header with this name, whatever the case.
-  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
+    return find_header(headers, name);
+  }
 };
 
 struct Batch {

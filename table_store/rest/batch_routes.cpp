@@ -28,47 +28,8 @@ struct Operation {
   bool tell_outcome = false;
 };
 
-/// A failure of one operation: the batch is well-formed, so it is told inside a 202.
-struct Failure {
-  std::size_t index = 0;
-  Error error;
-};
-
-std::string_view reason_of(unsigned status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 412:
-      return "Precondition Failed";
-    case 413:
-      return "Request Entity Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
 void append_status(std::string& out, unsigned status) {
-  out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(reason_of(status)).append("\r\n");
+  out.append("HTTP/1.1 ").append(std::to_string(status)).append(" ").append(http::reason_phrase(status)).append("\r\n");
   out += kCommonHeaders;
 }
 
@@ -118,10 +79,7 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   out.level = TRY(part_level(part, *parameters));
   out.prefer = parse_prefer(part.header("prefer"));
   auto method = TRY(effective_method(part.method, part.headers));
-  WriteRequest request{
-      method,   out.url, part.header("if-match"), part.header("if-none-match").has_value(), part.header("content-type"),
-      part.body};
-  out.write = TRY(read_write(request));
+  out.write = TRY(read_write({method, out.url, part.headers, part.body}));
   auto fencing = TRY(read_part_fencing(part));
   TRY(apply_source_version(fencing, out.write.mutation));
   out.tell_outcome = fencing.asked();
@@ -169,15 +127,16 @@ void append_success(std::string& out, const Call& call, const Operation& op, con
   out += "\r\n";
 }
 
-void append_failure(std::string& out, const Call& call, const Failure& failure, Prefer prefer) {
-  append_status(out, http_status_of(failure.error.code));
+/// The batch is well-formed, so the failure of an operation is told inside a 202.
+void append_failure(std::string& out, const Call& call, const MutationError& failure, Prefer prefer) {
+  append_status(out, http_status_of(failure.code));
   if (prefer != Prefer::kNone) {
     append_header(out, "Preference-Applied", prefer == Prefer::kContent ? "return-content" : "return-no-content");
   }
   append_header(out, "DataServiceVersion", "3.0;");
   append_header(out, "Content-Type", json_content_type(MetadataLevel::kMinimal));
   out += "\r\n";
-  out += error_json(failure.error, call.http.request_id, call.front.now(), std::to_string(failure.index) + ":");
+  out += error_json(failure, call.http.request_id, call.front.now(), std::to_string(failure.index.value_or(0)) + ":");
   out += "\r\n";
 }
 
@@ -193,16 +152,23 @@ void append_change_set(std::string& out, const Call& call, std::string_view batc
   out.append("--").append(changes).append("--\r\n");
 }
 
-/// The answer to a batch whose first change set was answered by `parts`. Later ones are refused, each for itself.
-http::Response change_set_response(const Call& call, const Batch& batch, const std::vector<std::string>& parts) {
-  auto boundary = "batchresponse_" + call.random.guid();
+std::string new_boundary(const Call& call) { return "batchresponse_" + call.random.guid(); }
+
+http::Response begin_response(const std::string& boundary) {
   http::Response response;
   response.status = 202;
   response.set("Content-Type", "multipart/mixed; boundary=" + boundary);
+  return response;
+}
+
+/// The answer to a batch whose first change set was answered by `parts`. Later ones are refused, each for itself.
+http::Response change_set_response(const Call& call, const Batch& batch, const std::vector<std::string>& parts) {
+  const auto boundary = new_boundary(call);
+  auto response = begin_response(boundary);
   append_change_set(response.body, call, boundary, parts);
   if (batch.later_change_sets > 0) {
-    const Failure later{0, make_error(ErrorCode::kInvalidInput,
-                                      "A batch has one change set. This one came later and was not executed.")};
+    const auto later =
+        make_error(ErrorCode::kInvalidInput, "A batch has one change set. This one came later and was not executed.");
     std::vector<std::string> refusal(1);
     append_failure(refusal[0], call, later, Prefer::kNone);
     for (std::size_t i = 0; i < batch.later_change_sets; ++i) append_change_set(response.body, call, boundary, refusal);
@@ -211,44 +177,32 @@ http::Response change_set_response(const Call& call, const Batch& batch, const s
   return response;
 }
 
-http::Response failed_change_set(const Call& call, const Batch& batch, const Failure& failure) {
-  auto prefer = failure.index < batch.changes.size() ? parse_prefer(batch.changes[failure.index].header("prefer"))
-                                                     : Prefer::kNone;
+http::Response failed_change_set(const Call& call, const Batch& batch, const MutationError& failure) {
+  const auto index = failure.index.value_or(0);
+  const auto prefer =
+      index < batch.changes.size() ? parse_prefer(batch.changes[index].header("prefer")) : Prefer::kNone;
   std::vector<std::string> parts(1);
   append_failure(parts[0], call, failure, prefer);
   return change_set_response(call, batch, parts);
 }
 
 /// Reads every operation; the first that cannot stand fails the batch.
-std::optional<Failure> read_operations(const Call& call, const Batch& batch, std::vector<Operation>& out) {
+std::optional<MutationError> read_operations(const Call& call, const Batch& batch, std::vector<Operation>& out) {
   if (batch.more_than_allowed) {
-    return Failure{kMaxBatchOperations - 1, make_error(ErrorCode::kInvalidInput,
-                                                       "The batch request operation exceeds the maximum 100 changes "
-                                                       "per change set.")};
+    return MutationError(make_error(ErrorCode::kInvalidInput,
+                                    "The batch request operation exceeds the maximum 100 changes per change set."),
+                         kMaxBatchOperations - 1);
   }
   out.reserve(batch.changes.size());  // `rows` points into the elements
   std::set<std::string_view> rows;
   for (std::size_t i = 0; i < batch.changes.size(); ++i) {
     auto operation = read_operation(call, batch.changes[i]);
-    if (!operation) return Failure{i, std::move(operation.error())};
+    if (!operation) return MutationError(std::move(operation.error()), i);
     out.push_back(std::move(*operation));
-    if (auto checked = check_group(out.front(), out.back(), rows); !checked) {
-      return Failure{i, std::move(checked.error())};
-    }
+    auto checked = check_group(out.front(), out.back(), rows);
+    if (!checked) return MutationError(std::move(checked.error()), i);
   }
   return std::nullopt;
-}
-
-/// The position that the service reports for a failed transaction.
-std::size_t failed_index(Error& error) {
-  for (auto field = error.fields.begin(); field != error.fields.end(); ++field) {
-    if (field->first != "index") continue;
-    std::size_t index = 0;
-    for (char c : field->second) index = index * 10 + static_cast<std::size_t>(c - '0');
-    error.fields.erase(field);
-    return index;
-  }
-  return 0;
 }
 
 /// Failures that say nothing about an operation: the whole batch is refused, so that clients retry or give up on it.
@@ -273,9 +227,7 @@ Answer apply_changes(Call& call, const Batch& batch) {
                                            std::move(mutations), std::move(fencing.fence));
   if (!done) {
     if (concerns_whole_batch(done.error().code)) co_return fail(std::move(done.error()));
-    Failure failure{failed_index(done.error()), {}};
-    failure.error = std::move(done.error());
-    co_return failed_change_set(call, batch, failure);
+    co_return failed_change_set(call, batch, done.error());
   }
   std::vector<std::string> parts(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -288,10 +240,8 @@ Answer apply_changes(Call& call, const Batch& batch) {
 
 /// The answer to a query stands directly under the batch boundary.
 http::Response query_response(const Call& call, http::Response inner) {
-  auto boundary = "batchresponse_" + call.random.guid();
-  http::Response response;
-  response.status = 202;
-  response.set("Content-Type", "multipart/mixed; boundary=" + boundary);
+  const auto boundary = new_boundary(call);
+  auto response = begin_response(boundary);
   auto& out = response.body;
   out.append("--").append(boundary).append("\r\n").append(kPartHead);
   append_status(out, inner.status);

@@ -1,5 +1,6 @@
 #include "table_store/rest/continuation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/encoding.h"
@@ -11,14 +12,7 @@ constexpr std::pair<char, char> kSubstitutes[] = {{'=', '-'}, {'/', '_'}, {'+', 
 
 std::string encode_token(std::string_view key) {
   auto text = base64_encode(key);
-  for (char& c : text) {
-    for (auto [plain, safe] : kSubstitutes) {
-      if (c == plain) {
-        c = safe;
-        break;
-      }
-    }
-  }
+  for (const auto& [plain, safe] : kSubstitutes) std::replace(text.begin(), text.end(), plain, safe);
   return "1!" + std::to_string(text.size()) + "!" + text;
 }
 
@@ -29,14 +23,7 @@ Result<std::string> decode_token(std::string_view token) {
   if (!token.starts_with("1!") || mark == std::string_view::npos) return malformed();
   std::string text(token.substr(mark + 1));
   if (token.substr(2, mark - 2) != std::to_string(text.size())) return malformed();
-  for (char& c : text) {
-    for (auto [plain, safe] : kSubstitutes) {
-      if (c == safe) {
-        c = plain;
-        break;
-      }
-    }
-  }
+  for (const auto& [plain, safe] : kSubstitutes) std::replace(text.begin(), text.end(), safe, plain);
   auto key = base64_decode(text);
   if (!key || !is_valid_utf8(*key)) return malformed();
   return std::move(*key);

@@ -42,7 +42,7 @@ Result<EntityWrite> read_update(const WriteRequest& request) {
   auto row_key = TRY(settle_key(body.row_key, request.url.row_key));
   EntityWrite write;
   write.partition_key = std::move(partition_key);
-  write.mutation.kind = update_kind(request.method, request.if_match.has_value());
+  write.mutation.kind = update_kind(request.method, find_header(request.headers, "if-match").has_value());
   write.mutation.row_key = std::move(row_key);
   write.mutation.properties = std::move(body.properties);
   return write;
@@ -50,22 +50,11 @@ Result<EntityWrite> read_update(const WriteRequest& request) {
 
 http::Response insert_response(const Call& call, const EntityView& inserted) {
   http::Response response;
-  auto prefer = parse_prefer(call.http.header("prefer"));
   auto location = call.base + "/";
   append_entity_path(location, call.url.table, inserted.partition_key, inserted.row_key);
+  if (location.size() > kMaxLocation) location.clear();
   response.set("ETag", etag_of(inserted.version));
-  const bool with_location = location.size() <= kMaxLocation;
-  if (with_location) response.set("Location", location);
-  if (prefer == Prefer::kNoContent) {
-    response.status = 204;
-    if (with_location) response.set("DataServiceId", location);
-    response.set("Preference-Applied", "return-no-content");
-    return response;
-  }
-  response.status = 201;
-  if (prefer == Prefer::kContent) response.set("Preference-Applied", "return-content");
-  response.set("Content-Type", json_content_type(call.level));
-  append_entity_answer(response.body, call.scope(), inserted);
+  if (begin_created(response, call, location)) append_entity_answer(response.body, call.scope(), inserted);
   return response;
 }
 
@@ -78,23 +67,20 @@ Result<EntityWrite> read_write(const WriteRequest& request) {
   if (!(insert || update || erase) || insert != (request.url.kind == UrlKind::kEntities)) {
     return fail(ErrorCode::kMethodNotAllowed);
   }
-  if (request.has_if_none_match && !insert) {
+  if (!insert && find_header(request.headers, "if-none-match")) {
     return fail(ErrorCode::kInvalidInput, "If-None-Match is not allowed here.");
   }
-  if (!erase) {
-    TRY(check_body_type(request.content_type));
-  }
+  if (!erase) TRY(check_body_type(find_header(request.headers, "content-type")));
   if (insert) return read_insert(request);
+  const auto if_match = find_header(request.headers, "if-match");
   std::optional<Version> if_version;
-  if (request.if_match) {
-    if_version = TRY(parse_if_match(*request.if_match));
-  }
+  if (if_match) if_version = TRY(parse_if_match(*if_match));
   if (update) {
     auto write = read_update(request);
     if (write) write->mutation.if_version = if_version;
     return write;
   }
-  if (!request.if_match) return fail(ErrorCode::kMissingRequiredHeader, "A delete needs the header If-Match.");
+  if (!if_match) return fail(ErrorCode::kMissingRequiredHeader, "A delete needs the header If-Match.");
   EntityWrite write;
   write.partition_key = request.url.partition_key;
   write.mutation.kind = MutationKind::kErase;
@@ -104,23 +90,11 @@ Result<EntityWrite> read_write(const WriteRequest& request) {
 }
 
 Result<void> allow_write(const Call& call, const EntityWrite& write) {
-  auth::Need need{auth::ResourceType::kObject, "u"};
-  switch (write.mutation.kind) {
-    case MutationKind::kInsert:
-      need.any_of = "a";
-      break;
-    case MutationKind::kInsertOrReplace:
-    case MutationKind::kInsertOrMerge:
-      need.any_of = {};
-      need.all_of = "au";
-      break;
-    case MutationKind::kErase:
-      need.any_of = "d";
-      break;
-    case MutationKind::kReplace:
-    case MutationKind::kMerge:
-      break;
-  }
+  using enum MutationKind;
+  const auto kind = write.mutation.kind;
+  const bool upserts = kind == kInsertOrReplace || kind == kInsertOrMerge;
+  auth::Need need{auth::ResourceType::kObject, kind == kInsert ? "a" : kind == kErase ? "d" : "u"};
+  if (upserts) need = {auth::ResourceType::kObject, {}, "au"};
   TRY(call.allow(need));
   if (!call.bounds().contains(write.partition_key, write.mutation.row_key)) {
     return fail(ErrorCode::kAuthorizationFailure);
@@ -150,13 +124,7 @@ Result<http::Response> get_entity(const Call& call) {
 
 Answer write_entity(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
-  WriteRequest request{call.method,
-                       call.url,
-                       call.http.header("if-match"),
-                       call.http.header("if-none-match").has_value(),
-                       call.http.header("content-type"),
-                       body};
-  auto write = CO_TRY(read_write(request));
+  auto write = CO_TRY(read_write({call.method, call.url, call.http.headers, body}));
   auto fencing = CO_TRY(read_fencing(call.http.headers));
   CO_TRY(apply_source_version(fencing, write.mutation));
   CO_TRY(allow_write(call, write));

@@ -15,9 +15,7 @@ Answer write_entity(Call& call);
 struct WriteRequest {
   std::string_view method;
   const TableUrl& url;
-  std::optional<std::string_view> if_match;
-  bool has_if_none_match = false;
-  std::optional<std::string_view> content_type;
+  const HeaderList& headers;
   std::string_view body;
 };
 struct EntityWrite {

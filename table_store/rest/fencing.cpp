@@ -102,19 +102,9 @@ Result<void> apply_source_version(const Fencing& fencing, Mutation& mutation) {
 }
 
 std::string_view outcome_name(WriteOutcome kind) {
-  switch (kind) {
-    case WriteOutcome::kApplied:
-      return "applied";
-    case WriteOutcome::kSuperseded:
-      return "superseded";
-    case WriteOutcome::kUnchanged:
-      return "unchanged";
-    case WriteOutcome::kMissing:
-      return "missing";
-    case WriteOutcome::kConflict:
-      return "conflict";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"applied", "superseded", "unchanged", "missing", "conflict"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(WriteOutcome::kLast));
+  return kNames[static_cast<std::size_t>(kind) - 1];
 }
 
 std::vector<std::pair<std::string_view, std::string>> outcome_headers(const MutationOutcome& outcome) {

@@ -52,15 +52,10 @@ Result<void> check_body_type(std::optional<std::string_view> content_type) {
 }
 
 std::string_view json_content_type(MetadataLevel level) {
-  switch (level) {
-    case MetadataLevel::kNone:
-      return "application/json;odata=nometadata;streaming=true;charset=utf-8";
-    case MetadataLevel::kMinimal:
-      return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8";
-    case MetadataLevel::kFull:
-      return "application/json;odata=fullmetadata;streaming=true;charset=utf-8";
-  }
-  return "application/json";
+  constexpr std::string_view kTypes[] = {"application/json;odata=nometadata;streaming=true;charset=utf-8",
+                                         "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
+                                         "application/json;odata=fullmetadata;streaming=true;charset=utf-8"};
+  return kTypes[static_cast<std::size_t>(level)];
 }
 
 Prefer parse_prefer(std::optional<std::string_view> header) {
@@ -68,6 +63,17 @@ Prefer parse_prefer(std::optional<std::string_view> header) {
   if (iequals_ascii(*header, "return-no-content")) return Prefer::kNoContent;
   if (iequals_ascii(*header, "return-content")) return Prefer::kContent;
   return Prefer::kNone;
+}
+
+bool begin_created(http::Response& response, const Call& call, const std::string& location) {
+  const auto prefer = parse_prefer(call.http.header("prefer"));
+  const bool content = prefer != Prefer::kNoContent;
+  response.status = content ? 201 : 204;
+  if (!location.empty()) response.set("Location", location);
+  if (!location.empty() && !content) response.set("DataServiceId", location);
+  if (prefer != Prefer::kNone) response.set("Preference-Applied", content ? "return-content" : "return-no-content");
+  if (content) response.set("Content-Type", json_content_type(call.level));
+  return content;
 }
 
 }  // namespace tidemark::table_store

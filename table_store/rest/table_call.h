@@ -10,6 +10,7 @@
 #include "common/service/front.h"
 #include "table_store/odata/odata_json.h"
 #include "table_store/odata/table_url.h"
+#include "table_store/rest/batch_mime.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
@@ -41,8 +42,6 @@ struct Call : service::Call {
   [[nodiscard]] KeyBounds bounds() const;
 };
 
-using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
-
 /// The verb of a request or of a part of a batch; X-HTTP-Method tunnels other verbs through POST.
 /// kXMethodIncorrectCount, kXMethodNotUsingPost, kXMethodIncorrectValue.
 Result<std::string_view> effective_method(std::string_view method, const HeaderList& headers);
@@ -60,5 +59,8 @@ std::string_view json_content_type(MetadataLevel level);
 /// "return-content" and "return-no-content"; anything else is ignored.
 enum class Prefer { kNone, kContent, kNoContent };
 Prefer parse_prefer(std::optional<std::string_view> header);
+/// Begins the answer to a creation. True if the caller wants the content, which is still to be added. Without a
+/// location, the answer does not tell it.
+bool begin_created(http::Response& response, const Call& call, const std::string& location);
 
 }  // namespace tidemark::table_store

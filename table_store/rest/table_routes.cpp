@@ -91,7 +91,7 @@ TableRoutes::TableRoutes(TableService& service, Clock& clock, Random& random, st
                          auth::Policy policy)
     : Front({auth::Service::kTable, protocol::StoreKind::kTable,
              make_error(ErrorCode::kInvalidInput, "The query of the URL cannot be read.")},
-            clock, std::move(accounts), policy, service::properties_of(service)),
+            clock, std::move(accounts), policy, service),
       service_(service),
       random_(random) {}
 
@@ -114,10 +114,7 @@ Result<StoredPolicies> TableRoutes::policies_of(const service::Call& call, std::
 
 http::Response TableRoutes::render(const Error& error, const std::string& request_id, const service::Call* call) const {
   const bool xml = call != nullptr && speaks_xml(static_cast<const Call&>(*call));
-  auto told = error;
-  // Inside a batch an index belongs to an error; elsewhere it has no meaning.
-  std::erase_if(told.fields, [](const auto& field) { return field.first == "index"; });
-  return error_response(told, xml ? ErrorForm::kXml : ErrorForm::kJson, request_id, now());
+  return error_response(error, xml ? ErrorForm::kXml : ErrorForm::kJson, request_id, now());
 }
 
 void TableRoutes::add_headers(const service::Call* request, bool failed, http::Response& response) const {

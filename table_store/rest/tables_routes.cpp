@@ -43,21 +43,9 @@ Answer create_table(Call& call) {
   auto name = CO_TRY(parse_table_json(body));
   CO_TRY(co_await call.service.create_table(call.account(), name));
   http::Response response;
-  auto location = call.base + "/Tables('" + name + "')";
-  auto prefer = parse_prefer(call.http.header("prefer"));
-  response.set("Location", location);
-  if (prefer == Prefer::kNoContent) {
-    response.status = 204;
-    response.set("DataServiceId", location);
-    response.set("Preference-Applied", "return-no-content");
-    co_return response;
-  }
-  response.status = 201;
-  if (prefer == Prefer::kContent) response.set("Preference-Applied", "return-content");
-  response.set("Content-Type", std::string(json_content_type(call.level)));
   auto scope = call.scope();
   scope.table = name;
-  append_table_answer(response.body, scope);
+  if (begin_created(response, call, call.base + "/Tables('" + name + "')")) append_table_answer(response.body, scope);
   co_return response;
 }
 

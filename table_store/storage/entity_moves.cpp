@@ -3,6 +3,7 @@
 #include "table_store/model/limits.h"
 #include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -51,7 +52,7 @@ MoveJob make_job(const std::string& account, Version now, Move move) {
   companion.account = account;
   companion.table = std::move(move.companion->table);
   companion.partition_key = std::move(move.companion->partition_key);
-  companion.blocks.push_back(block_of(move.companion->mutation));
+  companion.blocks.push_back(property_block(move.companion->mutation.properties));
   companion.mutations.push_back(std::move(move.companion->mutation));
   return job;
 }
@@ -72,7 +73,7 @@ struct Moving {
     const auto destination = TRY(generation(job.destination));
     const auto view = TRY(view_entity(stored));
     auto& copy = entity.mutations[kCopy];
-    copy.source_version = job.back ? view.source_version.value_or(view.version) : view.version;
+    copy.source_version = job.back ? view.effective_version() : view.version;
     copy.restores = job.back;
     copy.lenient = !job.back;  // what is no copy is in the way
     entity.blocks[kCopy] = view.block;
@@ -110,7 +111,7 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   if (moves.empty() || moves.size() > kMaxMoves) {
     co_return fail(ErrorCode::kInvalidInput, "A call moves 1 to 100 entities.");
   }
-  const auto now = impl_->clock.now().time_since_epoch().count();
+  const auto now = clock_.now().time_since_epoch().count();
   std::vector<MoveJob> jobs;
   for (auto& move : moves) {
     CO_TRY(check_move(move));
@@ -119,12 +120,12 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   std::vector<kv::TransactionBody> bodies;
   for (auto& job : jobs) {
     bodies.emplace_back([this, &job](kv::Transaction& txn) {
-      Moving moving{txn, impl_->directory, job};
-      return impl_->ledgers.fenced(txn, job.entity.account, job.entity.fence,
-                                   [&](OperationLedger& ledger) { return moving.run(ledger); });
+      Moving moving{txn, directory_, job};
+      return fenced(txn, job.entity.account, job.entity.fence,
+                    [&](OperationLedger& ledger) { return moving.run(ledger); });
     });
   }
-  co_return co_await impl_->engine.transact_all(std::move(bodies), &kMoveStep);
+  co_return co_await engine_.transact_all(std::move(bodies), &kMoveStep);
 }
 
 }  // namespace tidemark::table_store

@@ -8,8 +8,9 @@
 #include "table_store/model/limits.h"
 #include "table_store/model/text_order.h"
 #include "table_store/storage/query_plan.h"
-#include "table_store/storage/service_impl.h"
 #include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
+#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -192,19 +193,18 @@ bool KeyBounds::contains(std::string_view pk, std::string_view rk) const {
   return end_order != 0 || !end_rk || compare_ordinal(rk, *end_rk) <= 0;
 }
 
-Result<std::optional<std::string>> TableService::Impl::read_entity(std::string_view account, std::string_view table,
-                                                                   std::string_view partition_key,
-                                                                   std::string_view row_key) {
+Result<std::optional<std::string>> TableService::read_entity(std::string_view account, std::string_view table,
+                                                             std::string_view partition_key, std::string_view row_key) {
   const auto table_row = table_key(account, table);
-  if (const auto known = directory.find(table_row)) {
-    auto bytes = engine.get(entity_key(*known, partition_key, row_key));
+  if (const auto known = directory_.find(table_row)) {
+    auto bytes = engine_.get(entity_key(*known, partition_key, row_key));
     if (!bytes || *bytes) return bytes;
     // The table may have gone since: only a view of both rows tells which of the two is missing.
   }
-  const auto ticket = directory.ticket();
-  const auto snapshot = engine.snapshot();
+  const auto ticket = directory_.ticket();
+  const auto snapshot = engine_.snapshot();
   const auto generation = TRY(find_generation(*snapshot, account, table));
-  directory.remember(table_row, generation, ticket);
+  directory_.remember(table_row, generation, ticket);
   return snapshot->get(entity_key(generation, partition_key, row_key));
 }
 
@@ -212,7 +212,7 @@ Result<bool> TableService::view(std::string_view account, std::string_view table
                                 std::string_view row_key, const std::function<void(const EntityView&)>& see) {
   TRY(check_key(partition_key));
   TRY(check_key(row_key));
-  const auto bytes = TRY(impl_->read_entity(account, table, partition_key, row_key));
+  const auto bytes = TRY(read_entity(account, table, partition_key, row_key));
   if (!bytes) return false;
   auto entity = TRY(view_entity(*bytes));
   if (!is_property_block(entity.block)) return fail(ErrorCode::kCorruption);
@@ -231,17 +231,15 @@ Result<std::optional<Entity>> TableService::get(std::string_view account, std::s
   return found;
 }
 
-void TableService::begin_shutdown() { impl_->turns.close(); }
-
 Task<Result<QueryResult>> TableService::query(std::string account, Query query,
                                               std::function<bool(const EntityView&)> each) {
   CO_TRY(check_query(query));
-  const auto snapshot = impl_->engine.snapshot();
+  const auto snapshot = engine_.snapshot();
   const auto generation = CO_TRY(find_generation(*snapshot, account, query.table));
   auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
   Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
-  Budget budget(impl_->clock);
+  Budget budget(clock_);
   ScanTurns::Turn turn;
   QueryResult result;
   bool full = false;
@@ -266,7 +264,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (!budget.slice_over(entity.block.size() + kBytesOfAStep)) continue;
     turn.give_back();
     if (query.abandoned && query.abandoned()) co_return fail(ErrorCode::kCancelled);
-    auto taken = co_await impl_->turns.take(budget.slices());
+    auto taken = co_await turns_.take(budget.slices());
     if (taken.failed_with(ErrorCode::kUnavailable)) {
       stopping = true;  // a short page, which the client continues with whoever comes next
       continue;

@@ -1,7 +1,8 @@
 // The steps of a transaction that changes entities, used by mutate and move. Private to storage/. They run on the
 // engine's threads, within one transaction.
 #pragma once
-#include "table_store/storage/service_impl.h"
+#include "table_store/storage/table_directory.h"
+#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 
@@ -14,11 +15,11 @@ struct MutationJob {
   // The mutations' properties as they will be stored, made before the writer's turn.
   std::vector<std::string> blocks = {};
   std::vector<MutationOutcome> outcomes = {};
+  std::optional<std::size_t> at = {};  // the mutation to blame for an error, if there is one
 };
 
 /// Checks keys, properties and which members the kind allows.
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
-std::string block_of(const Mutation& mutation);
 
 /// On the writer, the directory says what the transaction would read: an earlier drop is either still in progress, or
 /// the table has left the directory.

@@ -10,21 +10,9 @@ namespace tidemark::table_store {
 namespace {
 
 CompareOp negation(CompareOp op) {
-  switch (op) {
-    case CompareOp::kEq:
-      return CompareOp::kNe;
-    case CompareOp::kNe:
-      return CompareOp::kEq;
-    case CompareOp::kGt:
-      return CompareOp::kLe;
-    case CompareOp::kGe:
-      return CompareOp::kLt;
-    case CompareOp::kLt:
-      return CompareOp::kGe;
-    case CompareOp::kLe:
-      return CompareOp::kGt;
-  }
-  return op;
+  using enum CompareOp;
+  constexpr CompareOp kNegations[] = {kNe, kEq, kLe, kLt, kGe, kGt};
+  return kNegations[static_cast<std::size_t>(op)];
 }
 
 Intervals intervals_of(CompareOp op, const std::string& text) {
@@ -100,48 +88,6 @@ void add_stripe(QueryPlan& plan, const Stripe& stripe) {
   }
 }
 
-std::string key_text(std::string_view encoded_part) {
-  auto rest = encoded_part;
-  auto text = kv::take_utf16(rest);
-  return text ? "'" + *text + "'" : "?";
-}
-
-/// An encoded bound in the notation of intervals. The key after all that begin with a text ends with 00 02 where the
-/// text's own end is 00 01.
-std::string bound_text(std::string bound, bool is_lower) {
-  if (bound.empty()) return is_lower ? "(" : ")";
-  const bool after = bound.back() == '\2';
-  if (after) bound.back() = '\1';
-  if (is_lower) return (after ? "(" : "[") + key_text(bound);
-  return key_text(bound) + (after ? "]" : ")");
-}
-
-std::string interval_text(const std::string& lower, const std::string& upper) {
-  return bound_text(lower, true) + ", " + bound_text(upper, false);
-}
-
-std::string describe_range(const PlannedRange& range) {
-  auto rest = std::string_view(range.keys.lower);
-  switch (range.access) {
-    case Access::kTable:
-      return "table";
-    case Access::kPartitions:
-      return "partitions " + interval_text(range.keys.lower, range.keys.upper);
-    case Access::kPartition:
-      return "partition " + key_text(rest);
-    case Access::kPoint:
-    case Access::kRows:
-      break;
-  }
-  const auto partition = kv::take_utf16(rest);
-  const auto pk_size = range.keys.lower.size() - rest.size();
-  const auto head = "'" + partition.value_or("?") + "' ";
-  if (range.access == Access::kPoint) return "point " + head + key_text(rest);
-  // A range to the partition's end stops where the partition does.
-  const bool to_end = range.keys.upper.size() == pk_size;
-  return "rows " + head + interval_text(std::string(rest), to_end ? std::string() : range.keys.upper.substr(pk_size));
-}
-
 }  // namespace
 
 std::string encode_entity_key(std::string_view partition_key, std::string_view row_key) {
@@ -162,16 +108,6 @@ QueryPlan plan_query(const Filter& filter) {
   plan.filter_rows = !keys.exact;
   for (const auto& stripe : keys.stripes) add_stripe(plan, stripe);
   return plan;
-}
-
-std::string QueryPlan::describe() const {
-  std::string out;
-  for (const auto& range : ranges) {
-    if (!out.empty()) out += "; ";
-    out += describe_range(range);
-  }
-  if (out.empty()) return "nothing";
-  return filter_rows ? out + "; filter" : out;
 }
 
 }  // namespace tidemark::table_store

@@ -33,8 +33,6 @@ struct QueryPlan {
   std::vector<PlannedRange> ranges;  // in key order, disjoint; empty if nothing can match
   /// If false, every entity in the ranges matches, and the filter need not be evaluated.
   bool filter_rows = false;
-  /// A text for people: "point 'p' 'a'; rows 'p' ['b', 'c'); filter".
-  [[nodiscard]] std::string describe() const;
 };
 
 inline constexpr std::size_t kMaxPlannedRanges = 8192;

@@ -17,25 +17,30 @@
 #include <string>
 #include <string_view>
 
-#include "common/kv/engine.h"
+#include "common/base/encoding.h"
 #include "common/kv/fading_rows.h"
+#include "common/kv/key_codec.h"
 
 namespace tidemark::table_store {
 
 inline constexpr char kDroppedGeneration = 'd';
+inline constexpr char kServiceProperties = 'p';
 inline constexpr std::string_view kLastGenerationKey = "g";
 inline constexpr std::string_view kLastVersionKey = "v";
 
-std::string table_key(std::string_view account, std::string_view table);
+inline std::string table_key(std::string_view account, std::string_view table) {
+  return kv::key('t', kv::Text{account}, kv::Text{to_lower_ascii(table)});
+}
 kv::KeyRange tables_range(std::string_view account, std::string_view from_table);
 
-kv::KeyRange entities_of(std::uint64_t generation);
-std::string entity_prefix(std::uint64_t generation);
-std::string entity_key(std::uint64_t generation, std::string_view partition_key, std::string_view row_key);
-struct EntityKeyParts {
-  std::string partition_key, row_key;
-};
-std::optional<EntityKeyParts> parse_entity_key(std::string_view key);
+inline constexpr std::size_t kEntityPrefixBytes = 9;
+inline std::string entity_prefix(std::uint64_t generation) { return kv::key('e', generation); }
+inline kv::KeyRange entities_of(std::uint64_t generation) {
+  return {entity_prefix(generation), entity_prefix(generation + 1)};
+}
+inline std::string entity_key(std::uint64_t generation, std::string_view partition_key, std::string_view row_key) {
+  return kv::key('e', generation, kv::Utf16{partition_key}, kv::Utf16{row_key});
+}
 /// The parts of an entity's key, read in place where possible. Views are valid as long as the key and the reader.
 class EntityKeyReader {
  public:
@@ -45,11 +50,11 @@ class EntityKeyReader {
  private:
   std::string partition_scratch_, row_scratch_;
 };
-inline constexpr std::size_t kEntityPrefixBytes = 9;
 
-std::string operation_key(std::string_view account, std::string_view operation_id);
+inline std::string operation_key(std::string_view account, std::string_view operation_id) {
+  return kv::key('o', kv::Text{account}, kv::Text{operation_id});
+}
 /// The ledgers of operations, which fade: those of users and those of workers.
-kv::FadingRows fading_operations();
-std::string service_properties_key(std::string_view account);
+inline kv::FadingRows fading_operations() { return {{"o", "p"}, "O"}; }
 
 }  // namespace tidemark::table_store

@@ -20,26 +20,7 @@ constexpr auto kTable = record_format<TableRecord>(kFormat, "table", [](auto& io
 constexpr auto kCounter =
     record_format<std::uint64_t>(kFormat, "counter", [](auto& io, auto& value) { io.u64(value); });
 
-bool read_head(ByteReader& in, EntityVersions& into) {
-  if (in.u8() != kFormat) return false;
-  const auto flags = in.u8();
-  if (flags > (kHasSourceVersion | kHasOperation | kIsRestored)) return false;
-  into.version = in.i64();
-  if ((flags & kHasSourceVersion) != 0) into.source_version = in.i64();
-  if ((flags & kHasOperation) != 0) into.operation = in.string();
-  into.restored = (flags & kIsRestored) != 0;
-  return in.ok();
-}
-
 }  // namespace
-
-std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties, std::string_view operation, bool restored) {
-  std::string block;
-  ByteWriter out(block);
-  write_properties(out, properties);
-  return encode_entity(version, source_version, std::string_view(block), operation, restored);
-}
 
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
                           std::string_view operation, bool restored) {
@@ -57,35 +38,19 @@ std::string encode_entity(Version version, std::optional<Version> source_version
   return bytes;
 }
 
-Result<void> decode_entity(std::string_view bytes, Entity& into) {
-  ByteReader in(bytes);
-  EntityVersions head;
-  if (!read_head(in, head) || !read_properties(in, into.properties) || !in.finished()) return corrupt_record("entity");
-  into.version = head.version;
-  into.source_version = head.source_version;
-  into.operation = head.operation;
-  into.restored = head.restored;
-  return {};
-}
-
 Result<EntityView> view_entity(std::string_view bytes) {
   ByteReader in(bytes);
-  EntityVersions head;
-  if (!read_head(in, head)) return corrupt_record("entity");
   EntityView view;
-  view.version = head.version;
-  view.source_version = head.source_version;
-  view.operation = head.operation;
-  view.restored = head.restored;
+  const auto format = in.u8();
+  const auto flags = in.u8();
+  if (format != kFormat || flags > (kHasSourceVersion | kHasOperation | kIsRestored)) return corrupt_record("entity");
+  view.version = in.i64();
+  if ((flags & kHasSourceVersion) != 0) view.source_version = in.i64();
+  if ((flags & kHasOperation) != 0) view.operation = in.string();
+  view.restored = (flags & kIsRestored) != 0;
+  if (!in.ok()) return corrupt_record("entity");
   view.block = in.rest();
   return view;
-}
-
-Result<EntityVersions> decode_entity_versions(std::string_view bytes) {
-  ByteReader in(bytes);
-  EntityVersions head;
-  if (!read_head(in, head)) return corrupt_record("entity");
-  return head;
 }
 
 std::string encode_table(const TableRecord& table) { return kTable.encode(table); }

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
+#include "common/base/stored_policy.h"
 #include "table_store/model/entity_view.h"
-#include "table_store/model/mutation.h"
-#include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
 
@@ -24,28 +24,11 @@ struct TableRecord {
   StoredPolicies acl;
 };
 
-std::string encode_entity(Version version, std::optional<Version> source_version,
-                          const std::vector<Property>& properties, std::string_view operation = {},
-                          bool restored = false);
-/// The same with a block that is already encoded.
+/// `block` has the properties (model/property_block.h).
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
                           std::string_view operation = {}, bool restored = false);
-/// Decodes everything except the keys.
-Result<void> decode_entity(std::string_view bytes, Entity& into);
-
 /// Reads only the head; the keys stay empty and the block is not examined.
 Result<EntityView> view_entity(std::string_view bytes);
-
-struct EntityVersions {
-  Version version = 0;
-  std::optional<Version> source_version;
-  std::string_view operation;  // in the bytes that were decoded
-  bool restored = false;
-  [[nodiscard]] bool is_copy() const { return source_version && !restored; }
-  [[nodiscard]] Version effective() const { return source_version.value_or(version); }
-};
-/// The head of an entity alone, for conditions.
-Result<EntityVersions> decode_entity_versions(std::string_view bytes);
 
 std::string encode_table(const TableRecord& table);
 Result<TableRecord> decode_table(std::string_view bytes);

@@ -5,8 +5,8 @@
 #include "common/process/failures.h"
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
-#include "table_store/storage/service_impl.h"
 #include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -22,12 +22,12 @@ const FailStep kCollectStep("table.collect");
 
 }  // namespace
 
-TableService::Impl::Impl(kv::Engine& engine_, Clock& clock_, Random& random_, ScanLimits scans)
-    : engine(engine_), clock(clock_), random(random_), ledgers(engine_, &operation_key, &kLedgerStep), turns(scans) {}
-
-TableService::TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans)
-    : impl_(std::make_unique<Impl>(engine, clock, random, scans)) {}
-TableService::~TableService() = default;
+TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits scans)
+    : OperationLedgers(engine, &operation_key, &kLedgerStep),
+      AccountProperties(engine, kServiceProperties, kSetServicePropertiesStep),
+      engine_(engine),
+      clock_(clock),
+      turns_(scans) {}
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));
@@ -49,7 +49,7 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
   CO_TRY(check_table_name(table));
-  co_return co_await impl_->engine.transact(
+  co_return co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         const auto key = table_key(account, table);
         auto existing = TRY(txn.get(key));
@@ -66,21 +66,21 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
-  return impl_->drop(std::move(account), std::move(table), std::nullopt);
+  return drop(std::move(account), std::move(table), std::nullopt);
 }
 
 Task<Result<void>> TableService::delete_table_fenced(std::string account, std::string table, Fence fence) {
   CO_TRY(check_operation_id(fence.operation_id));
-  co_return co_await impl_->drop(std::move(account), std::move(table), std::move(fence));
+  co_return co_await drop(std::move(account), std::move(table), std::move(fence));
 }
 
-Task<Result<void>> TableService::Impl::drop(std::string account, std::string table, std::optional<Fence> fence) {
+Task<Result<void>> TableService::drop(std::string account, std::string table, std::optional<Fence> fence) {
   const auto key = table_key(account, table);
   {
-    const TableDirectory::Drop dropping(directory, key);
-    CO_TRY(co_await engine.transact(
+    const TableDirectory::Drop dropping(directory_, key);
+    CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) {
-          return ledgers.fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
+          return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
             const auto generation = find_generation(txn, account, table);
             if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
             txn.erase(key);
@@ -97,7 +97,7 @@ Task<Result<void>> TableService::Impl::drop(std::string account, std::string tab
 Task<Result<TablePage>> TableService::list_tables(std::string account, Filter filter, std::uint32_t limit,
                                                   std::string from) {
   if (limit == 0 || limit > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
-  const auto snapshot = impl_->engine.snapshot();
+  const auto snapshot = engine_.snapshot();
   const auto range = tables_range(account, from);
   const auto cursor = snapshot->scan(range);
   TablePage page;
@@ -118,20 +118,20 @@ Task<Result<TablePage>> TableService::list_tables(std::string account, Filter fi
 }
 
 Task<Result<std::string>> TableService::find_table(std::string account, std::string table) {
-  const auto snapshot = impl_->engine.snapshot();
+  const auto snapshot = engine_.snapshot();
   auto record = CO_TRY(read_table(*snapshot, account, table));
   co_return std::move(record.name);
 }
 
 Result<StoredPolicies> TableService::get_acl(std::string_view account, std::string_view table) {
-  const auto snapshot = impl_->engine.snapshot();
+  const auto snapshot = engine_.snapshot();
   auto record = TRY(read_table(*snapshot, account, table));
   return std::move(record.acl);
 }
 
 Task<Result<void>> TableService::set_acl(std::string account, std::string table, StoredPolicies policies) {
   if (policies.size() > protocol::kMaxStoredPolicies) co_return fail(ErrorCode::kInvalidXmlDocument);
-  co_return co_await impl_->engine.transact(
+  co_return co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto record = TRY(read_table(txn, account, table));
         record.acl = policies;
@@ -141,53 +141,13 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
       &kSetAclStep);
 }
 
-Result<std::string> TableService::get_service_properties(std::string_view account) {
-  const auto snapshot = impl_->engine.snapshot();
-  auto bytes = TRY(snapshot->get(service_properties_key(account)));
-  return std::move(bytes).value_or(std::string());
-}
-
-Task<Result<void>> TableService::set_service_properties(std::string account,
-                                                        std::function<Result<std::string>(const std::string&)> change) {
-  co_return co_await impl_->engine.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto stored = TRY(txn.get(service_properties_key(account)));
-        auto changed = TRY(change(std::move(stored).value_or(std::string())));
-        txn.put(service_properties_key(account), changed);
-        return {};
+Task<Result<void>> TableService::collect_garbage() {
+  co_return co_await kv::collect_generations(
+      engine_, kDroppedGeneration,
+      [this](std::uint64_t generation) -> Task<Result<void>> {
+        co_return engine_.erase_range(entities_of(generation));
       },
-      &kSetServicePropertiesStep);
-}
-
-Task<Result<void>> TableService::collect_garbage() { return impl_->collect_garbage(); }
-
-Task<Result<void>> TableService::Impl::collect_garbage() {
-  const auto erase = [this](std::uint64_t generation) -> Task<Result<void>> {
-    co_return engine.erase_range(entities_of(generation));
-  };
-  co_return co_await kv::collect_generations(engine, kDroppedGeneration, erase, kCollectStep);
-}
-
-Task<Result<OperationLedger>> TableService::open_operation(std::string account, std::string operation_id,
-                                                           std::uint64_t epoch) {
-  return impl_->ledgers.open(std::move(account), std::move(operation_id), epoch);
-}
-
-Task<Result<OperationLedger>> TableService::close_operation(std::string account, std::string operation_id,
-                                                            std::uint64_t epoch) {
-  return impl_->ledgers.close(std::move(account), std::move(operation_id), epoch);
-}
-
-Task<Result<OperationLedger>> TableService::count(std::string account, Fence fence, std::uint64_t amount) {
-  return impl_->ledgers.count(std::move(account), std::move(fence), amount);
-}
-
-Task<Result<OperationLedger>> TableService::read_operation(std::string account, std::string operation_id) {
-  co_return impl_->ledgers.read(account, operation_id);
-}
-
-Task<Result<void>> TableService::forget_operation(std::string account, std::string operation_id) {
-  return impl_->ledgers.forget(std::move(account), std::move(operation_id));
+      kCollectStep);
 }
 
 }  // namespace tidemark::table_store

@@ -10,12 +10,14 @@
 #include "common/base/async.h"
 #include "common/base/random.h"
 #include "common/base/stored_policy.h"
-#include "common/kv/engine.h"
+#include "common/kv/account_properties.h"
+#include "common/kv/operation_ledgers.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
 #include "table_store/storage/scan_turns.h"
+#include "table_store/storage/table_directory.h"
 
 namespace tidemark::table_store {
 
@@ -42,10 +44,9 @@ struct QueryResult {
   std::optional<Continuation> next;
 };
 
-class TableService {
+class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {});
-  ~TableService();
 
   Task<Result<void>> create_table(std::string account, std::string table);
   /// O(1): the name is free at once; the rows go in the background.
@@ -59,10 +60,6 @@ class TableService {
 
   Result<StoredPolicies> get_acl(std::string_view account, std::string_view table);
   Task<Result<void>> set_acl(std::string account, std::string table, StoredPolicies policies);
-  Result<std::string> get_service_properties(std::string_view account);  // canonical XML; empty if never set
-  /// Replaces the document by what `change` makes of the stored one.
-  Task<Result<void>> set_service_properties(std::string account,
-                                            std::function<Result<std::string>(const std::string&)> change);
 
   /// Shows the entity to `see`, in place; false if there is none. kTableNotFound. Synchronous: mostly one read.
   Result<bool> view(std::string_view account, std::string_view table, std::string_view partition_key,
@@ -79,10 +76,9 @@ class TableService {
     std::vector<MutationOutcome> outcomes;
     std::vector<std::string> blocks;  // the properties of each mutation (property_block.h): what an insert stored
   };
-  /// 1..100 mutations of distinct rows. On failure the error's field "index" is the position of the failing one.
-  /// Checks all limits of keys, properties and sizes.
-  Task<Result<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
-                                    std::vector<Mutation> mutations, std::optional<Fence> fence);
+  /// 1..100 mutations of distinct rows. Checks all limits of keys, properties and sizes.
+  Task<MutationResult<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
+                                            std::vector<Mutation> mutations, std::optional<Fence> fence);
 
   /// 1..100 moves, each a transaction of its own (model/move.h), with their outcomes. A move that did not happen is an
   /// error and has changed nothing: kResourceNotFound (the entity), kTableNotFound, kUpdateConditionNotSatisfied
@@ -90,22 +86,23 @@ class TableService {
   /// kFenced.
   Task<Result<std::vector<Result<void>>>> move_all(std::string account, std::vector<Move> moves);
 
-  Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch);
-  Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch);
-  Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id);
-  /// Removes the ledger if it is closed: its operation can have no message and no worker any more.
-  Task<Result<void>> forget_operation(std::string account, std::string operation_id);
-  Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount);
-
   /// Scans end with what they have and a continuation, so that nothing waits when the executors go.
-  void begin_shutdown();
+  void begin_shutdown() { turns_.close(); }
 
   /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
   Task<Result<void>> collect_garbage();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  /// The stored bytes of an entity, if there is one; kTableNotFound.
+  Result<std::optional<std::string>> read_entity(std::string_view account, std::string_view table,
+                                                 std::string_view partition_key, std::string_view row_key);
+  /// With the fence's check and count, if there is one; then starts collection.
+  Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
+
+  kv::Engine& engine_;
+  Clock& clock_;
+  ScanTurns turns_;
+  TableDirectory directory_;
 };
 
 }  // namespace tidemark::table_store

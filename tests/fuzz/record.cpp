@@ -1,7 +1,7 @@
 // Stored bytes, as a damaged disk would hand them back: no reading past the end, and what reads is written the same.
 #include "common/base/operation_ledger.h"
-#include "table_store/storage/table_records.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/stored_entities.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace tidemark;

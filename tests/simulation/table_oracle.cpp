@@ -6,8 +6,7 @@
 #include "common/rpc/wire.h"
 #include "table_store/client/table_calls.h"
 #include "table_store/model/filter.h"
-#include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_records.h"
+#include "tests/support/stored_entities.h"
 
 namespace tidemark::simulation {
 

@@ -2,14 +2,13 @@
 
 #include "common/kv/operation_ledgers.h"
 #include "queue_service/storage/test_switches.h"
-#include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_records.h"
 #include "table_store/storage/test_switches.h"
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/client_hosts.h"
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
+#include "tests/support/stored_entities.h"
 
 namespace tidemark::simulation {
 namespace {
@@ -207,7 +206,7 @@ void World::check_disk() {
     const kv::KeyRange rows{table_store::entity_prefix(generation), table_store::entity_prefix(generation + 1)};
     for (auto cursor = snapshot->scan(rows, kv::Direction::kForward); cursor->valid(); cursor->next()) {
       const auto parts = table_store::parse_entity_key(cursor->key());
-      const auto versions = table_store::decode_entity_versions(cursor->value());
+      const auto versions = table_store::view_entity(cursor->value());
       if (!parts || !versions) return complain("a stored entity cannot be read");
       const TableOracle::Key key{parts->partition_key, parts->row_key};
       if (name == kSourceTable) {

@@ -102,7 +102,7 @@ TEST(BlobModel, StoredBytesStayAsTheyAre) {
   container.metadata = {{"k", "v"}};
   container.public_access = "blob";
   container.policies = {{"a", "2024-01-01", std::nullopt, "rw"}};
-  EXPECT_EQ(hex_encode(records::encode(container)),
+  EXPECT_EQ(hex_encode(records::kContainer.encode(container)),
             "01ac024d0000000000000001016b017604626c6f62010161010a323032342d30312d30310001027277");
   Blob blob;
   blob.version.ticks = 5;
@@ -111,11 +111,13 @@ TEST(BlobModel, StoredBytesStayAsTheyAre) {
   blob.headers = {"t", "e", "l", "d", "c", "m"};
   blob.metadata = {{"q", "w"}};
   blob.source_version = -9;
-  EXPECT_EQ(hex_encode(records::encode(blob)),
+  EXPECT_EQ(hex_encode(records::kBlob.encode(blob)),
             "0105000000000000000400000000000000e80701740165016c01640163016d010171017701f7ffffffffffffff");
-  EXPECT_EQ(hex_encode(records::encode(std::vector<Extent>{{1, 2, "id"}, {300, 400, ""}})), "01020102026964ac02900300");
-  EXPECT_EQ(hex_encode(records::encode(StagedBlock{7, 8})), "010708");
-  EXPECT_EQ(hex_encode(records::encode(records::StagedSummary{9, 10, Time(Ticks(123456))})), "01090a40e2010000000000");
+  EXPECT_EQ(hex_encode(records::kExtents.encode(std::vector<Extent>{{1, 2, "id"}, {300, 400, ""}})),
+            "01020102026964ac02900300");
+  EXPECT_EQ(hex_encode(records::kStagedBlock.encode(StagedBlock{7, 8})), "010708");
+  EXPECT_EQ(hex_encode(records::kStagedSummary.encode(records::StagedSummary{9, 10, Time(Ticks(123456))})),
+            "01090a40e2010000000000");
 }
 
 TEST(BlobModel, Checksum) { EXPECT_EQ(crc32c("123456789"), 0xE3069283U); }

@@ -70,10 +70,10 @@ class BlobServiceTest : public ::testing::Test {
     std::set<std::uint64_t> ids;
     const auto snapshot = engine_->snapshot();
     for (const auto& key : keys_of('X')) {
-      const auto extents = records::decode_extents(**snapshot->get(key));
+      const auto extents = records::kExtents.decode(**snapshot->get(key));
       for (const auto& extent : *extents) ids.insert(extent.payload);
     }
-    for (const auto& key : keys_of('K')) ids.insert(records::decode_staged_block(**snapshot->get(key))->payload);
+    for (const auto& key : keys_of('K')) ids.insert(records::kStagedBlock.decode(**snapshot->get(key))->payload);
     ids.erase(0);
     return ids;
   }

@@ -44,6 +44,14 @@ TEST(KeyCodec, U64Bytes) {
   EXPECT_EQ(key, bytes({1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+TEST(KeyCodec, AKeyIsItsPartsInOrder) {
+  EXPECT_EQ(key('x', std::uint64_t{258}, "raw", Text{"t"}, Utf16{"\u00E9"}),
+            bytes({'x', 0, 0, 0, 0, 0, 0, 1, 2, 'r', 'a', 'w', 't', 0, 1, 0xC3, 0xA9, 0, 1}));
+  const auto all = under(key('x', std::uint64_t{0xFF}));
+  EXPECT_EQ(all.lower, bytes({'x', 0, 0, 0, 0, 0, 0, 0, 0xFF}));
+  EXPECT_EQ(all.upper, bytes({'x', 0, 0, 0, 0, 0, 0, 1}));
+}
+
 TEST(KeyCodec, CharactersBeyondTheBmpSortBeforeU_E000) {
   EXPECT_LT(utf16_key("\U00010000"), utf16_key("\uFFFD"));
   EXPECT_LT(utf16_key("\U0010FFFF"), utf16_key("\uE000"));

@@ -62,7 +62,13 @@ TEST_F(TableClientTest, EveryTypeTravels) {
   EXPECT_TRUE(run_task(client.close_operation("op", 2))->closed);
   auto failed = run_task(client.mutate("people", "p", changes, std::nullopt));
   ASSERT_TRUE(failed.failed_with(ErrorCode::kEntityAlreadyExists));
-  EXPECT_EQ(failed.error().fields.back().second, "0");
+  EXPECT_EQ(failed.error().index, std::size_t{0});
+  changes.front().row_key = "new";
+  changes.push_back(change(kReplace, "nobody"));
+  auto second = run_task(client.mutate("people", "p", changes, std::nullopt));
+  ASSERT_TRUE(second.failed_with(ErrorCode::kResourceNotFound));
+  EXPECT_EQ(second.error().index, std::size_t{1});
+  EXPECT_EQ(second.error().message, default_message_of(ErrorCode::kResourceNotFound));
 }
 
 TEST_F(TableClientTest, PagesUnderConcurrentWrites) {

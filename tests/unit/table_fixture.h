@@ -46,11 +46,11 @@ struct TableFixture : ::testing::Test {
     service = std::make_unique<TableService>(*engine, clock, *random);
   }
   void create(const std::string& table) { ASSERT_TRUE(run_task(service->create_table("acct", table)).has_value()); }
-  Result<TableService::MutateResult> mutate(std::vector<Mutation> changes, std::optional<Fence> fence = {},
-                                            std::string pk = "p") {
+  MutationResult<TableService::MutateResult> mutate(std::vector<Mutation> changes, std::optional<Fence> fence = {},
+                                                    std::string pk = "p") {
     return run_task(service->mutate("acct", "people", std::move(pk), std::move(changes), std::move(fence)));
   }
-  Result<TableService::MutateResult> mutate(Mutation change, std::optional<Fence> fence = {}) {
+  MutationResult<TableService::MutateResult> mutate(Mutation change, std::optional<Fence> fence = {}) {
     return mutate(std::vector<Mutation>{std::move(change)}, std::move(fence));
   }
   std::optional<Entity> get(const std::string& rk, const std::string& pk = "p") {

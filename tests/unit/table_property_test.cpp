@@ -182,16 +182,16 @@ class Pair {
     service_ = std::make_unique<TableService>(*engine_, clock_, *random_);
   }
 
-  template <class T>
-  static std::string outcome(const Result<T>& got, const reference::Expected& expected) {
+  template <class Answered>
+  static std::string outcome(const Answered& got, const reference::Expected& expected) {
     if (got.has_value() != !expected.error) {
       return got ? "succeeded, should fail with " + std::string(azure_name_of(*expected.error))
                  : "failed with " + std::string(azure_name_of(got.error().code));
     }
     if (got) return "";
     if (got.error().code != *expected.error) return "failed with " + std::string(azure_name_of(got.error().code));
-    const auto& fields = got.error().fields;
-    const auto index = fields.empty() ? std::optional<std::size_t>() : std::stoull(fields.front().second);
+    std::optional<std::size_t> index;
+    if constexpr (requires { got.error().index; }) index = got.error().index;
     return index == expected.index ? "" : "the wrong mutation is named as the failing one";
   }
 

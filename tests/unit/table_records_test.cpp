@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "common/base/encoding.h"
-#include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_records.h"
+#include "common/base/operation_ledger.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/stored_entities.h"
 
 namespace tidemark::table_store {
 namespace {

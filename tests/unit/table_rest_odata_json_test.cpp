@@ -26,9 +26,7 @@ Entity entity_from(std::string_view json, const char* time = "2026-11-21T12:09:1
 
 std::string answer(const Entity& entity, MetadataLevel level, const std::vector<std::string>* select = nullptr) {
   std::string out;
-  std::string block;
-  ByteWriter writer(block);
-  write_properties(writer, entity.properties);
+  const auto block = property_block(entity.properties);
   append_entity_answer(out, {"http://127.0.0.1:22002/devstoreaccount1", "devstoreaccount1", "Types1", level, select},
                        {entity.partition_key, entity.row_key, entity.version, {}, block});
   return out;
