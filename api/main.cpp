@@ -114,8 +114,15 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes({settings.token, std::move(callbacks)}, job_store, poison, queues, tables, metrics, *clock,
-                   {&blobs, std::move(directories)});
+  ApiRoutes routes(Api{settings.token,
+                       std::move(callbacks),
+                       job_store,
+                       poison,
+                       queues,
+                       tables,
+                       metrics,
+                       *clock,
+                       {&blobs, std::move(directories)}});
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
           .get());

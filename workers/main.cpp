@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
@@ -110,25 +109,6 @@ Result<std::unique_ptr<Callbacks>> make_callbacks(const WorkerConfig& config) {
   return out;
 }
 
-/// One thread of the worker's own; joined by the destructor, after which no coroutine runs any more.
-class Runner {
- public:
-  Runner() : guard_(asio::make_work_guard(context_)), thread_([this] { context_.run(); }) {}
-  ~Runner() { stop(); }
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
-  Executor executor() { return context_.get_executor(); }
-  void stop() {
-    context_.stop();
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  asio::io_context context_;
-  asio::executor_work_guard<asio::io_context::executor_type> guard_;
-  std::thread thread_;
-};
-
 jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
   jobs::WorkerInfo self;
   self.name = config.name;
@@ -161,8 +141,8 @@ struct Stores {
 
 /// Signals must work while the stores are still away, so readiness is waited for in a thread of its own. It never ends
 /// if they never come.
-std::thread once_ready(Runner& runner, jobs::JobStore& jobs, Clock& clock, std::function<void()> begin) {
-  auto stores = asio::co_spawn(runner.executor(), wait_until_ready(jobs, clock), asio::use_future);
+std::thread once_ready(const Executor& executor, jobs::JobStore& jobs, Clock& clock, std::function<void()> begin) {
+  auto stores = asio::co_spawn(executor, wait_until_ready(jobs, clock), asio::use_future);
   return std::thread([stores = std::move(stores), begin = std::move(begin)]() mutable {
     try {
       stores.get();
@@ -191,7 +171,7 @@ Result<void> run(const WorkerConfig& config) {
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
   Stores stores(data, config.account, *clock, *random);
-  const auto callbacks = TRY(make_callbacks(config));
+  auto callbacks = TRY(make_callbacks(config));
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
     metrics_server = TRY(start_metrics(config, *random, metrics, ready));
@@ -199,14 +179,14 @@ Result<void> run(const WorkerConfig& config) {
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;
   services.objects = {&stores.blobs, std::move(directories)};
-  Runner runner;
+  asio::thread_pool runner(1);  // joined before what the jobs use goes
   auto loop =
-      WorkerLoop::create(worker_options(config), services, runner.executor(),
+      WorkerLoop::create(worker_options(config), services, runner.get_executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
 
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
-  auto announcer = once_ready(runner, stores.jobs, *clock, [&] {
+  auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();
     housekeeping->start();
@@ -220,7 +200,10 @@ Result<void> run(const WorkerConfig& config) {
   drain(config, *loop, ready->load() ? housekeeping.get() : nullptr);
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
-  files.join();  // a call that is still under way ends into a context that is still there
+  runner.join();
+  // A call that is still under way ends into a context that is still there.
+  files.join();
+  callbacks.reset();
   if (!ready->load()) {
     // The announcer waits for stores that never came; nothing is left to finish.
     {

@@ -7,6 +7,7 @@
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/archive/plan_objects.h"
 #include "jobs/objects/file_objects.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::size_t kMostBlobs = 16;  // of one entity
 constexpr LookBounds kArchiveBounds{.keys = 1000, .samples = 1000, .reads = 64, .bytes = 16UL << 20};
 
 std::string text_of(const Location& location) {
-  return location.archive ? to_json(*location.archive).dump() : to_lower_ascii(location.table);
+  return location.archive ? members_json(*location.archive).dump() : to_lower_ascii(location.table);
 }
 
 std::string text_of(const Reach& reach) {

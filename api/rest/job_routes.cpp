@@ -4,15 +4,15 @@
 #include "api/rest/render.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 
-Result<void> ApiRoutes::admit(const jobs::JobSpec& spec) const {
+Result<void> Api::admit(const jobs::JobSpec& spec) const {
   std::vector<std::string> problems;
   const auto look_at = [&](const std::string& text, const std::string& at) {
     const auto url = jobs::parse_callback_url(text);
-    const auto outcome = url ? options_.callbacks.admit(*url) : Result<void>(fail(url.error()));
+    const auto outcome = url ? callbacks.admit(*url) : Result<void>(fail(url.error()));
     if (!outcome) problems.push_back(at + outcome.error().message);
   };
   if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
@@ -21,7 +21,7 @@ Result<void> ApiRoutes::admit(const jobs::JobSpec& spec) const {
   return {};
 }
 
-Result<void> ApiRoutes::admit(const jobs::JobBatch& batch) const {
+Result<void> Api::admit(const jobs::JobBatch& batch) const {
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < batch.specs.size(); ++i) {
     const auto outcome = admit(batch.specs[i]);
@@ -37,35 +37,37 @@ Result<void> ApiRoutes::admit(const jobs::JobBatch& batch) const {
   return {};
 }
 
-Result<jobs::JobSpec> ApiRoutes::admitted(const Result<std::string>& body) const {
+Result<jobs::JobSpec> Api::admitted(const Result<std::string>& body) const {
   auto spec = TRY(jobs::parse_job_spec(TRY(body)));
   TRY(admit(spec));
   return spec;
 }
 
-Task<Result<http::Response>> ApiRoutes::submit_job(http::Request& request, std::string) {
+Answer Api::plan(jobs::JobSpec spec) {
+  co_return json_response(200,
+                          to_json(CO_TRY(co_await jobs::plan_job({jobs, poison, tables, objects}, std::move(spec)))));
+}
+
+namespace {
+
+Answer submit_job(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"dryRun"}));
   auto dry = CO_TRY(parameters.flag("dryRun"));
-  auto spec = CO_TRY(admitted(co_await request.body->read_all(kMaxBodyBytes)));
-  if (dry) co_return co_await plan(std::move(spec));
-  CO_TRY(co_await jobs::resolve(jobs_, jobs::reach_of(spec)));  // whether an undo is possible
-  co_return submitted(CO_TRY(co_await jobs_.submit(std::move(spec))));
+  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes)));
+  if (dry) co_return co_await api.plan(std::move(spec));
+  CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
+  co_return submitted(CO_TRY(co_await api.jobs.submit(std::move(spec))));
 }
 
-Task<Result<http::Response>> ApiRoutes::plan(jobs::JobSpec spec) {
-  co_return json_response(
-      200, to_json(CO_TRY(co_await jobs::plan_job({jobs_, poison_, tables_, objects_}, std::move(spec)))));
-}
-
-Task<Result<http::Response>> ApiRoutes::submit_jobs(http::Request& request, std::string) {
+Answer submit_jobs(Api& api, http::Request& request, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBatchBytes));
   auto batch = CO_TRY(jobs::parse_job_batch(body));
-  CO_TRY(admit(batch));
+  CO_TRY(api.admit(batch));
   std::vector<Result<jobs::Submission>> submissions;
   if (batch.group.empty()) {
-    submissions = co_await jobs_.submit_all(std::move(batch.specs));
+    submissions = co_await api.jobs.submit_all(std::move(batch.specs));
   } else {
-    submissions = CO_TRY(co_await jobs_.submit_group(std::move(batch)));
+    submissions = CO_TRY(co_await api.jobs.submit_group(std::move(batch)));
   }
   auto results = nlohmann::json::array();
   for (const auto& submission : submissions) {
@@ -79,7 +81,7 @@ Task<Result<http::Response>> ApiRoutes::submit_jobs(http::Request& request, std:
   co_return json_response(200, {{"results", std::move(results)}});
 }
 
-Task<Result<http::Response>> ApiRoutes::list_jobs(http::Request& request, std::string) {
+Answer list_jobs(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "state"}));
   const auto limit = CO_TRY(parameters.limit());
   auto kind = parameters.text("kind");
@@ -91,35 +93,47 @@ Task<Result<http::Response>> ApiRoutes::list_jobs(http::Request& request, std::s
                    "cancelled.");
   }
   const auto found =
-      CO_TRY(co_await jobs_.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
+      CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
   co_return page_response("jobs", found.jobs, found.continuation);
 }
 
-Task<Result<http::Response>> ApiRoutes::show_job(http::Request&, std::string id) {
-  const auto job = CO_TRY(co_await jobs_.find(std::move(id)));
+Answer show_job(Api& api, http::Request&, std::string id) {
+  const auto job = CO_TRY(co_await api.jobs.find(std::move(id)));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
   co_return json_response(200, to_json(*job));
 }
 
-Task<Result<http::Response>> ApiRoutes::show_group(http::Request&, std::string id) {
+Answer show_group(Api& api, http::Request&, std::string id) {
   if (!jobs::is_group_id(id)) co_return fail(ErrorCode::kNotFound);
-  const auto status = CO_TRY(co_await groups_.status(std::move(id)));
+  const auto status = CO_TRY(co_await api.groups.status(std::move(id)));
   if (!status) co_return fail(ErrorCode::kNotFound);
   co_return json_response(200, to_json(*status));
 }
 
-Task<Result<http::Response>> ApiRoutes::cancel_job(http::Request&, std::string id) {
-  co_return json_response(200, to_json(CO_TRY(co_await jobs_.cancel(std::move(id)))));
+Answer cancel_job(Api& api, http::Request&, std::string id) {
+  co_return json_response(200, to_json(CO_TRY(co_await api.jobs.cancel(std::move(id)))));
 }
 
-Task<Result<http::Response>> ApiRoutes::job_events(http::Request&, std::string id) {
-  const auto job = CO_TRY(co_await jobs_.find(id));
+Answer job_events(Api& api, http::Request&, std::string id) {
+  const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = make_job_events(jobs_, clock_, std::move(id), stopping_);
+  response.source = make_job_events(api.jobs, api.clock, std::move(id), api.stopping);
   co_return response;
+}
+
+}  // namespace
+
+std::span<const Route> job_routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "v1/jobs", submit_job},          {"GET", "v1/jobs", list_jobs},
+      {"POST", "v1/jobs/batch", submit_jobs},   {"GET", "v1/jobs/*", show_job},
+      {"POST", "v1/jobs/*/cancel", cancel_job}, {"GET", "v1/jobs/*/events", job_events},
+      {"GET", "v1/groups/*", show_group},
+  };
+  return kRoutes;
 }
 
 }  // namespace tidemark::api

@@ -81,10 +81,8 @@ Result<LimitRequest> read_limit(const std::string& body) {
   return request;
 }
 
-}  // namespace
-
-Task<Result<http::Response>> ApiRoutes::list_limits(http::Request&, std::string) {
-  const auto limits = CO_TRY(co_await limits_.list());
+Answer list_limits(Api& api, http::Request&, std::string) {
+  const auto limits = CO_TRY(co_await api.limits.list());
   auto list = json::array();
   for (const auto& limit : limits) {
     if (limit.max_running > 0 || limit.max_per_second > 0) list.push_back(to_json(limit));
@@ -92,15 +90,15 @@ Task<Result<http::Response>> ApiRoutes::list_limits(http::Request&, std::string)
   co_return json_response(200, {{"limits", std::move(list)}});
 }
 
-Task<Result<http::Response>> ApiRoutes::set_limit(http::Request& request, std::string) {
+Answer set_limit(Api& api, http::Request& request, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto asked = CO_TRY(read_limit(body));
-  const auto limit = CO_TRY(co_await limits_.set(std::move(asked.target), asked.change));
+  const auto limit = CO_TRY(co_await api.limits.set(std::move(asked.target), asked.change));
   co_return json_response(200, to_json(limit));
 }
 
-Task<Result<http::Response>> ApiRoutes::list_kinds(http::Request&, std::string) {
-  const auto set = CO_TRY(co_await limits_.list());
+Answer list_kinds(Api& api, http::Request&, std::string) {
+  const auto set = CO_TRY(co_await api.limits.list());
   auto list = json::array();
   for (const auto kind : jobs::Kinds::kNames) {
     jobs::Limit limit;
@@ -113,14 +111,26 @@ Task<Result<http::Response>> ApiRoutes::list_kinds(http::Request&, std::string) 
   co_return json_response(200, {{"kinds", std::move(list)}});
 }
 
-Task<Result<http::Response>> ApiRoutes::set_kind(http::Request& request, std::string kind) {
+Answer set_kind(Api& api, http::Request& request, std::string kind) {
   if (!jobs::is_kind(kind)) {
     co_return fail(ErrorCode::kNotFound, "There is no such kind of job.");
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto change = CO_TRY(read_kind_change(body));
-  const auto limit = CO_TRY(co_await limits_.set(jobs::kind_target(kind), change));
+  const auto limit = CO_TRY(co_await api.limits.set(jobs::kind_target(kind), change));
   co_return json_response(200, kind_json(limit));
+}
+
+}  // namespace
+
+std::span<const Route> limit_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/kinds", list_kinds},
+      {"PATCH", "v1/kinds/*", set_kind},
+      {"GET", "v1/limits", list_limits},
+      {"PATCH", "v1/limits", set_limit},
+  };
+  return kRoutes;
 }
 
 }  // namespace tidemark::api

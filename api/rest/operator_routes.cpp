@@ -1,6 +1,9 @@
+// What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
+#include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "common/base/encoding.h"
 
 namespace tidemark::api {
 namespace {
@@ -12,34 +15,81 @@ http::Response text_response(std::string body) {
   return response;
 }
 
-}  // namespace
-
-Task<Result<http::Response>> ApiRoutes::list_workers(http::Request& request, std::string) {
+Answer list_queues(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
   const auto limit = CO_TRY(parameters.limit());
-  const auto page = CO_TRY(co_await workers_.list(limit, parameters.text("continuation")));
-  co_return page_response("workers", page.workers, page.continuation, [this](const jobs::WorkerInfo& worker) {
-    return to_json(worker, clock_.now() - worker.heartbeat_at < jobs::kHeartbeatLost);
+  const auto found = CO_TRY(co_await api.queues.all_figures(limit, parameters.text("continuation")));
+  co_return page_response("queues", found.queues, found.continuation);
+}
+
+Answer show_queue(Api& api, http::Request&, std::string name) {
+  const auto figures = CO_TRY(co_await api.queues.figures(name));
+  co_return json_response(200, to_json(std::pair(std::move(name), figures)));
+}
+
+template <bool paused>
+Answer set_queue(Api& api, http::Request& request, std::string name) {
+  CO_TRY(co_await api.queues.set_paused(name, paused));
+  co_return co_await show_queue(api, request, std::move(name));
+}
+
+Answer explain(Api& api, http::Request& request, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"table", "partitionKey", "rowKey"}));
+  auto table = parameters.text("table");
+  jobs::EntityKey key{parameters.text("partitionKey"), parameters.text("rowKey")};
+  const bool whole = parameters.has("table") && parameters.has("partitionKey") && parameters.has("rowKey");
+  if (!whole || !jobs::is_table_name(table) || !is_valid_utf8(key.partition_key) || !is_valid_utf8(key.row_key)) {
+    co_return fail(ErrorCode::kInvalidQueryParameterValue,
+                   "table must be a table name, partitionKey and rowKey the keys of an entity; all "
+                   "three are needed.");
+  }
+  const auto explanation = CO_TRY(co_await jobs::explain(api.jobs, api.schedules, api.tables, api.objects, api.clock,
+                                                         std::move(table), std::move(key)));
+  co_return json_response(200, to_json(explanation));
+}
+
+Answer list_workers(Api& api, http::Request& request, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto page = CO_TRY(co_await api.workers.list(limit, parameters.text("continuation")));
+  co_return page_response("workers", page.workers, page.continuation, [&api](const jobs::WorkerInfo& worker) {
+    return to_json(worker, api.clock.now() - worker.heartbeat_at < jobs::kHeartbeatLost);
   });
 }
 
-Task<Result<http::Response>> ApiRoutes::healthy(http::Request&, std::string) { co_return text_response("ok\n"); }
+Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }
 
-Task<Result<http::Response>> ApiRoutes::ready(http::Request&, std::string) {
+Answer ready(Api& api, http::Request&, std::string) {
   std::string table(jobs::kJobTable);
-  CO_TRY(co_await tables_.table_exists(std::move(table)));
+  CO_TRY(co_await api.tables.table_exists(std::move(table)));
   co_return text_response("ok\n");
 }
 
-Task<Result<http::Response>> ApiRoutes::metrics(http::Request&, std::string) {
-  co_return text_response(metrics_.render());
-}
+Answer metrics(Api& api, http::Request&, std::string) { co_return text_response(api.metrics.render()); }
 
-Task<Result<http::Response>> ApiRoutes::openapi(http::Request&, std::string) {
+Answer openapi(Api&, http::Request&, std::string) {
   http::Response document;
   document.set("Content-Type", "application/json");
   document.body = openapi_document();
   co_return document;
+}
+
+}  // namespace
+
+std::span<const Route> operator_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/queues", list_queues},
+      {"GET", "v1/queues/*", show_queue},
+      {"POST", "v1/queues/*/pause", set_queue<true>},
+      {"POST", "v1/queues/*/resume", set_queue<false>},
+      {"GET", "v1/explain", explain},
+      {"GET", "v1/workers", list_workers},
+      {"GET", "openapi.json", openapi},
+      {"GET", "healthz", healthy, true},
+      {"GET", "readyz", ready, true},
+      {"GET", "metrics", metrics, true},
+  };
+  return kRoutes;
 }
 
 }  // namespace tidemark::api

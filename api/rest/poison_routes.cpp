@@ -3,51 +3,67 @@
 #include "api/rest/render.h"
 
 namespace tidemark::api {
+namespace {
 
-Task<Result<http::Response>> ApiRoutes::list_poison(http::Request& request, std::string) {
+Answer list_poison(Api& api, http::Request& request, std::string) {
   auto parameters =
       CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "fingerprint", "movedAfter", "movedBefore"}));
   const auto limit = CO_TRY(parameters.limit());
   auto filter = CO_TRY(parameters.poison_filter());
-  const auto found = CO_TRY(co_await poison_.list(limit, parameters.text("continuation"), std::move(filter)));
+  const auto found = CO_TRY(co_await api.poison.list(limit, parameters.text("continuation"), std::move(filter)));
   co_return page_response("poison", found.records, found.continuation);
 }
 
-Task<Result<http::Response>> ApiRoutes::group_poison(http::Request& request, std::string) {
+Answer group_poison(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"kind", "fingerprint", "movedAfter", "movedBefore"}));
   auto filter = CO_TRY(parameters.poison_filter());
-  const auto found = CO_TRY(co_await poison_.groups(std::move(filter)));
+  const auto found = CO_TRY(co_await api.poison.groups(std::move(filter)));
   co_return json_response(200, {{"groups", list_json(found.groups)}, {"complete", found.complete}});
 }
 
-Task<Result<http::Response>> ApiRoutes::show_poison(http::Request&, std::string id) {
-  const auto record = CO_TRY(co_await poison_.find(std::move(id)));
+Answer show_poison(Api& api, http::Request&, std::string id) {
+  const auto record = CO_TRY(co_await api.poison.find(std::move(id)));
   co_return json_response(200, to_json(record));
 }
 
-Task<Result<http::Response>> ApiRoutes::edit_poison(http::Request& request, std::string id) {
-  auto spec = CO_TRY(admitted(co_await request.body->read_all(kMaxBodyBytes)));
-  const auto record = CO_TRY(co_await poison_.edit(std::move(id), std::move(spec), request.remote_address));
+Answer edit_poison(Api& api, http::Request& request, std::string id) {
+  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes)));
+  const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), request.remote_address));
   co_return json_response(200, to_json(record));
 }
 
-Task<Result<http::Response>> ApiRoutes::plan_poison(http::Request&, std::string id) {
-  const auto record = CO_TRY(co_await poison_.find(std::move(id)));
+Answer plan_poison(Api& api, http::Request&, std::string id) {
+  const auto record = CO_TRY(co_await api.poison.find(std::move(id)));
   auto message = CO_TRY(jobs::parse_job_message(record.body));
-  co_return co_await plan(std::move(message.spec));
+  co_return co_await api.plan(std::move(message.spec));
 }
 
-Task<Result<http::Response>> ApiRoutes::redrive_poison(http::Request& request, std::string id) {
+Answer redrive_poison(Api& api, http::Request& request, std::string id) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   std::optional<jobs::JobSpec> edited;
-  if (!body.empty()) edited = CO_TRY(admitted(body));
-  const auto record = CO_TRY(co_await poison_.redrive(std::move(id), std::move(edited), request.remote_address));
+  if (!body.empty()) edited = CO_TRY(api.admitted(body));
+  const auto record = CO_TRY(co_await api.poison.redrive(std::move(id), std::move(edited), request.remote_address));
   co_return json_response(202, to_json(record));
 }
 
-Task<Result<http::Response>> ApiRoutes::remove_poison(http::Request&, std::string id) {
-  CO_TRY(co_await poison_.remove(std::move(id)));
+Answer remove_poison(Api& api, http::Request&, std::string id) {
+  CO_TRY(co_await api.poison.remove(std::move(id)));
   co_return no_content();
+}
+
+}  // namespace
+
+std::span<const Route> poison_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/poison", list_poison},
+      {"GET", "v1/poison/groups", group_poison},
+      {"GET", "v1/poison/*", show_poison},
+      {"PUT", "v1/poison/*", edit_poison},
+      {"DELETE", "v1/poison/*", remove_poison},
+      {"GET", "v1/poison/*/plan", plan_poison},
+      {"POST", "v1/poison/*/redrive", redrive_poison},
+  };
+  return kRoutes;
 }
 
 }  // namespace tidemark::api

@@ -1,6 +1,7 @@
 #include "api/rest/render.h"
 
 #include "jobs/schedules/schedule_plan.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::api {
 namespace {
@@ -76,15 +77,10 @@ nlohmann::json to_json(const jobs::GroupStatus& status) {
 
 nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   nlohmann::json out{{"id", poison.message_id},
-                     {"jobId", poison.job_id},
                      {"kind", poison.kind},
-                     {"reason", poison.reason},
-                     {"fingerprint", poison.fingerprint},
-                     {"queue", poison.queue},
-                     {"redrives", poison.redrives},
                      {"body", parsed_or_text(poison.body)},
                      {"attempts", list_json(poison.attempts)}};
-  put(out, "movedAt", poison.moved_at);
+  jobs::add_members(out, poison, jobs::kPoisonFields);
   return out;
 }
 
@@ -121,42 +117,27 @@ nlohmann::json to_json(const jobs::Limit& limit) {
 }
 
 nlohmann::json kind_json(const jobs::Limit& limit) {
-  return {{"kind", limit.target.name},
-          {"paused", limit.paused},
-          {"maxRunning", limit.max_running},
-          {"maxPerSecond", limit.max_per_second}};
+  nlohmann::json out{{"kind", limit.target.name}};
+  jobs::add_members(out, limit, jobs::kLimitFields);
+  return out;
 }
 
 nlohmann::json to_json(const jobs::WorkerInfo& worker, bool alive) {
-  return {{"name", worker.name},
-          {"alive", alive},
-          {"host", worker.host},
-          {"pid", worker.pid},
-          {"concurrency", worker.concurrency},
-          {"running", worker.running},
-          {"version", worker.version},
-          {"startedAt", to_iso8601(worker.started_at)},
-          {"heartbeatAt", to_iso8601(worker.heartbeat_at)}};
+  nlohmann::json out{{"name", worker.name}, {"alive", alive}};
+  jobs::add_members(out, worker, jobs::kWorkerFields);
+  return out;
 }
 
 namespace {
 
-std::string_view relation_name(jobs::Relation relation) {
-  switch (relation) {
-    case jobs::Relation::kWouldTake:
-      return "wouldTake";
-    case jobs::Relation::kGaveUp:
-      return "gaveUp";
-    case jobs::Relation::kNamed:
-      return "named";
-  }
-  return "unknown";
-}
+constexpr jobs::Names<jobs::Relation, 3> kRelations{{{jobs::Relation::kWouldTake, "wouldTake"},
+                                                     {jobs::Relation::kGaveUp, "gaveUp"},
+                                                     {jobs::Relation::kNamed, "named"}}};
 
 /// A table or, of an archive outside of tables, the archive.
 void put_location(nlohmann::json& out, const jobs::Location& location) {
   if (location.archive) {
-    out["archive"] = jobs::to_json(*location.archive);
+    out["archive"] = jobs::members_json(*location.archive);
   } else {
     out["table"] = location.table;
   }
@@ -185,14 +166,14 @@ nlohmann::json to_json(const jobs::EntityPlace& place) {
   }
   put(out, "problem", place.problem);
   if (!place.location.archive) return out;
-  out["archive"] = jobs::to_json(*place.location.archive);
+  out["archive"] = jobs::members_json(*place.location.archive);
   out["objects"] = place.objects;
   out["mayBeIn"] = place.may_be_in;
   return out;
 }
 
 nlohmann::json to_json(const jobs::EntityJob& job) {
-  nlohmann::json out{{"relation", relation_name(job.relation)},
+  nlohmann::json out{{"relation", name_in(kRelations, job.relation)},
                      {"id", job.record.id},
                      {"kind", job.record.kind},
                      {"state", jobs::state_name(job.record.state)},

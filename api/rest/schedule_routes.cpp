@@ -28,22 +28,20 @@ Result<Time> due_time_of(const std::string& body, Time now) {
   return *due;
 }
 
-}  // namespace
-
-Task<Result<nlohmann::json>> ApiRoutes::show(jobs::Schedule schedule) {
+Task<Result<nlohmann::json>> show(Api& api, jobs::Schedule schedule) {
   std::optional<jobs::JobRecord> last;
-  if (!schedule.state.last_job.empty()) last = CO_TRY(co_await jobs_.find(schedule.state.last_job));
-  co_return to_json(schedule, last ? &*last : nullptr, clock_.now());
+  if (!schedule.state.last_job.empty()) last = CO_TRY(co_await api.jobs.find(schedule.state.last_job));
+  co_return to_json(schedule, last ? &*last : nullptr, api.clock.now());
 }
 
-Task<Result<http::Response>> ApiRoutes::answer_schedule(unsigned status, jobs::Schedule schedule) {
+Answer answer_schedule(Api& api, unsigned status, jobs::Schedule schedule) {
   const auto etag = etag_of(schedule);
-  auto response = json_response(status, CO_TRY(co_await show(std::move(schedule))));
+  auto response = json_response(status, CO_TRY(co_await show(api, std::move(schedule))));
   response.set("ETag", etag);
   co_return response;
 }
 
-Task<Result<http::Response>> ApiRoutes::put_schedule(http::Request& request, std::string name) {
+Answer put_schedule(Api& api, http::Request& request, std::string name) {
   if (!jobs::is_schedule_name(name)) {
     co_return fail(ErrorCode::kInvalidInput,
                    "A schedule's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
@@ -51,52 +49,60 @@ Task<Result<http::Response>> ApiRoutes::put_schedule(http::Request& request, std
   auto condition = CO_TRY(condition_of(request));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto spec = CO_TRY(jobs::parse_schedule(body));
-  if (const auto job = jobs::job_of(spec, name, clock_.now())) CO_TRY(admit(*job));
-  auto stored = CO_TRY(co_await schedules_.put(std::move(name), std::move(spec), std::move(condition)));
-  co_return co_await answer_schedule(stored.created ? 201 : 200, std::move(stored.schedule));
+  if (const auto job = jobs::job_of(spec, name, api.clock.now())) CO_TRY(api.admit(*job));
+  auto stored = CO_TRY(co_await api.schedules.put(std::move(name), std::move(spec), std::move(condition)));
+  co_return co_await answer_schedule(api, stored.created ? 201 : 200, std::move(stored.schedule));
 }
 
-Task<Result<http::Response>> ApiRoutes::list_schedules(http::Request& request, std::string) {
+Answer list_schedules(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
   const auto limit = CO_TRY(parameters.limit());
-  auto page = CO_TRY(co_await schedules_.list(limit, parameters.text("continuation")));
+  auto page = CO_TRY(co_await api.schedules.list(limit, parameters.text("continuation")));
   nlohmann::json body{{"schedules", nlohmann::json::array()}};
   for (auto& schedule : page.schedules) {
-    body["schedules"].push_back(CO_TRY(co_await show(std::move(schedule))));
+    body["schedules"].push_back(CO_TRY(co_await show(api, std::move(schedule))));
   }
   if (!page.continuation.empty()) body["continuation"] = page.continuation;
   co_return json_response(200, body);
 }
 
-Task<Result<http::Response>> ApiRoutes::show_schedule(http::Request&, std::string name) {
-  auto found = CO_TRY(co_await schedules_.find(std::move(name)));
+Answer show_schedule(Api& api, http::Request&, std::string name) {
+  auto found = CO_TRY(co_await api.schedules.find(std::move(name)));
   if (!found) co_return fail(ErrorCode::kScheduleNotFound);
-  co_return co_await answer_schedule(200, std::move(*found));
+  co_return co_await answer_schedule(api, 200, std::move(*found));
 }
 
-Task<Result<http::Response>> ApiRoutes::remove_schedule(http::Request& request, std::string name) {
+Answer remove_schedule(Api& api, http::Request& request, std::string name) {
   auto condition = CO_TRY(condition_of(request));
-  CO_TRY(co_await schedules_.remove(std::move(name), std::move(condition)));
+  CO_TRY(co_await api.schedules.remove(std::move(name), std::move(condition)));
   co_return no_content();
 }
 
-Task<Result<http::Response>> ApiRoutes::pause_schedule(http::Request&, std::string name) {
-  co_return co_await set_schedule(std::move(name), true);
+template <bool paused>
+Answer set_schedule(Api& api, http::Request&, std::string name) {
+  auto schedule = CO_TRY(co_await api.schedules.set_paused(std::move(name), paused));
+  co_return co_await answer_schedule(api, 200, std::move(schedule));
 }
 
-Task<Result<http::Response>> ApiRoutes::resume_schedule(http::Request&, std::string name) {
-  co_return co_await set_schedule(std::move(name), false);
-}
-
-Task<Result<http::Response>> ApiRoutes::set_schedule(std::string name, bool paused) {
-  auto schedule = CO_TRY(co_await schedules_.set_paused(std::move(name), paused));
-  co_return co_await answer_schedule(200, std::move(schedule));
-}
-
-Task<Result<http::Response>> ApiRoutes::run_schedule(http::Request& request, std::string name) {
+Answer run_schedule(Api& api, http::Request& request, std::string name) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  const auto due = CO_TRY(due_time_of(body, clock_.now()));
-  co_return submitted(CO_TRY(co_await schedules_.run(jobs_, std::move(name), due)));
+  const auto due = CO_TRY(due_time_of(body, api.clock.now()));
+  co_return submitted(CO_TRY(co_await api.schedules.run(api.jobs, std::move(name), due)));
+}
+
+}  // namespace
+
+std::span<const Route> schedule_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/schedules", list_schedules},
+      {"GET", "v1/schedules/*", show_schedule},
+      {"PUT", "v1/schedules/*", put_schedule},
+      {"DELETE", "v1/schedules/*", remove_schedule},
+      {"POST", "v1/schedules/*/pause", set_schedule<true>},
+      {"POST", "v1/schedules/*/resume", set_schedule<false>},
+      {"POST", "v1/schedules/*/run", run_schedule},
+  };
+  return kRoutes;
 }
 
 }  // namespace tidemark::api

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/error.h"
+#include "common/base/async.h"
 
 namespace tidemark {
 
@@ -41,6 +41,14 @@ class FailPoint {
 /// The two points of a durable step: before it, and after it was done but before anybody is told.
 struct FailStep {
   explicit FailStep(std::string_view step) : before(step, "before"), after(step, "after") {}
+  /// Does what is between them.
+  template <class T>
+  Task<T> around(Task<T> step) const {
+    before.reach();
+    auto outcome = co_await std::move(step);
+    after.reach();
+    co_return outcome;
+  }
   FailPoint before, after;
 };
 

@@ -9,6 +9,7 @@
 
 namespace tidemark::kv {
 
+/// A part of the service of a store with fences.
 class OperationLedgers {
  public:
   using KeyOf = std::string (*)(std::string_view account, std::string_view operation_id);

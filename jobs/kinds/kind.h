@@ -2,8 +2,6 @@
 // the members below; without one of them, it does not compile. To add a kind, add its folder and its line in kinds.h.
 // run() is defined in the folder's run/, which is compiled only into the workers.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
-
 #include <concepts>
 #include <span>
 #include <string_view>
@@ -19,7 +17,7 @@ struct JobOutcome;
 
 namespace tidemark::jobs {
 
-class SpecReader;
+class SpecMembers;
 struct JobPlan;
 struct PlanSources;
 struct Reach;
@@ -39,10 +37,8 @@ concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, work
   /// The kind takes maxAffected and maxPerSecond.
   { Spec::kSelectsEntities } -> std::convertible_to<bool>;
   { Spec::kOptions } -> std::convertible_to<std::span<const KindOption>>;
-  /// Reads the kind's own members and notes problems.
-  { &Spec::read } -> std::same_as<Spec (*)(SpecReader&)>;
-  /// Writes them in a fixed order, with the defaults that matter.
-  { &Spec::write } -> std::same_as<void (Spec::*)(nlohmann::ordered_json&) const>;
+  /// The kind's own members, in the order in which they are written.
+  { &Spec::members } -> std::same_as<void (Spec::*)(SpecMembers&)>;
   /// Where entities come from, where they go and what happens to them; plan, undo and much else are derived from it.
   { &Spec::reach } -> std::same_as<Reach (Spec::*)() const>;
   /// True if it has an operation in the blob store too, which the end of the job must close.

@@ -1,5 +1,6 @@
 // The list of the kinds of job, with a line for each. Pure.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <variant>
 
@@ -37,11 +38,6 @@ using Kinds = KindList<
 // clang-format on
 using JobWork = Kinds::Work;
 
-constexpr bool is_kind(std::string_view name) {
-  for (const auto known : Kinds::kNames) {
-    if (known == name) return true;
-  }
-  return false;
-}
+constexpr bool is_kind(std::string_view name) { return std::ranges::find(Kinds::kNames, name) != Kinds::kNames.end(); }
 
 }  // namespace tidemark::jobs

@@ -5,7 +5,6 @@
 
 #include "common/base/encoding.h"
 #include "jobs/spec/names.h"
-#include "jobs/store/fields.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 
@@ -22,8 +21,6 @@ constexpr int kMaxRaces = 16;
 constexpr Names<LimitScope, 3> kScopes{
     {{LimitScope::kKind, "kind"}, {LimitScope::kTable, "table"}, {LimitScope::kPartition, "partition"}}};
 constexpr std::tuple kTargetFields{Field{"Name", &LimitTarget::name}, Field{"Key", &LimitTarget::partition_key}};
-constexpr std::tuple kFields{Field{"Paused", &Limit::paused}, Field{"MaxRunning", &Limit::max_running},
-                             Field{"MaxPerSecond", &Limit::max_per_second}};
 
 /// Nothing for a row that somebody else put there.
 std::optional<Limit> limit_of(const Entity& entity) {
@@ -32,7 +29,7 @@ std::optional<Limit> limit_of(const Entity& entity) {
   Limit limit;
   limit.target = {*scope, entity.row_key, {}};
   read_properties(entity, limit.target, kTargetFields);
-  read_properties(entity, limit, kFields);
+  read_properties(entity, limit, kLimitFields);
   return limit;
 }
 
@@ -45,7 +42,7 @@ std::string slot_row(const std::string& key, std::uint32_t number) {
 std::vector<table_store::Property> properties_of(const Limit& limit) {
   std::vector<table_store::Property> out{{"Scope", std::string(scope_name(limit.target.scope))}};
   add_properties(out, limit.target, kTargetFields);
-  add_properties(out, limit, kFields);
+  add_properties(out, limit, kLimitFields);
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "jobs/store/fields.h"
 #include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
@@ -47,6 +48,9 @@ struct Limit {
   std::uint32_t max_per_second = 0;  // entities; 0 for no limit
   [[nodiscard]] bool nothing_set() const { return !paused && max_running == 0 && max_per_second == 0; }
 };
+
+inline constexpr std::tuple kLimitFields{Field{"Paused", &Limit::paused}, Field{"MaxRunning", &Limit::max_running},
+                                         Field{"MaxPerSecond", &Limit::max_per_second}};
 
 /// Members that are absent stay as they are.
 struct LimitChange {

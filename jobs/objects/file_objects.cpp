@@ -117,21 +117,16 @@ Task<Result<void>> spare_named(table_store::TableClient& tables, std::string dir
   co_return Result<void>{};
 }
 
-/// Runs a blocking call on the executor that is for them.
-template <class T>
-Task<T> on(Executor executor, std::function<T()> call) {
-  auto body = [](std::function<T()> inner) -> Task<T> { co_return inner(); };
-  auto task = body(std::move(call));
-  co_return co_await asio::co_spawn(executor, std::move(task), asio::use_awaitable);
+/// Runs a blocking call, which owns what it works on, on the executor that is for them.
+template <class Call>
+Task<std::invoke_result_t<Call&>> on(Executor executor, Call call) {
+  auto body = [](Call inner) -> Task<std::invoke_result_t<Call&>> { co_return inner(); };
+  co_return co_await asio::co_spawn(executor, body(std::move(call)), asio::use_awaitable);
 }
 
 }  // namespace
 
-Task<Result<void>> FileObjects::prepare() {
-  auto created = co_await tables_.create_table(std::string(kFileTable));
-  if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
-  co_return Result<void>{};
-}
+Task<Result<void>> FileObjects::prepare() { return ensure_table(tables_, std::string(kFileTable)); }
 
 Task<Result<bool>> FileObjects::open(Fence fence) {
   // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
@@ -159,11 +154,10 @@ Task<Result<WriteOutcome>> FileObjects::put(ObjectWrite write, Fence fence) {
   const auto file = file_of(write, fence);
   const auto temporary = writer_text(fence) + "-" + hex_encode(sha256(file)).substr(0, kHashLength);
   const auto size = write.bytes.size();
-  std::function<Result<void>()> writing = [tree = directory_.tree, file, temporary, bytes = std::move(write.bytes)] {
-    return tree->write(file, temporary, bytes);
-  };
-  write.bytes.clear();
-  CO_TRY(co_await on<Result<void>>(directory_.blocking, std::move(writing)));
+  CO_TRY(co_await on(directory_.blocking,
+                     [tree = directory_.tree, file, temporary, bytes = std::exchange(write.bytes, {})] {
+                       return tree->write(file, temporary, bytes);
+                     }));
   kFileRenamed.reach();
   for (int race = 0; race < kRaces; ++race) {
     auto old = CO_TRY(co_await find(write.name));
@@ -191,10 +185,8 @@ Task<Result<std::optional<WriteOutcome>>> FileObjects::commit(ObjectWrite write,
                                                 {"Size", static_cast<std::int64_t>(size)},
                                                 {"Type", std::move(write.type)}};
   std::vector<Mutation> mutations{write_of(row_key_of(std::move(write.name)), seen, std::move(properties))};
-  kFileRow.before.reach();
-  auto outcomes =
-      co_await tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence));
-  kFileRow.after.reach();
+  auto outcomes = co_await kFileRow.around(
+      tables_.mutate(std::string(kFileTable), directory_.name, std::move(mutations), std::move(fence)));
   if (outcomes.failed_with(ErrorCode::kTableNotFound)) {
     CO_TRY(co_await prepare());
     co_return std::optional<WriteOutcome>();
@@ -221,11 +213,7 @@ Task<Result<WriteOutcome>> FileObjects::erase(std::string name, std::int64_t ver
 }
 
 Task<void> FileObjects::remove_file(std::string file) {
-  std::function<Result<void>()> removing = [tree = directory_.tree, file = std::move(file)] {
-    return tree->remove(file);
-  };
-  auto removed = co_await on<Result<void>>(directory_.blocking, std::move(removing));
-  static_cast<void>(removed.has_value());
+  std::ignore = co_await on(directory_.blocking, [tree = directory_.tree, file] { return tree->remove(file); });
 }
 
 Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
@@ -239,10 +227,8 @@ Task<Result<std::optional<StoredObject>>> FileObjects::read(std::string name) {
     // The file of a row that was replaced is gone; that of a row that stands must be there.
     if (row->file == before) break;
     before = row->file;
-    std::function<Result<std::optional<std::string>>()> reading = [tree = directory_.tree, file = before] {
-      return tree->read(file, kMaxFileBytes);
-    };
-    auto bytes = CO_TRY(co_await on<Result<std::optional<std::string>>>(directory_.blocking, std::move(reading)));
+    auto bytes = CO_TRY(co_await on(
+        directory_.blocking, [tree = directory_.tree, file = before] { return tree->read(file, kMaxFileBytes); }));
     if (!bytes) continue;
     StoredObject object{std::move(*bytes), row->version, std::to_string(row->row_version)};
     co_return std::optional<StoredObject>(std::move(object));
@@ -278,18 +264,15 @@ Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from
 }
 
 Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, FileDirectory directory) {
-  using Listing = Result<std::vector<FileTree::Found>>;
-  std::function<Listing()> walking = [tree = directory.tree] { return tree->walk(kMostCollected); };
-  auto files = CO_TRY(co_await on<Listing>(directory.blocking, std::move(walking)));
+  auto files = CO_TRY(co_await on(directory.blocking, [tree = directory.tree] { return tree->walk(kMostCollected); }));
   // The ledgers first: once one says that a writer is over, no row of its can come any more.
   auto orphans = CO_TRY(co_await files_of_the_gone(tables, std::move(files)));
   CO_TRY(co_await spare_named(tables, directory.name, orphans));
   std::uint64_t removed = 0;
   for (const auto& [path, found] : orphans) {
-    std::function<Result<void>()> removing = [tree = directory.tree, orphan = found] {
+    CO_TRY(co_await on(directory.blocking, [tree = directory.tree, orphan = found] {
       return orphan.temporary ? tree->remove_temporary(orphan.path) : tree->remove(orphan.path);
-    };
-    CO_TRY(co_await on<Result<void>>(directory.blocking, std::move(removing)));
+    }));
     ++removed;
   }
   co_return removed;

@@ -13,6 +13,7 @@
 
 #include "common/base/mutex.h"
 #include "jobs/kinds/archive/object_archive.h"
+#include "jobs/spec/names.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -31,10 +32,7 @@ std::unexpected<Error> failed(const char* what, const std::string& path) {
 
 bool is_segment(std::string_view text) {
   if (text.empty() || text.size() > 255 || text.front() == '.') return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_%~@.").find(c) != std::string_view::npos;
-  });
+  return std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || std::string_view("-_%~@.").contains(c); });
 }
 
 /// A directory and the last segment.

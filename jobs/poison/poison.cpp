@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
-#include "jobs/store/fields.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -16,13 +15,6 @@ using queue_service::Message;
 constexpr int kPagesPerList = 20;
 constexpr std::uint32_t kGroupingPage = 1000;
 constexpr std::size_t kGroupSamples = 5;
-
-constexpr std::tuple kFields{Field{"jobId", &PoisonRecord::job_id},
-                             Field{"reason", &PoisonRecord::reason},
-                             Field{"fingerprint", &PoisonRecord::fingerprint},
-                             Field{"queue", &PoisonRecord::queue},
-                             Field{"redrives", &PoisonRecord::redrives},
-                             Field{"movedAt", &PoisonRecord::moved_at}};
 
 /// The message without what differs from one occurrence to the next: digits and whatever stands in quotes.
 std::string shape_of(std::string_view message) {
@@ -61,11 +53,17 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
 }
 
+template <class T>
+Result<T> or_not_found(Result<T> outcome) {
+  if (outcome.failed_with(ErrorCode::kMessageNotFound)) return fail(ErrorCode::kPoisonNotFound);
+  return outcome;
+}
+
 }  // namespace
 
 std::string poison_annotation(const PoisonRecord& record) {
   json out = {{"attempts", kept_json(record.attempts)}};
-  add_members(out, record, kFields);
+  add_members(out, record, kPoisonFields);
   out["reason"] = record.reason.substr(0, kMaxKeptErrorBytes);
   // Cutting a text may have left half a character at its end.
   return out.dump(-1, ' ', false, json::error_handler_t::ignore);
@@ -84,7 +82,7 @@ PoisonRecord poison_record_of(const Message& message) {
   auto story = json::parse(message.annotation, nullptr, false);
   if (!story.is_object()) return record;
   const auto id = std::exchange(record.job_id, {});
-  read_members(story, record, kFields);
+  read_members(story, record, kPoisonFields);
   if (record.job_id.empty()) record.job_id = id;
   if (story.contains("attempts")) record.attempts = attempts_from_json(story["attempts"]);
   return record;
@@ -154,11 +152,9 @@ Task<Result<Message>> PoisonStore::message_of(std::string id) {
     if (!record.has_value()) co_return fail(ErrorCode::kPoisonNotFound);
     id = record->message_id;
   }
-  auto message = co_await queues_.find(std::string(kPoisonQueue), std::move(id));
-  if (message.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
-  if (!message) co_return fail(std::move(message.error()));
-  if (!message->has_value()) co_return fail(ErrorCode::kPoisonNotFound);
-  co_return std::move(**message);
+  auto message = CO_TRY(or_not_found(co_await queues_.find(std::string(kPoisonQueue), std::move(id))));
+  if (!message) co_return fail(ErrorCode::kPoisonNotFound);
+  co_return std::move(*message);
 }
 
 Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
@@ -173,10 +169,8 @@ Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std
   auto text = job_message_text(poison.job_id, edited);
   add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
   // From the queue to itself: one transaction, and the story stays.
-  auto done = co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
-                                       std::move(text), poison_annotation(poison));
-  if (done.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
-  if (!done) co_return fail(std::move(done.error()));
+  CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
+                                               std::move(text), poison_annotation(poison))));
   co_return co_await find(message.id);
 }
 
@@ -187,15 +181,13 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   // The record is read before the message moves: a worker may take the message at once, and its claim must win over
   // the note that is written afterwards. A crash in between heals: the claim takes the poisoned record up.
   std::optional<JobRecord> record;
-  if (!poison.job_id.empty()) {
-    record = CO_TRY(co_await jobs_.find(poison.job_id));
-  }
+  if (!poison.job_id.empty()) record = CO_TRY(co_await jobs_.find(poison.job_id));
   std::optional<std::string> text;
   if (edited) {
     keep_group(poison.body, *edited);
     text = job_message_text(poison.job_id, *edited);
+    add_mark(poison.attempts, kEdited, jobs_.now(), by);
   }
-  if (edited) add_mark(poison.attempts, kEdited, jobs_.now(), by);
   add_mark(poison.attempts, kSentBack, jobs_.now(), std::move(by));
   poison.redrives += 1;
   // The beginning of the message's next story, which the worker goes on with.
@@ -203,11 +195,8 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
       {"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
   auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
   if (edited) queue = std::string(queue_of(edited->priority));
-  auto redrive_task = queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
-                                      annotation.dump(-1, ' ', false, json::error_handler_t::ignore));
-  auto redriven = co_await std::move(redrive_task);
-  if (redriven.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
-  if (!redriven) co_return fail(std::move(redriven.error()));
+  CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
+                                               annotation.dump(-1, ' ', false, json::error_handler_t::ignore))));
   if (record && record->message_id == message_id) {
     auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
@@ -218,10 +207,7 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
 
 Task<Result<void>> PoisonStore::remove(std::string id) {
   auto message = CO_TRY(co_await message_of(std::move(id)));
-  auto removed = co_await queues_.remove(std::string(kPoisonQueue), message.id);
-  if (removed.failed_with(ErrorCode::kMessageNotFound)) co_return fail(ErrorCode::kPoisonNotFound);
-  if (!removed) co_return fail(std::move(removed.error()));
-  co_return Result<void>{};
+  co_return or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(message.id)));
 }
 
 }  // namespace tidemark::jobs

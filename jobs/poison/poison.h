@@ -4,14 +4,13 @@
 // Its attempts (attempt.h) are those of all rounds, with marks where it was edited or sent back.
 // The fingerprint names the kind of failure, so that like failures can be counted and sent back together.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/store/attempt.h"
+#include "jobs/store/fields.h"
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
@@ -29,6 +28,14 @@ struct PoisonRecord {
   std::uint32_t redrives = 0;  // how often it was sent back before
   std::uint64_t epoch = 0;
 };
+
+/// What its story says of itself.
+inline constexpr std::tuple kPoisonFields{Field{"jobId", &PoisonRecord::job_id},
+                                          Field{"reason", &PoisonRecord::reason},
+                                          Field{"fingerprint", &PoisonRecord::fingerprint},
+                                          Field{"queue", &PoisonRecord::queue},
+                                          Field{"redrives", &PoisonRecord::redrives},
+                                          Field{"movedAt", &PoisonRecord::moved_at}};
 
 /// Poison messages of one kind of failure.
 struct PoisonGroup {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/spec/time_template.h"
 
 namespace tidemark::jobs {
@@ -34,34 +34,28 @@ Result<json> filled(json job, Time due, TimeZone zone) {
 }
 
 /// Reads the job as it would be at some due time, for its problems.
-std::string read_job(SpecReader& in, TimeZone zone) {
+void job_member(SpecMembers& in, std::string& text, const std::string& time_zone) {
+  if (in.writes()) return in.put("job", ordered_json::parse(text, nullptr, false));
+  const auto zone = TimeZone::find(time_zone);
+  if (!zone) in.problem("timeZone: " + zone.error().message);
   const auto* job = in.object("job", true);
-  if (job == nullptr) return {};
+  if (job == nullptr) return;
   for (const auto* name : {"idempotencyKey", "notBefore"}) {
     if (job->contains(name)) in.problem(std::string("job: ") + name + " is given by the schedule");
   }
-  auto sample = filled(*job, kAnyTime, zone);
-  if (!sample) {
-    in.problem("job: " + sample.error().message);
-    return {};
-  }
+  auto sample = filled(*job, kAnyTime, zone ? *zone : *TimeZone::find("UTC"));
+  if (!sample) return in.problem("job: " + sample.error().message);
   if (const auto spec = job_spec_from_json(*sample); !spec) {
-    for (const auto& [name, text] : spec.error().fields) in.problem("job: " + text);
+    for (const auto& [name, problem] : spec.error().fields) in.problem("job: " + problem);
   }
-  auto text = job->dump(-1, ' ', false, json::error_handler_t::replace);
+  text = job->dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > kMaxSpecBytes) in.problem("job: it is longer than 30000 bytes");
-  return text;
 }
 
 }  // namespace
 
-std::string_view catch_up_name(CatchUp catch_up) { return name_in(kCatchUps, catch_up); }
-std::string_view overlap_name(Overlap overlap) { return name_in(kOverlaps, overlap); }
-
 bool is_schedule_name(std::string_view name) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-  return !name.empty() && name.size() <= kMaxNameLength && plain(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return plain(c) || c == '.' || c == '_' || c == '-'; });
+  return is_simple_name(name, kMaxNameLength) && is_alphanumeric(name.front());
 }
 
 Result<Timetable> Timetable::of(const ScheduleSpec& spec) {
@@ -74,42 +68,34 @@ Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
   constexpr std::string_view kWhat = "The schedule is not valid: ";
   const auto parsed = json_text.size() > 2 * kMaxSpecBytes ? json() : json::parse(json_text, nullptr, false);
   if (!parsed.is_object()) return invalid(ErrorCode::kScheduleInvalid, kWhat, {"it must be a JSON object"});
-  SpecReader in(parsed);
+  TRY(TimeZone::find("UTC"));  // fails on a machine without a time zone database
+  SpecMembers in(parsed);
   ScheduleSpec spec;
-  spec.cron = in.text("cron", true).value_or("");
-  if (in.has("cron") && in.problems().empty()) {
-    auto cron = CronExpression::parse(spec.cron);
-    if (!cron) in.problem(cron.error().message);
-  }
-  spec.time_zone = in.text("timeZone", false).value_or("UTC");
-  auto zone = TimeZone::find(spec.time_zone);
-  if (!zone) {
-    in.problem("timeZone: " + zone.error().message);
-    zone = TimeZone::find("UTC");
-    if (!zone) return fail(std::move(zone.error()));  // a machine without a time zone database
-  }
-  spec.job = read_job(in, *zone);
-  spec.catch_up = in.choice("catchUp", kCatchUps, CatchUp::kLast);
-  spec.overlap = in.choice("overlap", kOverlaps, Overlap::kSkip);
-  if (spec.catch_up == CatchUp::kAll && (spec.overlap == Overlap::kSkip || spec.overlap == Overlap::kCancel)) {
-    in.problem("catchUp all needs overlap allow or wait: with skip and cancel only one of many would run");
-  }
-  if (auto late = in.integer("maxLateSeconds", 1, kMaxLateSeconds)) spec.max_late = std::chrono::seconds(*late);
-  spec.start_after = in.time("startAfter");
+  spec.members(in);
   in.refuse_unknown();
   if (!in.problems().empty()) return invalid(ErrorCode::kScheduleInvalid, kWhat, in.problems());
   return spec;
 }
 
-ordered_json to_json(const ScheduleSpec& spec) {
-  ordered_json out{{"cron", spec.cron}, {"timeZone", spec.time_zone}};
-  out["job"] = ordered_json::parse(spec.job, nullptr, false);
-  out["catchUp"] = catch_up_name(spec.catch_up);
-  out["overlap"] = overlap_name(spec.overlap);
-  if (spec.max_late) out["maxLateSeconds"] = std::chrono::duration_cast<std::chrono::seconds>(*spec.max_late).count();
-  if (spec.start_after) out["startAfter"] = to_iso8601(*spec.start_after);
-  return out;
+void ScheduleSpec::members(SpecMembers& in) {
+  if (in.text("cron", cron, true)) {
+    const auto parsed = CronExpression::parse(cron);
+    if (!parsed) in.problem(parsed.error().message);
+  }
+  in.text("timeZone", time_zone);
+  job_member(in, job, time_zone);
+  in.choice("catchUp", kCatchUps, catch_up);
+  in.choice("overlap", kOverlaps, overlap);
+  if (catch_up == CatchUp::kAll && (overlap == Overlap::kSkip || overlap == Overlap::kCancel)) {
+    in.problem("catchUp all needs overlap allow or wait: with skip and cancel only one of many would run");
+  }
+  std::optional<std::int64_t> late;
+  if (max_late) late = std::chrono::duration_cast<std::chrono::seconds>(*max_late).count();
+  if (in.number("maxLateSeconds", late, 1, kMaxLateSeconds)) max_late = std::chrono::seconds(*late);
+  in.time("startAfter", start_after);
 }
+
+ordered_json to_json(const ScheduleSpec& spec) { return members_json(spec); }
 
 std::string canonical_text(const ScheduleSpec& spec) {
   return to_json(spec).dump(-1, ' ', false, json::error_handler_t::replace);

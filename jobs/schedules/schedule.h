@@ -29,6 +29,7 @@ struct ScheduleSpec {
   std::optional<Duration> max_late;  // a time that is later is missed; if absent, see CatchUp
   std::optional<Time> start_after;   // only times after it count
   bool operator==(const ScheduleSpec&) const = default;
+  void members(SpecMembers& in);
 };
 
 /// The parsed cron expression and time zone of a schedule.
@@ -67,9 +68,6 @@ struct Schedule {
   Time created_at{};
   std::int64_t version = 0;  // of the row; 0 before it was stored
 };
-
-std::string_view catch_up_name(CatchUp catch_up);  // "none", "last", "all"
-std::string_view overlap_name(Overlap overlap);    // "skip", "allow", "wait", "cancel"
 
 /// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
 bool is_schedule_name(std::string_view name);

@@ -188,7 +188,7 @@ Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Ti
     ++state.runs;
     const auto swapped = CO_TRY(co_await swap(*found));
     if (swapped) break;
-    CO_TRY(co_await find(name));
+    found = CO_TRY(co_await find(name));
   }
   co_return submission;
 }

@@ -3,7 +3,7 @@
 #include "common/base/encoding.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/spec/names.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/job_record.h"
 
 namespace tidemark::jobs {
@@ -20,63 +20,53 @@ constexpr std::int64_t kMaxRetryMs = std::chrono::milliseconds(kLongestRetry).co
 constexpr Names<Priority, 3> kPriorities{
     {{Priority::kHigh, "high"}, {Priority::kNormal, "normal"}, {Priority::kLow, "low"}}};
 
-template <class To>
-std::optional<To> narrowed(std::optional<std::int64_t> number) {
-  if (!number) return std::nullopt;
-  return static_cast<To>(*number);
-}
-
-void read_common(SpecReader& in, JobSpec& spec) {
-  spec.max_attempts =
-      static_cast<std::uint32_t>(in.integer("maxAttempts", 1, kMaxAttemptsLimit).value_or(kDefaultMaxAttempts));
-  if (auto chosen = in.text("idempotencyKey", false)) {
-    if (chosen->empty() || chosen->size() > kMaxIdempotencyKeyLength || !is_valid_utf8(*chosen)) {
-      in.problem("idempotencyKey must have 1 to 256 characters");
-    }
-    spec.idempotency_key = std::move(*chosen);
+void read_common(SpecMembers& in, JobSpec& spec) {
+  in.number("maxAttempts", spec.max_attempts, 1, kMaxAttemptsLimit);
+  const auto& chosen = spec.idempotency_key;
+  if (in.text("idempotencyKey", spec.idempotency_key) &&
+      (chosen.empty() || chosen.size() > kMaxIdempotencyKeyLength || !is_valid_utf8(chosen))) {
+    in.problem("idempotencyKey must have 1 to 256 characters");
   }
-  if (auto name = in.text("priority", false)) {
-    const auto priority = value_in(kPriorities, *name);
+  if (std::string name; in.text("priority", name)) {
+    const auto priority = value_in(kPriorities, name);
     if (!priority) in.problem("priority must be high, normal or low");
     spec.priority = priority.value_or(Priority::kNormal);
   }
-  spec.not_before = in.time("notBefore");
-  spec.retry_base_ms = narrowed<std::uint32_t>(in.integer("retryBaseMs", 1, kMaxRetryMs));
-  spec.retry_cap_ms = narrowed<std::uint32_t>(in.integer("retryCapMs", 1, kMaxRetryMs));
+  in.time("notBefore", spec.not_before);
+  in.number("retryBaseMs", spec.retry_base_ms, 1, kMaxRetryMs);
+  in.number("retryCapMs", spec.retry_cap_ms, 1, kMaxRetryMs);
   spec.on_end = read_on_end(in);
   if (spec.retry_base_ms && spec.retry_cap_ms && *spec.retry_base_ms > *spec.retry_cap_ms) {
     in.problem("retryBaseMs must not be more than retryCapMs");
   }
-  spec.keep_hours = narrowed<std::uint32_t>(in.integer("keepHours", kMinKeepHours, kMaxKeepHours));
+  in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours);
 }
 
 /// `job_id`: where a message's jobId goes; a submission (null) must not have one.
 Result<JobSpec> read_spec(const json& object, std::string* job_id) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
-  SpecReader in(object);
+  SpecMembers in(object);
   JobSpec spec;
   if (job_id != nullptr) {
-    if (auto id = in.text("jobId", false)) {
-      if (!is_job_id(*id)) in.problem("jobId does not have the form of a job id");
-      *job_id = std::move(*id);
-    }
+    if (in.text("jobId", *job_id) && !is_job_id(*job_id)) in.problem("jobId does not have the form of a job id");
     spec.group = read_group_member(in);
   }
-  auto name = in.text("kind", true);
+  std::string name;
+  const bool named = in.text("kind", name, true);
   read_common(in, spec);
-  if (!name || !is_kind(*name)) {
-    if (name) in.problem("kind must be one of " + joined(Kinds::kNames));
+  if (!is_kind(name)) {
+    if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
     return invalid_job(in.problems());  // what the other members should be is not known
   }
   bool selects_entities = false;
   Kinds::for_each([&]<class Spec>(const Spec&) {
-    if (*name != Spec::kName) return;
-    spec.work = Spec::read(in);
+    if (name != Spec::kName) return;
+    spec.work.emplace<Spec>().members(in);
     selects_entities = Spec::kSelectsEntities;
   });
   if (selects_entities) {
-    spec.max_affected = narrowed<std::uint64_t>(in.integer("maxAffected", 1, INT64_MAX));
-    spec.max_per_second = narrowed<std::uint32_t>(in.integer("maxPerSecond", 1, 1'000'000));
+    in.number("maxAffected", spec.max_affected, 1, INT64_MAX);
+    in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000);
   }
   in.refuse_unknown();
   if (in.problems().empty() && canonical_text(spec).size() > kMaxSpecBytes) in.problem("it is longer than 30000 bytes");
@@ -94,7 +84,8 @@ Result<json> parse_json(std::string_view text, std::size_t limit) {
 ordered_json ordered(const JobSpec& spec) {
   ordered_json out;
   out["kind"] = kind_name(spec);
-  std::visit([&](const auto& work) { work.write(out); }, spec.work);
+  SpecMembers members(out);
+  std::visit([&](auto work) { work.members(members); }, spec.work);
   out["maxAttempts"] = spec.max_attempts;
   if (spec.priority != Priority::kNormal) out["priority"] = priority_name(spec.priority);
   if (spec.not_before) out["notBefore"] = to_iso8601_7digits(*spec.not_before);
@@ -140,12 +131,11 @@ Result<JobSpec> job_spec_from_json(const json& object) { return read_spec(object
 Result<JobBatch> parse_job_batch(std::string_view json_text) {
   auto parsed = TRY(parse_json(json_text, kMaxSpecsBytes));
   if (!parsed.is_object()) return invalid_job({"it must be {\"jobs\":[...]} with 1 to 1000 jobs"});
-  SpecReader in(parsed);
+  SpecMembers in(parsed);
   JobBatch batch;
   const auto* list = in.any("jobs");
-  if (auto group = in.text("group", false)) {
-    if (!is_group_id(*group)) in.problem("group must have 1 to 64 of letters, digits, '-', '_' and '.'");
-    batch.group = std::move(*group);
+  if (in.text("group", batch.group) && !is_group_id(batch.group)) {
+    in.problem("group must have 1 to 64 of letters, digits, '-', '_' and '.'");
   }
   batch.on_end = read_on_end(in);
   if (batch.on_end && !in.has("group")) in.problem("onEnd of many jobs needs group, the name that they are counted by");

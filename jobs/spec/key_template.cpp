@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "common/base/encoding.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 #include "table_store/model/limits.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -14,27 +15,12 @@ constexpr std::size_t kMaxTemplateBytes = 2000;
 
 std::unexpected<Error> refuse(std::string why) { return fail(ErrorCode::kJobInvalid, std::move(why)); }
 
-std::string guid_text(const table_store::Guid& guid) {
-  const auto hex = hex_encode(std::string_view(reinterpret_cast<const char*>(guid.bytes.data()), guid.bytes.size()));
-  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" + hex.substr(16, 4) + "-" +
-         hex.substr(20);
-}
-
 std::string double_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, value);
   return std::string(digits, end.ptr);
-}
-
-bool needs_encoding(std::string_view text, std::size_t i) {
-  const auto c = static_cast<unsigned char>(text[i]);
-  if (c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == '#' || c == '?' || c == '%') return true;
-  // U+0080 to U+009F: both bytes of their UTF-8 form.
-  const auto at = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  if (c == 0xC2 && i + 1 < text.size() && at(i + 1) < 0xA0) return true;
-  return i > 0 && at(i - 1) == 0xC2 && c < 0xA0 && c >= 0x80;
 }
 
 std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const table_store::Entity& entity) {
@@ -59,17 +45,11 @@ std::optional<std::string> apply(const std::vector<TemplatePart>& parts, const t
 }  // namespace
 
 std::string escape_key_text(std::string_view value) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (!needs_encoding(value, i)) {
-      out += value[i];
-      continue;
-    }
-    const auto c = static_cast<unsigned char>(value[i]);
-    out += '%';
-    out += kHex[c >> 4];
-    out += kHex[c & 15];
+  while (!value.empty()) {
+    const auto escaped = value.front() == '%' ? 1 : forbidden_key_bytes(value);
+    out += escaped > 0 ? percent_encode(value.substr(0, escaped)) : std::string(1, value.front());
+    value.remove_prefix(std::max<std::size_t>(escaped, 1));
   }
   return out;
 }
@@ -82,7 +62,7 @@ std::string value_text(const table_store::Value& value) {
     std::string operator()(double v) const { return double_text(v); }
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(const Time& v) const { return to_iso8601(v); }
-    std::string operator()(const table_store::Guid& v) const { return guid_text(v); }
+    std::string operator()(const table_store::Guid& v) const { return table_store::guid_text(v); }
     std::string operator()(const table_store::Binary& v) const { return base64_encode(v.bytes); }
   };
   return std::visit(Text{}, value);

@@ -1,5 +1,7 @@
-// The names of an enumeration's values, as in the API and in stored rows, in one table for both directions. Pure.
+// Names: of an enumeration's values, as in the API and in stored rows, in one table for both directions; and what they
+// are made of. Pure.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -25,6 +27,15 @@ constexpr std::optional<Value> value_in(const Names<Value, N>& names, std::strin
     if (name == text) return value;
   }
   return std::nullopt;
+}
+
+inline bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+/// 1 to `most` of letters, digits, '-', '_' and '.'.
+inline bool is_simple_name(std::string_view text, std::size_t most) {
+  return !text.empty() && text.size() <= most &&
+         std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 /// "a, b, c"

@@ -5,7 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/callbacks/callback_url.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -24,14 +24,6 @@ constexpr std::string_view kReservedHeaders[] = {
     "host",    "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te",
     "trailer", "expect",         "idempotency-key"};
 constexpr std::string_view kReservedPrefixes[] = {"webhook-", "tidemark-", "proxy-"};
-
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
-bool is_simple_name(std::string_view text, std::size_t most) {
-  if (text.empty() || text.size() > most) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
-}
 
 /// A token of RFC 9110.
 bool is_header_name(std::string_view name) {
@@ -53,7 +45,7 @@ bool is_reserved(const std::string& lower) {
                      [&](std::string_view prefix) { return lower.starts_with(prefix); });
 }
 
-void read_headers(SpecReader& in, CallbackEndpoint& out) {
+void read_headers(SpecMembers& in, CallbackEndpoint& out) {
   const auto* given = in.any("headers");
   if (given == nullptr) return;
   if (!given->is_object() || given->size() > kMaxHeaders) {
@@ -84,57 +76,45 @@ void read_headers(SpecReader& in, CallbackEndpoint& out) {
 
 }  // namespace
 
-void read_endpoint(SpecReader& in, CallbackEndpoint& out) {
-  if (auto url = in.text("url", true)) {
-    auto parsed = parse_callback_url(*url);
+void CallbackEndpoint::members(SpecMembers& in) {
+  if (in.text("url", url, true)) {
+    const auto parsed = parse_callback_url(url);
     if (!parsed) in.problem("url " + parsed.error().message);
-    out.url = std::move(*url);
   }
-  read_headers(in, out);
-  if (auto secret = in.text("secret", false)) {
-    if (!is_simple_name(*secret, kMaxSecretName)) in.problem("secret must be the name of a secret of the worker");
-    out.secret = std::move(*secret);
+  read_headers(in, *this);
+  if (in.writes() && !headers.empty()) {
+    auto all = ordered_json::object();
+    for (const auto& [name, value] : headers) all[name] = value;
+    in.put("headers", std::move(all));
+  }
+  if (in.writes() && secret == kDefaultSecret) return;
+  if (in.text("secret", secret) && !is_simple_name(secret, kMaxSecretName)) {
+    in.problem("secret must be the name of a secret of the worker");
   }
 }
 
-void write_endpoint(const CallbackEndpoint& endpoint, ordered_json& out) {
-  out["url"] = endpoint.url;
-  if (!endpoint.headers.empty()) {
-    auto& headers = out["headers"] = ordered_json::object();
-    for (const auto& [name, value] : endpoint.headers) headers[name] = value;
-  }
-  if (endpoint.secret != kDefaultSecret) out["secret"] = endpoint.secret;
-}
-
-std::optional<CallbackEndpoint> read_on_end(SpecReader& in) {
+std::optional<CallbackEndpoint> read_on_end(SpecMembers& in) {
   const auto* given = in.any("onEnd");
   if (given == nullptr) return std::nullopt;
-  if (!given->is_object()) {
-    in.problem("onEnd must be an object with a url");
-    return std::nullopt;
-  }
-  SpecReader inner(*given);
   CallbackEndpoint endpoint;
-  read_endpoint(inner, endpoint);
-  inner.refuse_unknown();
-  for (const auto& problem : inner.problems()) in.problem("onEnd: " + problem);
-  return endpoint;
+  if (given->is_object()) {
+    in.nested("onEnd", *given, endpoint);
+    return endpoint;
+  }
+  in.problem("onEnd must be an object with a url");
+  return std::nullopt;
 }
 
-ordered_json on_end_json(const CallbackEndpoint& endpoint) {
-  auto out = ordered_json::object();
-  write_endpoint(endpoint, out);
-  return out;
-}
+ordered_json on_end_json(const CallbackEndpoint& endpoint) { return members_json(endpoint); }
 
-std::optional<GroupMember> read_group_member(SpecReader& in) {
+std::optional<GroupMember> read_group_member(SpecMembers& in) {
   const auto* given = in.any("group");
   if (given == nullptr) return std::nullopt;
   GroupMember member;
   if (given->is_object()) {
-    SpecReader inner(*given);
-    member.id = inner.text("id", true).value_or("");
-    member.number = static_cast<std::uint32_t>(inner.integer("number", 0, kMaxGroupNumber).value_or(0));
+    SpecMembers inner(*given);
+    inner.text("id", member.id);
+    inner.number("number", member.number, 0, kMaxGroupNumber);
   }
   if (!is_group_id(member.id)) in.problem("group must be an object with the id of a group and a number");
   return member;

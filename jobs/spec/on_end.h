@@ -13,7 +13,7 @@
 
 namespace tidemark::jobs {
 
-class SpecReader;
+class SpecMembers;
 
 inline constexpr std::string_view kDefaultSecret = "default";
 
@@ -22,6 +22,8 @@ struct CallbackEndpoint {
   std::vector<std::pair<std::string, std::string>> headers;  // by name
   std::string secret{kDefaultSecret};                        // name of what signs it
   bool operator==(const CallbackEndpoint&) const = default;
+  /// url, headers and secret, of onEnd and of a callback job.
+  void members(SpecMembers& in);
 };
 
 /// A job's place among those that were submitted as one.
@@ -31,14 +33,11 @@ struct GroupMember {
   bool operator==(const GroupMember&) const = default;
 };
 
-/// The members url, headers and secret, of onEnd and of a callback job.
-void read_endpoint(SpecReader& in, CallbackEndpoint& out);
-void write_endpoint(const CallbackEndpoint& endpoint, nlohmann::ordered_json& out);
 /// Member "onEnd", if there is one.
-std::optional<CallbackEndpoint> read_on_end(SpecReader& in);
+std::optional<CallbackEndpoint> read_on_end(SpecMembers& in);
 nlohmann::ordered_json on_end_json(const CallbackEndpoint& endpoint);
 /// Member "group" of a message: {"id":I,"number":N}.
-std::optional<GroupMember> read_group_member(SpecReader& in);
+std::optional<GroupMember> read_group_member(SpecMembers& in);
 nlohmann::ordered_json group_json(const GroupMember& member);
 /// 1 to 64 of letters, digits, '-', '_' and '.'.
 bool is_group_id(std::string_view text);

@@ -1,7 +1,5 @@
 // Which entities of a table a job is about. Pure.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
-
 #include <optional>
 #include <string>
 
@@ -19,6 +17,5 @@ struct Selection {
   std::optional<std::string> filter;
   bool operator==(const Selection&) const = default;
 };
-void write_selection(const Selection& selection, nlohmann::ordered_json& out);
 
 }  // namespace tidemark::jobs

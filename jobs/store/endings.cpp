@@ -99,9 +99,7 @@ Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
   if (!has_followers(spec)) co_return Result<void>{};
   auto messages = CO_TRY(co_await follow_ups(std::move(ended), std::move(spec)));
   for (auto& message : messages) {
-    kTellStep.before.reach();
-    auto put = co_await queues_.put(std::move(message.queue), std::move(message.message));
-    kTellStep.after.reach();
+    auto put = co_await kTellStep.around(queues_.put(std::move(message.queue), std::move(message.message)));
     // Put before, in other words: as well.
     if (!put && put.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(put.error()));
   }

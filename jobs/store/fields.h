@@ -1,6 +1,6 @@
 // Tables of the members of a struct and the names under which they are stored, as properties of a row or members of
-// JSON. They are used for reading and writing. Reading is tolerant: if a value is absent or of another type, the member
-// stays as it is. Pure.
+// JSON, whose names begin in lower case. They are used for reading and writing. Reading is tolerant: if a value is
+// absent or of another type, the member stays as it is. Pure.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -109,9 +109,9 @@ void for_each_written(const Row& row, const std::tuple<Field<Row, Members>...>& 
   const auto one = [&]<class Member>(const Field<Row, Member>& field) {
     const auto& member = row.*field.member;
     if constexpr (kIsOptional<Member>) {
-      if (member) put(field.name, *member);
+      if (member) put(std::string(field.name), *member);
     } else {
-      if (!field.sparse || !(member == Member{})) put(field.name, member);
+      if (!field.sparse || !(member == Member{})) put(std::string(field.name), member);
     }
   };
   std::apply([&](const auto&... each) { (one(each), ...); }, fields);
@@ -122,8 +122,8 @@ void for_each_written(const Row& row, const std::tuple<Field<Row, Members>...>& 
 template <class Row, class... Members>
 void add_properties(std::vector<table_store::Property>& out, const Row& row,
                     const std::tuple<Field<Row, Members>...>& fields) {
-  detail::for_each_written(row, fields, [&](std::string_view name, const auto& member) {
-    out.push_back({std::string(name), detail::value_of(member)});
+  detail::for_each_written(row, fields, [&](std::string name, const auto& member) {
+    out.push_back({std::move(name), detail::value_of(member)});
   });
 }
 
@@ -141,8 +141,9 @@ bool read_properties(const table_store::Entity& entity, Row& row, const std::tup
 
 template <class Row, class... Members>
 void add_members(nlohmann::json& out, const Row& row, const std::tuple<Field<Row, Members>...>& fields) {
-  detail::for_each_written(row, fields, [&](std::string_view name, const auto& member) {
-    out[std::string(name)] = detail::json_of(member);
+  detail::for_each_written(row, fields, [&](std::string name, const auto& member) {
+    if (name.front() >= 'A' && name.front() <= 'Z') name.front() += 'a' - 'A';
+    out[name] = detail::json_of(member);
   });
 }
 

@@ -5,7 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/rows.h"
 
@@ -15,7 +15,6 @@ namespace {
 using nlohmann::json;
 using table_store::Entity;
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::WriteOutcome;
 
 constexpr const char* kGroupPartition = "groups";
@@ -53,7 +52,7 @@ Result<Group> group_from(const Entity& entity) {
   }
   const auto on_end = json::parse(property_or<std::string>(entity, "OnEnd"), nullptr, false);
   if (on_end.is_object()) {
-    SpecReader in(on_end);
+    SpecMembers in(on_end);
     group.on_end = read_on_end(in);
   }
   return group;
@@ -99,18 +98,12 @@ Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, s
   const bool known = group->has_value() && member.number < (*group)->members;
   if (!known || job_id != member_job_id(**group, member.number)) co_return std::optional<GroupStatus>();
 
-  Mutation insert;
-  insert.kind = MutationKind::kInsert;
-  insert.row_key = row_of(member.number);
-  insert.properties = {
-      {"JobId", std::move(job_id)}, {"State", std::string(state_name(state))}, {"EndedAt", clock_.now()}};
-  insert.lenient = true;
-  std::vector<Mutation> mutations{std::move(insert)};
+  std::vector<Mutation> mutations{
+      write_of(row_of(member.number), {},
+               {{"JobId", std::move(job_id)}, {"State", std::string(state_name(state))}, {"EndedAt", clock_.now()}})};
   table_store::Fence fence{ends_of(member.id), 1, std::string(state_name(state))};
-  kCountStep.before.reach();
-  auto counted =
-      co_await tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence));
-  kCountStep.after.reach();
+  auto counted = co_await kCountStep.around(
+      tables_.mutate(std::string(kJobTable), ends_of(member.id), std::move(mutations), std::move(fence)));
   if (counted.failed_with(ErrorCode::kFenced)) co_return std::optional<GroupStatus>();  // being collected
   if (!counted) co_return fail(std::move(counted.error()));
 
@@ -124,12 +117,9 @@ Task<Result<Group>> Groups::finish(Group group) {
   for (int race = 0; race < kMaxRaces; ++race) {
     if (group.finished_at) co_return group;
     group.finished_at = clock_.now();
-    kGroupStep.before.reach();
-    auto replaced =
-        co_await change_row(tables_, kGroupPartition, write_of(group.id, group.version, properties_of(group)));
-    kGroupStep.after.reach();
-    if (!replaced) co_return fail(std::move(replaced.error()));
-    if (replaced->has_value()) co_return group;
+    const auto replaced = CO_TRY(co_await kGroupStep.around(
+        change_row(tables_, kGroupPartition, write_of(group.id, group.version, properties_of(group)))));
+    if (replaced) co_return group;
     auto there = CO_TRY(co_await find(group.id));
     if (!there.has_value()) break;
     group = std::move(*there);

@@ -1,6 +1,7 @@
 #include "jobs/store/job_store.h"
 
 #include "common/base/encoding.h"
+#include "common/base/side_by_side.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
@@ -102,8 +103,7 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
 }  // namespace
 
 Task<Result<void>> JobStore::ensure_ready() {
-  auto table = co_await tables_.create_table(std::string(kJobTable));
-  if (!table && table.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(table.error()));
+  CO_TRY(co_await ensure_table(tables_, std::string(kJobTable)));
   for (const auto name : {kHighQueue, kJobQueue, kLowQueue, kPoisonQueue}) {
     CO_TRY(co_await queues_.ensure_queue(std::string(name)));
   }
@@ -112,9 +112,8 @@ Task<Result<void>> JobStore::ensure_ready() {
 
 Task<Result<std::string>> JobStore::reserve(std::string key_hash, std::string fingerprint, std::string fresh_id) {
   std::vector<table_store::Property> properties{{"JobId", fresh_id}, {"SpecSha256", fingerprint}};
-  auto insert_task =
-      change_row(tables_, std::string(kIdempotencyPartition), write_of(key_hash, {}, std::move(properties)));
-  auto inserted = CO_TRY(co_await std::move(insert_task));
+  const auto inserted = CO_TRY(
+      co_await change_row(tables_, std::string(kIdempotencyPartition), write_of(key_hash, {}, std::move(properties))));
   if (inserted.has_value()) co_return fresh_id;
 
   auto row = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kIdempotencyPartition), key_hash));
@@ -174,29 +173,6 @@ Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vect
   co_return records;
 }
 
-namespace {
-
-struct SubmissionLanes {
-  std::vector<JobSpec> specs;
-  std::vector<std::string> ids;  // or none
-  std::vector<Result<Submission>> outcomes;
-  std::size_t next = 0;
-  std::size_t running = 0;
-  Signal ended;
-};
-
-Task<void> submit_lane(JobStore& store, SubmissionLanes& lanes) {
-  while (lanes.next < lanes.specs.size()) {
-    const auto place = lanes.next++;
-    auto id = lanes.ids.empty() ? std::string() : std::move(lanes.ids[place]);
-    lanes.outcomes[place] = co_await store.submit(std::move(lanes.specs[place]), std::move(id));
-  }
-  --lanes.running;
-  lanes.ended.notify_all();
-}
-
-}  // namespace
-
 Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs) {
   return submit_side_by_side(std::move(specs), {});
 }
@@ -220,21 +196,13 @@ Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch ba
 
 Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<JobSpec> specs,
                                                                     std::vector<std::string> ids) {
-  // All lanes run on the caller's executor, which must be one strand or thread.
-  auto strand = co_await asio::this_coro::executor;
-  SubmissionLanes lanes;
-  lanes.specs = std::move(specs);
-  lanes.ids = std::move(ids);
-  for (std::size_t i = 0; i < lanes.specs.size(); ++i) lanes.outcomes.emplace_back(fail(ErrorCode::kInternalError));
-  lanes.running = std::min(kSubmissionLanes, lanes.specs.size());
-  for (auto i = lanes.running; i > 0; --i) {
-    auto lane = submit_lane(*this, lanes);
-    spawn(strand, std::move(lane));
-  }
-  while (lanes.running > 0) {
-    co_await lanes.ended.wait(clock_, std::chrono::hours(1));
-  }
-  co_return std::move(lanes.outcomes);
+  std::vector<Result<Submission>> outcomes(specs.size(), fail(ErrorCode::kInternalError));
+  const auto submit_one = [&](std::size_t i) -> Task<Result<void>> {
+    outcomes[i] = co_await submit(std::move(specs[i]), ids.empty() ? std::string() : std::move(ids[i]));
+    co_return Result<void>{};
+  };
+  std::ignore = co_await side_by_side(clock_, specs.size(), submit_one, kSubmissionLanes);  // each has its own outcome
+  co_return outcomes;
 }
 
 Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuation, std::string kind,
@@ -254,50 +222,46 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
   co_return out;
 }
 
+/// Changes the record as it is by now, or as it was `seen`, until nobody else is faster. `change` says whether there is
+/// something to write.
+template <class Change>
+Task<Result<JobRecord>> JobStore::update(std::string id, std::optional<JobRecord> seen, Change change) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    if (!seen) seen = CO_TRY(co_await find(id));
+    if (!seen) co_return fail(ErrorCode::kJobNotFound);
+    auto record = std::move(*std::exchange(seen, std::nullopt));
+    if (!CO_TRY(change(record))) co_return record;
+    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    if (replaced) co_return std::move(*replaced);
+  }
+  co_return contended(id);
+}
+
 Task<Result<JobRecord>> JobStore::cancel(std::string id) {
-  auto record = CO_TRY(co_await end_as_cancelled(std::move(id)));
+  auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [this](JobRecord& found) -> Result<bool> {
+    if (is_terminal(found.state)) return false;
+    RecordChange change;
+    if (found.state == JobState::kRunning) change.attempt = attempt_cut_off(found, clock_.now(), "cancelled");
+    change.state = JobState::kCancelled;
+    apply(change, clock_.now(), found);
+    return true;
+  }));
   if (record.state != JobState::kCancelled) co_return record;
   auto spec = spec_of(record);
   const auto ledger = CO_TRY(co_await close_operation(record.id, spec));
-  record = CO_TRY(co_await tell_done(std::move(record), ledger));
+  const auto counted = ledger.counter(record.kind == "copy" ? kWritten : kDone);
+  record = CO_TRY(co_await update(record.id, record, [counted](JobRecord& found) -> Result<bool> {
+    // What the worker told last is older than the ledger. Of a job that the ledger does not count, it is all there is.
+    if (found.done >= counted) return false;
+    found.done = counted;
+    return true;
+  }));
   // Not left to the worker that will drop the message, for that may be days from now.
   if (spec) {
     Endings endings(tables_, queues_, clock_);
     CO_TRY(co_await endings.tell(record, std::move(*spec)));
   }
   co_return record;
-}
-
-Task<Result<JobRecord>> JobStore::end_as_cancelled(std::string id) {
-  for (int race = 0; race < kMaxRaces; ++race) {
-    auto found = CO_TRY(co_await find(id));
-    if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
-    auto record = std::move(*found);
-    if (is_terminal(record.state)) co_return record;
-    RecordChange change;
-    if (record.state == JobState::kRunning) change.attempt = attempt_cut_off(record, clock_.now(), "cancelled");
-    change.state = JobState::kCancelled;
-    apply(change, clock_.now(), record);
-    auto replaced = CO_TRY(co_await replace(std::move(record)));
-    if (replaced.has_value()) co_return std::move(*replaced);
-  }
-  co_return contended(id);
-}
-
-Task<Result<JobRecord>> JobStore::tell_done(JobRecord record, const table_store::OperationLedger& ledger) {
-  const auto counted = ledger.counter(record.kind == "copy" ? kWritten : kDone);
-  for (int race = 0; race < kMaxRaces; ++race) {
-    // What the worker told last is older than the ledger. Of a job that the ledger does not count, it is all there is.
-    if (record.done >= counted) co_return record;
-    record.done = counted;
-    auto id = record.id;
-    auto replaced = CO_TRY(co_await replace(std::move(record)));
-    if (replaced.has_value()) co_return std::move(*replaced);
-    auto found = CO_TRY(co_await find(id));
-    if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
-    record = std::move(*found);
-  }
-  co_return contended(record.id);
 }
 
 Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
@@ -335,27 +299,20 @@ Task<Result<Claim>> JobStore::claim(Delivery delivery) {
 
 Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, RecordChange change,
                                          std::optional<JobRecord> seen) {
-  for (int race = 0; race < kMaxRaces; ++race) {
-    if (!seen) {
-      auto found = CO_TRY(co_await find(id));
-      if (!found.has_value()) co_return fail(ErrorCode::kJobNotFound);
-      seen = std::move(found);
-    }
-    auto record = std::move(*std::exchange(seen, std::nullopt));
-    const auto target = change.state.value_or(record.state);
-    const bool repeated = change.state && record.state == target && record.epoch == epoch && is_terminal(target);
-    if (repeated) co_return record;
-    if (!transition_allowed(record.state, record.epoch, target, epoch)) {
-      auto error = make_error(ErrorCode::kFenced);
-      error.fields.emplace_back("state", std::string(state_name(record.state)));
-      co_return fail(std::move(error));
-    }
-    record.epoch = std::max(record.epoch, epoch);
-    apply(change, clock_.now(), record);
-    auto replaced = CO_TRY(co_await replace(std::move(record)));
-    if (replaced.has_value()) co_return std::move(*replaced);
-  }
-  co_return contended(id);
+  return update(std::move(id), std::move(seen),
+                [this, epoch, change = std::move(change)](JobRecord& record) -> Result<bool> {
+                  const auto target = change.state.value_or(record.state);
+                  const bool repeated = change.state && record.state == target && record.epoch == epoch;
+                  if (repeated && is_terminal(target)) return false;
+                  if (!transition_allowed(record.state, record.epoch, target, epoch)) {
+                    auto error = make_error(ErrorCode::kFenced);
+                    error.fields.emplace_back("state", std::string(state_name(record.state)));
+                    return fail(std::move(error));
+                  }
+                  record.epoch = std::max(record.epoch, epoch);
+                  apply(change, clock_.now(), record);
+                  return true;
+                });
 }
 
 std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRecord> found, const Delivery& delivery,

@@ -119,12 +119,10 @@ class JobStore {
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts the record, or returns the one that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
-  /// The record as cancelled, or as it ended before.
-  Task<Result<JobRecord>> end_as_cancelled(std::string id);
+  template <class Change>
+  Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
   /// From now on, no write of the job takes effect in any store, whatever its epoch.
   Task<Result<table_store::OperationLedger>> close_operation(std::string id, std::optional<JobSpec> spec);
-  /// Writes what a closed operation has done into the record of its job.
-  Task<Result<JobRecord>> tell_done(JobRecord record, const table_store::OperationLedger& ledger);
   /// Replaces the version that was read; nothing if it has changed meanwhile.
   Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
 

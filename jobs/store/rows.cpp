@@ -26,6 +26,13 @@ Mutation write_of(std::string row_key, std::optional<Version> seen, std::vector<
   return mutation;
 }
 
+Mutation copy_of(std::string row_key, Version source, std::vector<table_store::Property> properties) {
+  auto mutation = write_of(std::move(row_key), {}, std::move(properties));
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.source_version = source;
+  return mutation;
+}
+
 Mutation erasure_of(std::string row_key, std::optional<Version> seen) {
   auto mutation = write_of(std::move(row_key), seen, {});
   mutation.kind = MutationKind::kErase;
@@ -40,6 +47,12 @@ Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables
   const auto& outcome = outcomes.front();
   if (outcome.kind != table_store::WriteOutcome::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);
+}
+
+Task<Result<void>> ensure_table(table_store::TableClient& tables, std::string table) {
+  auto created = co_await tables.create_table(std::move(table));
+  if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::jobs

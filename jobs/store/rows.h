@@ -1,5 +1,6 @@
 // Rows of the table that jobs, limits, schedules, groups and workers are kept in: what is in them, and the change of
-// one by compare-and-swap. Every SDK may write there: what is not of the expected type counts as absent.
+// one by compare-and-swap. Every SDK may write there: what is not of the expected type counts as absent. The mutations
+// serve the entities of any table.
 #pragma once
 #include <optional>
 #include <string>
@@ -28,10 +29,16 @@ table_store::QueryRequest rows_of(std::string_view partition, std::string_view f
 /// Inserts the row or, if it was seen, replaces that version.
 table_store::Mutation write_of(std::string row_key, std::optional<table_store::Version> seen,
                                std::vector<table_store::Property> properties);
+/// A copy of the entity that has this version; what is no copy stays.
+table_store::Mutation copy_of(std::string row_key, table_store::Version source,
+                              std::vector<table_store::Property> properties);
 /// Of the version that was seen, or of any.
 table_store::Mutation erasure_of(std::string row_key, std::optional<table_store::Version> seen);
 /// The row's new version; nothing if the row is not as the mutation asks for.
 Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string partition,
                                                              table_store::Mutation mutation);
+
+/// Creates the table if it is missing.
+Task<Result<void>> ensure_table(table_store::TableClient& tables, std::string table);
 
 }  // namespace tidemark::jobs

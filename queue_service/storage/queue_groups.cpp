@@ -11,12 +11,12 @@ constexpr std::size_t kMaxExpiredPassed = 256;
 Result<std::optional<GroupRecord>> QueueRows::read_group(const std::string& group) const {
   auto bytes = TRY(txn_->get(queue_keys::group(generation_, group)));
   if (!bytes) return std::optional<GroupRecord>();
-  auto record = TRY(decode_group(*bytes));
+  auto record = TRY(kGroupRecord.decode(*bytes));
   return std::optional(record);
 }
 
 void QueueRows::save_group(const std::string& group, const GroupRecord& record) {
-  txn_->put(queue_keys::group(generation_, group), encode(record));
+  txn_->put(queue_keys::group(generation_, group), kGroupRecord.encode(record));
 }
 
 Result<Place> QueueRows::join_group(MessageRecord record, std::optional<Time> visible_at) {

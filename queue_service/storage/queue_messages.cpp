@@ -49,7 +49,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   if (!key.empty()) {
     auto bytes = TRY(txn.get(queue_keys::idempotency(rows.generation(), key)));
     if (bytes) {
-      auto before = TRY(decode_idempotency(*bytes));
+      auto before = TRY(kIdempotencyRecord.decode(*bytes));
       if (before.row_expires > now && before.text_hash != text_hash) {
         return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
       }
@@ -72,7 +72,7 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
   const auto place = TRY(rows.insert(std::move(record), visible_at));
   if (!key.empty()) {
     const IdempotencyRecord row{id, text_hash, place, now, expires, now + request.retention};
-    txn.put(queue_keys::idempotency(rows.generation(), key), encode(row));
+    txn.put(queue_keys::idempotency(rows.generation(), key), kIdempotencyRecord.encode(row));
     txn.put(queue_keys::idempotency_by_age(rows.generation(), row.row_expires, key), "");
   }
   return Placed{id, to_receipt(place), now, expires, place.visible_at};

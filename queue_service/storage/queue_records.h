@@ -2,12 +2,10 @@
 // No I/O.
 #pragma once
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "common/base/error.h"
-#include "common/base/stored_policy.h"
+#include "common/base/record.h"
+#include "common/protocol/stored_policies.h"
 #include "queue_service/model/message.h"
 #include "queue_service/model/queue_rules.h"
 #include "queue_service/storage/queue_keys.h"
@@ -81,23 +79,69 @@ struct IdempotencyRecord {
   Time inserted, message_expires, row_expires;
 };
 
-std::string encode(const QueueRecord& record);
-std::string encode(const FiguresRecord& record);
 std::string encode(const MessageRecord& record);
-std::string encode(const IdRecord& record);
-std::string encode(const GroupRecord& record);
-std::string encode(const IdempotencyRecord& record);
-Result<QueueRecord> decode_queue(std::string_view bytes);
-Result<FiguresRecord> decode_figures(std::string_view bytes);
 Result<MessageRecord> decode_message(std::string_view bytes);
-Result<IdRecord> decode_id(std::string_view bytes);
-Result<GroupRecord> decode_group(std::string_view bytes);
-Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
 /// MessageRecord::leased and the expiry alone, for walks that only count.
 struct MessageGlance {
   bool leased = false;
   Time expires;
 };
 Result<MessageGlance> glance_at(std::string_view message_record);
+
+inline constexpr std::uint8_t kRecordVersion = 2;  // of all but messages
+
+template <class Io, class P>
+void place_field(Io& io, P& place) {
+  if constexpr (Io::kReads) {
+    place = place_from_bytes(io.bytes.raw(16)).value_or(Place{});
+  } else {
+    io.bytes.raw(place_bytes(place));
+  }
+}
+
+inline constexpr auto kQueueRecord = record_format<QueueRecord>(kRecordVersion, "queue", [](auto& io, auto& record) {
+  io.u64(record.generation);
+  io.time(record.created);
+  io.varint(record.options.max_dequeue_count);
+  io.boolean(record.options.paused);
+  io.list(record.metadata, [&](auto& entry) {
+    io.string(entry.first);
+    io.string(entry.second);
+  });
+  protocol::policy_fields(io, record.acl);
+});
+
+inline constexpr auto kFiguresRecord =
+    record_format<FiguresRecord>(kRecordVersion, "figures", [](auto& io, auto& record) {
+      for (auto* n : {&record.ready, &record.delayed, &record.leased, &record.waiting, &record.next_sequence,
+                      &record.put, &record.taken, &record.finished, &record.moved, &record.expired}) {
+        io.varint(*n);
+      }
+      for (auto* time : {&record.last_immediate, &record.swept_expiry, &record.new_expiry}) io.time(*time);
+      place_field(io, record.ready_front);
+      place_field(io, record.timed_front);
+    });
+
+inline constexpr auto kIdRecord = record_format<IdRecord>(kRecordVersion, "id", [](auto& io, auto& record) {
+  io.u8(record.set);
+  place_field(io, record.place);
+  io.string(record.group);
+});
+
+inline constexpr auto kGroupRecord = record_format<GroupRecord>(kRecordVersion, "group", [](auto& io, auto& record) {
+  io.varint(record.waiting);
+  io.varint(record.front);
+});
+
+inline constexpr auto kIdempotencyRecord =
+    record_format<IdempotencyRecord>(kRecordVersion, "idempotency", [](auto& io, auto& record) {
+      io.string(record.id);
+      io.string(record.text_hash);
+      place_field(io, record.place);
+      for (auto* time : {&record.inserted, &record.message_expires, &record.row_expires}) io.time(*time);
+    });
+
+/// kCorruption also for a set that there is not.
+Result<IdRecord> decode_id(std::string_view bytes);
 
 }  // namespace tidemark::queue_service

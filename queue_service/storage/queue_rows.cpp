@@ -17,7 +17,7 @@ Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::str
                                               std::string_view queue) {
   auto bytes = TRY(reader.get(queue_keys::queue(account, queue)));
   if (!bytes) return std::optional<QueueRecord>();
-  auto record = TRY(decode_queue(*bytes));
+  auto record = TRY(kQueueRecord.decode(*bytes));
   return std::optional<QueueRecord>(std::move(record));
 }
 
@@ -30,7 +30,7 @@ Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view acc
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation) {
   auto bytes = TRY(reader.get(queue_keys::figures(generation)));
   if (!bytes) return fail(corrupt("figures"));
-  return decode_figures(*bytes);
+  return kFiguresRecord.decode(*bytes);
 }
 
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
@@ -76,12 +76,12 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
   }
   txn.put(queue_keys::kGenerations, kv::key(generation));
   record.generation = generation;
-  txn.put(queue_keys::queue(account, queue), encode(record));
+  txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
   FiguresRecord figures;
   // Places of different generations differ too: an old receipt cannot fit a message that was moved away and back.
   figures.next_sequence = generation << 32;
   figures.last_immediate = last_immediate;
-  txn.put(queue_keys::figures(generation), encode(figures));
+  txn.put(queue_keys::figures(generation), kFiguresRecord.encode(figures));
   return generation;
 }
 
@@ -115,7 +115,8 @@ Place QueueRows::next_place(std::optional<Time> visible_at) {
 void QueueRows::write_at(const MessageRecord& record, Set set, const Place& place) {
   if (record.listed) {
     const auto& group = set == Set::kWaiting ? record.message.group : std::string();
-    txn_->put(queue_keys::by_id(generation_, record.message.id), encode(IdRecord{set, place, group}));
+    txn_->put(queue_keys::by_id(generation_, record.message.id),
+              kIdRecord.encode({set, place, group}, 19 + group.size()));
   }
   if (set == Set::kWaiting) {
     txn_->put(queue_keys::waiting(generation_, record.message.group, place.sequence), encode(record));
@@ -205,7 +206,7 @@ Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string
 }
 
 void QueueRows::save() {
-  if (figures_ != stored_figures_) txn_->put(queue_keys::figures(generation_), encode(figures_));
+  if (figures_ != stored_figures_) txn_->put(queue_keys::figures(generation_), kFiguresRecord.encode(figures_, 128));
 }
 
 }  // namespace tidemark::queue_service

@@ -101,7 +101,7 @@ Result<QueuePage> QueueService::list_queues(std::string_view account, std::strin
       page.next = std::move(name);
       break;
     }
-    auto record = TRY(decode_queue(cursor->value()));
+    auto record = TRY(kQueueRecord.decode(cursor->value()));
     page.queues.push_back({std::move(*name), std::move(record.metadata)});
   }
   TRY(cursor->status());
@@ -126,7 +126,7 @@ Task<Result<void>> QueueService::change_metadata(std::string account, std::strin
     auto record = TRY(require_queue(txn, account, queue));
     record.metadata = TRY(change(record.metadata));
     record.options = TRY(options_in(record.metadata, queue));
-    txn.put(queue_keys::queue(account, queue), encode(record));
+    txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
     effects.changed.emplace_back(account, queue);  // it may have been resumed
     return {};
   });
@@ -152,7 +152,7 @@ Task<Result<void>> QueueService::set_acl(std::string account, std::string queue,
   co_return co_await core_->transact(kSetAclStep, [&](kv::Transaction& txn, Effects&) -> Result<void> {
     auto record = TRY(require_queue(txn, account, queue));
     record.acl = acl;
-    txn.put(queue_keys::queue(account, queue), encode(record));
+    txn.put(queue_keys::queue(account, queue), kQueueRecord.encode(record));
     return {};
   });
 }

@@ -141,7 +141,7 @@ Task<Result<void>> QueueService::upkeep() {
           break;
         }
         auto name = queue_keys::account_and_queue(cursor->key());
-        auto record = decode_queue(cursor->value());
+        auto record = kQueueRecord.decode(cursor->value());
         if (!name || !record) co_return fail(ErrorCode::kCorruption);
         auto figures = CO_TRY(read_figures(*snapshot, record->generation));
         const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;

@@ -39,26 +39,25 @@ std::unexpected<Error> bad_value(const RawMember& member) {
 
 /// The JSON grammar of numbers; simdjson's lazy interface does not check what we do not ask it to parse.
 bool is_json_number(std::string_view t) {
-  std::size_t i = 0;
-  auto digits = [&] {
-    auto begin = i;
-    while (i < t.size() && t[i] >= '0' && t[i] <= '9') ++i;
-    return i - begin;
+  const auto take_digits = [&t] {
+    const auto* end = std::find_if(t.begin(), t.end(), [](char c) { return c < '0' || c > '9'; });
+    const auto count = static_cast<std::size_t>(end - t.begin());
+    t.remove_prefix(count);
+    return count;
   };
-  if (i < t.size() && t[i] == '-') ++i;
-  auto leading = i;
-  auto whole = digits();
-  if (whole == 0 || (whole > 1 && t[leading] == '0')) return false;
-  if (i < t.size() && t[i] == '.') {
-    ++i;
-    if (digits() == 0) return false;
-  }
-  if (i < t.size() && (t[i] == 'e' || t[i] == 'E')) {
-    ++i;
-    if (i < t.size() && (t[i] == '+' || t[i] == '-')) ++i;
-    if (digits() == 0) return false;
-  }
-  return i == t.size();
+  const auto take_one = [&t](std::string_view of) {
+    const bool found = !t.empty() && of.find(t.front()) != std::string_view::npos;
+    if (found) t.remove_prefix(1);
+    return found;
+  };
+  take_one("-");
+  const bool zero = t.starts_with('0');
+  const auto whole = take_digits();
+  if (whole == 0 || (zero && whole > 1)) return false;
+  if (take_one(".") && take_digits() == 0) return false;
+  if (!take_one("eE")) return t.empty();
+  take_one("+-");
+  return take_digits() > 0 && t.empty();
 }
 
 /// False for values that are not scalars or not JSON.

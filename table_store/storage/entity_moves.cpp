@@ -99,7 +99,7 @@ struct Moving {
     version = TRY(next_version(txn, job.entity.now));
     TRY(move_entity());
     if (job.companion) TRY(apply_mutation(txn, *job.companion, 0, TRY(generation(job.companion->table)), version));
-    txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+    txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
     ledger.closed = true;
     return 1;
   }

@@ -175,7 +175,7 @@ Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, Mutat
     job.outcomes.push_back(outcome);
   }
   job.at.reset();
-  if (applied > 0) txn.put(kLastVersionKey, encode_counter(static_cast<std::uint64_t>(version)));
+  if (applied > 0) txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
   return applied;
 }
 

@@ -1,24 +1,11 @@
 #include "table_store/storage/table_records.h"
 
-#include "common/base/record.h"
-#include "common/protocol/stored_policies.h"
-
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kHasSourceVersion = 1;
 constexpr std::uint8_t kHasOperation = 2;
 constexpr std::uint8_t kIsRestored = 4;
-
-constexpr auto kTable = record_format<TableRecord>(kFormat, "table", [](auto& io, auto& table) {
-  io.u64(table.generation);
-  io.string(table.name);
-  protocol::policy_fields(io, table.acl);
-});
-
-constexpr auto kCounter =
-    record_format<std::uint64_t>(kFormat, "counter", [](auto& io, auto& value) { io.u64(value); });
 
 }  // namespace
 
@@ -53,9 +40,6 @@ Result<EntityView> view_entity(std::string_view bytes) {
   return view;
 }
 
-std::string encode_table(const TableRecord& table) { return kTable.encode(table); }
-Result<TableRecord> decode_table(std::string_view bytes) { return kTable.decode(bytes); }
-
 Result<std::uint64_t> decode_table_generation(std::string_view bytes) {
   ByteReader in(bytes);
   if (in.u8() != kFormat) return corrupt_record("table");
@@ -63,8 +47,5 @@ Result<std::uint64_t> decode_table_generation(std::string_view bytes) {
   if (!in.ok()) return corrupt_record("table");
   return generation;
 }
-
-std::string encode_counter(std::uint64_t value) { return kCounter.encode(value); }
-Result<std::uint64_t> decode_counter(std::string_view bytes) { return kCounter.decode(bytes); }
 
 }  // namespace tidemark::table_store

@@ -8,15 +8,13 @@
 //   ledger   common/base/operation_ledger.h
 //   counter  1 | u64
 #pragma once
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "common/base/error.h"
-#include "common/base/stored_policy.h"
+#include "common/base/record.h"
+#include "common/protocol/stored_policies.h"
 #include "table_store/model/entity_view.h"
 
 namespace tidemark::table_store {
+
+inline constexpr std::uint8_t kFormat = 1;
 
 struct TableRecord {
   std::uint64_t generation = 0;
@@ -30,12 +28,15 @@ std::string encode_entity(Version version, std::optional<Version> source_version
 /// Reads only the head; the keys stay empty and the block is not examined.
 Result<EntityView> view_entity(std::string_view bytes);
 
-std::string encode_table(const TableRecord& table);
-Result<TableRecord> decode_table(std::string_view bytes);
+inline constexpr auto kTableRecord = record_format<TableRecord>(kFormat, "table", [](auto& io, auto& table) {
+  io.u64(table.generation);
+  io.string(table.name);
+  protocol::policy_fields(io, table.acl);
+});
 /// The generation alone, for point reads.
 Result<std::uint64_t> decode_table_generation(std::string_view bytes);
 
-std::string encode_counter(std::uint64_t value);
-Result<std::uint64_t> decode_counter(std::string_view bytes);
+inline constexpr auto kCounterRecord =
+    record_format<std::uint64_t>(kFormat, "counter", [](auto& io, auto& value) { io.u64(value); });
 
 }  // namespace tidemark::table_store

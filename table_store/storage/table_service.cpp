@@ -38,13 +38,13 @@ Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));
   if (!bytes) return fail(ErrorCode::kTableNotFound);
-  return decode_table(*bytes);
+  return kTableRecord.decode(*bytes);
 }
 
 Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view key) {
   auto bytes = TRY(reader.get(key));
   if (!bytes) return 0;
-  return decode_counter(*bytes);
+  return kCounterRecord.decode(*bytes);
 }
 
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
@@ -58,8 +58,8 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
         TableRecord record;
         record.generation = last + 1;
         record.name = table;
-        txn.put(kLastGenerationKey, encode_counter(record.generation));
-        txn.put(key, encode_table(record));
+        txn.put(kLastGenerationKey, kCounterRecord.encode(record.generation));
+        txn.put(key, kTableRecord.encode(record));
         return {};
       },
       &kCreateTableStep);
@@ -103,7 +103,7 @@ Task<Result<TablePage>> TableService::list_tables(std::string account, Filter fi
   TablePage page;
   std::size_t looked_at = 0;
   for (; cursor->valid(); cursor->next()) {
-    auto record = CO_TRY(decode_table(cursor->value()));
+    auto record = CO_TRY(kTableRecord.decode(cursor->value()));
     Entity row;
     row.properties.push_back({"TableName", Value(record.name)});
     const bool matches = filter.matches(row);
@@ -135,7 +135,7 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
       [&](kv::Transaction& txn) -> Result<void> {
         auto record = TRY(read_table(txn, account, table));
         record.acl = policies;
-        txn.put(table_key(account, table), encode_table(record));
+        txn.put(table_key(account, table), kTableRecord.encode(record));
         return {};
       },
       &kSetAclStep);

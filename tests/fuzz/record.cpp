@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace tidemark;
   using namespace tidemark::table_store;
   const auto record = fuzz::text_of(bytes, size);
-  (void)decode_table(record);
+  (void)kTableRecord.decode(record);
   (void)tidemark::decode_ledger(record);
   Entity entity;
   const bool whole = decode_entity(record, entity).has_value();

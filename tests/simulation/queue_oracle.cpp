@@ -112,11 +112,11 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
       }
       if (change.value) put_row(change, touched);
     } else if (change.key.starts_with('q') && change.value) {
-      auto queue = queue_service::decode_queue(*change.value);
+      auto queue = queue_service::kQueueRecord.decode(*change.value);
       auto name = queue_service::queue_keys::queue_name(change.key, kAccount);
       if (queue && name) generations_[*name] = queue->generation;
     } else if (is_figures_row(change.key) && change.value) {
-      auto figures = queue_service::decode_figures(*change.value);
+      auto figures = queue_service::kFiguresRecord.decode(*change.value);
       if (figures) counts_[generation_in(change.key)] = *figures;
     }
   }

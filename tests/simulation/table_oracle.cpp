@@ -70,7 +70,7 @@ void TableOracle::committed(const std::vector<RowChange>& changes, const Cause& 
   context.fence = fence_of(cause, changes);
   for (const auto& change : changes) {
     if (change.key.starts_with('t') && change.value) {
-      auto table = table_store::decode_table(*change.value);
+      auto table = table_store::kTableRecord.decode(*change.value);
       if (table) tables_[table->generation] = table->name;
     }
   }

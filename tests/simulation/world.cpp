@@ -196,7 +196,7 @@ void World::check_disk() {
   const auto snapshot = engine->snapshot();
   std::map<std::uint64_t, std::string> names;
   for (auto cursor = snapshot->scan({"t", "u"}, kv::Direction::kForward); cursor->valid(); cursor->next()) {
-    auto table = table_store::decode_table(cursor->value());
+    auto table = table_store::kTableRecord.decode(cursor->value());
     if (table) names[table->generation] = table->name;
   }
   std::size_t in_source = 0;

@@ -15,21 +15,23 @@ TEST(QueueRecords, StoredBytesStayAsTheyAre) {
   queue.options.max_dequeue_count = 300;
   queue.options.paused = true;
   queue.metadata = {{"a", "b"}};
-  EXPECT_EQ(hex_encode(encode(queue)),
+  EXPECT_EQ(hex_encode(kQueueRecord.encode(queue)),
             "0208000000000000006300000000000000ac02010101610162"
             "00");
   FiguresRecord figures{1, 2, 3, 4, 500, Time(Ticks(5)), {Time(Ticks(50)), 3}, {Time(Ticks(60)), 4}};
   figures.put = 6;
   figures.expired = 1000;
-  EXPECT_EQ(hex_encode(encode(figures)),
+  EXPECT_EQ(hex_encode(kFiguresRecord.encode(figures)),
             "0201020304f40306000000e80705000000000000008029e9fb7fa82a238029e9fb7fa82a23"
             "00000000000000320000000000000003000000000000003c0000000000000004");
-  EXPECT_EQ(*decode_figures(encode(figures)), figures);
+  EXPECT_EQ(*kFiguresRecord.decode(kFiguresRecord.encode(figures)), figures);
   const Place place{Time(Ticks(7)), 8};
-  EXPECT_EQ(hex_encode(encode(IdRecord{Set::kWaiting, place, "grp"})), "02770000000000000007000000000000000803677270");
-  EXPECT_EQ(hex_encode(encode(GroupRecord{300, 4})), "02ac0204");
-  EXPECT_EQ(hex_encode(encode(IdempotencyRecord{"id", "hash", place, Time(Ticks(1)), Time(Ticks(2)), Time(Ticks(3))})),
-            "02026964046861736800000000000000070000000000000008010000000000000002000000000000000300000000000000");
+  EXPECT_EQ(hex_encode(kIdRecord.encode({Set::kWaiting, place, "grp"})),
+            "02770000000000000007000000000000000803677270");
+  EXPECT_EQ(hex_encode(kGroupRecord.encode({300, 4})), "02ac0204");
+  EXPECT_EQ(
+      hex_encode(kIdempotencyRecord.encode({"id", "hash", place, Time(Ticks(1)), Time(Ticks(2)), Time(Ticks(3))})),
+      "02026964046861736800000000000000070000000000000008010000000000000002000000000000000300000000000000");
 }
 
 TEST_F(QueueTest, ClearAndDeleteLeaveNoRowsBehind) {
@@ -71,7 +73,7 @@ TEST_F(QueueTest, AMessageOfTheEarlierFormatIsListed) {
     auto bytes = encode(found.record);
     bytes[0] = 2;
     txn.put(queue_keys::placed(generation, Set::kReady, place), bytes);
-    txn.put(queue_keys::by_id(generation, put->id), encode(IdRecord{Set::kReady, place, {}}));
+    txn.put(queue_keys::by_id(generation, put->id), kIdRecord.encode({Set::kReady, place, {}}));
     return {};
   };
   ASSERT_TRUE(run(engine_->transact(std::move(age))));

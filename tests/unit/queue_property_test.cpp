@@ -634,11 +634,11 @@ void QueueProperty::check_rows() {
     const char kind = key[0];
     key.remove_prefix(1);
     if (kind == 'c') {
-      const auto figures = decode_figures(cursor->value());
+      const auto figures = kFiguresRecord.decode(cursor->value());
       ASSERT_TRUE(figures);
       counts[generation] = *figures;
     } else if (kind == 'g') {
-      const auto group = decode_group(cursor->value());
+      const auto group = kGroupRecord.decode(cursor->value());
       ASSERT_TRUE(group);
       rows.groups[kv::take_text(key).value_or("")] = group->waiting;
     } else if (kind == 'i' || kind == 'k' || kind == 'a') {

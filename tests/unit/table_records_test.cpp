@@ -20,7 +20,7 @@ TEST(TableRecords, GoldenBytes) {
   EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>(), "op", true)),
             "01070100000000000000020000000000000002"
             "6f7000");
-  EXPECT_EQ(hex_encode(encode_counter(5)), "010500000000000000");
+  EXPECT_EQ(hex_encode(kCounterRecord.encode(5)), "010500000000000000");
   EXPECT_EQ(hex_encode(entity_key(1, "a", "b")),
             "6500000000000000016100016200"
             "01");
@@ -51,7 +51,7 @@ TEST(TableRecords, EveryTruncationAndMutationIsSafe) {
       ASSERT_TRUE(
           decode_entity(encode_entity(entity.version, entity.source_version, entity.properties), again).has_value());
     }
-    (void)decode_table(bad).has_value();
+    (void)kTableRecord.decode(bad).has_value();
     (void)decode_ledger(bad).has_value();
     (void)parse_entity_key(bad);
   }

@@ -1,4 +1,4 @@
-#include "workers/runtime/side_by_side.h"
+#include "common/base/side_by_side.h"
 
 #include <gtest/gtest.h>
 

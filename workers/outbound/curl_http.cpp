@@ -4,16 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/prefer.hpp>
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstring>
-#include <deque>
-#include <map>
-#include <netinet/in.h>
-#include <thread>
 
 #include "common/base/encoding.h"
 #include "common/base/mutex.h"
@@ -22,10 +16,8 @@ namespace tidemark::workers {
 namespace {
 
 namespace ip = asio::ip;
-using Completion = std::move_only_function<void(Result<OutboundReply>)>;
 
 constexpr std::size_t kMaxHeaderBytes = 64UL << 10;
-constexpr int kPollMs = 60'000;
 constexpr long kConnectTimeoutMs = 10'000;
 
 struct CurlGlobal {
@@ -39,48 +31,35 @@ struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+
 std::optional<ip::address> address_of(const curl_sockaddr& from) {
-  if (from.family == AF_INET && from.addrlen >= sizeof(sockaddr_in)) {
-    sockaddr_in in{};
-    std::memcpy(&in, &from.addr, sizeof in);
-    return ip::address_v4(ntohl(in.sin_addr.s_addr));
-  }
-  if (from.family == AF_INET6 && from.addrlen >= sizeof(sockaddr_in6)) {
-    sockaddr_in6 in{};
-    std::memcpy(&in, &from.addr, sizeof in);
-    ip::address_v6::bytes_type bytes;
-    std::memcpy(bytes.data(), &in.sin6_addr, bytes.size());
-    return ip::address_v6(bytes);
-  }
-  return std::nullopt;
+  ip::tcp::endpoint endpoint;
+  const bool internet = from.family == AF_INET || from.family == AF_INET6;
+  if (!internet || from.addrlen > endpoint.capacity()) return std::nullopt;
+  std::memcpy(endpoint.data(), &from.addr, from.addrlen);
+  return endpoint.address();
 }
 
-/// One request from its submission to its completion; belongs to the thread of CurlHttp once that has taken it.
+/// One request while it is under way, on one thread.
 struct Transfer {
-  OutboundRequest request;
-  Executor executor;  // counts as work, so that the caller's context runs on until the answer
-  Completion complete;
-  const jobs::CallbackPolicy* policy = nullptr;
-  std::unique_ptr<curl_slist, ListDeleter> headers;
-  OutboundReply reply;
+  const OutboundRequest& request;
+  const jobs::CallbackPolicy& policy;
+  const std::atomic<bool>& stopping;
+  std::unique_ptr<curl_slist, ListDeleter> headers = {};
+  OutboundReply reply = {};
   std::size_t header_bytes = 0;
-  std::optional<ip::address> refused;  // an address that the policy kept us from
-  bool cut = false;                    // we have read enough
+  std::optional<ip::address> refused = {};  // an address that the policy kept us from
+  bool cut = false;                         // we have read enough
   char what[CURL_ERROR_SIZE] = {};
-  std::unique_ptr<CURL, EasyDeleter> easy;  // goes first: it points to the above
+  Easy easy = {};  // goes first: it points to the above
 };
-
-void finish(Transfer& transfer, Result<OutboundReply> result) {
-  asio::post(transfer.executor, [complete = std::move(transfer.complete), result = std::move(result)]() mutable {
-    complete(std::move(result));
-  });
-}
 
 curl_socket_t open_socket(void* of, curlsocktype, curl_sockaddr* to) {
   auto& transfer = *static_cast<Transfer*>(of);
   const auto address = address_of(*to);
   if (!address) return CURL_SOCKET_BAD;
-  if (!transfer.policy->may_connect(transfer.request.url, *address)) {
+  if (!transfer.policy.may_connect(transfer.request.url, *address)) {
     transfer.refused = address;
     return CURL_SOCKET_BAD;
   }
@@ -100,6 +79,11 @@ std::size_t take_body(char* bytes, std::size_t size, std::size_t count, void* of
   transfer.reply.body.append(bytes, std::min(room, length));
   transfer.cut = length > room;
   return transfer.cut ? 0 : length;
+}
+
+/// Called about once a second, and at every step of the transfer.
+int may_go_on(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<Transfer*>(of)->stopping ? 1 : 0;
 }
 
 /// What the answer's code says, or why there is none.
@@ -125,88 +109,48 @@ Result<OutboundReply> outcome_of(Transfer& transfer, CURLcode code) {
 
 class CurlHttp final : public OutboundHttp {
  public:
-  CurlHttp(CurlHttpOptions options, CURLM* multi)
-      : options_(std::move(options)), multi_(multi), thread_([this] { run(); }) {}
+  explicit CurlHttp(CurlHttpOptions options) : options_(std::move(options)), threads_(options_.max_connections) {}
   ~CurlHttp() override {
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-    }
-    curl_multi_wakeup(multi_);
-    thread_.join();
-    curl_multi_cleanup(multi_);
+    stopping_ = true;
+    threads_.join();
   }
   CurlHttp(const CurlHttp&) = delete;
   CurlHttp& operator=(const CurlHttp&) = delete;
 
   Task<Result<OutboundReply>> send(OutboundRequest request) override {
-    auto executor = co_await asio::this_coro::executor;
-    auto initiate = [this, executor, &request](auto handler) {
-      auto transfer = std::make_unique<Transfer>();
-      transfer->request = std::move(request);
-      transfer->policy = &options_.policy;
-      transfer->executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
-      transfer->complete = [handler = std::move(handler)](Result<OutboundReply> result) mutable {
-        std::move(handler)(std::move(result));
-      };
-      submit(std::move(transfer));
-    };
-    co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Result<OutboundReply>)>(
-        initiate, asio::use_awaitable);
+    return asio::co_spawn(threads_, perform(std::move(request)), asio::use_awaitable);
   }
 
  private:
-  void submit(std::unique_ptr<Transfer> transfer) {
-    {
-      MutexLock lock(mutex_);
-      if (!stopping_) waiting_.push_back(std::move(transfer));
+  Task<Result<OutboundReply>> perform(OutboundRequest request) {
+    Transfer transfer{request, options_.policy, stopping_};
+    transfer.easy = take_easy();
+    if (!transfer.easy || !set_up(transfer)) {
+      co_return fail(ErrorCode::kCallbackFailed, "The request could not be set up.");
     }
-    if (transfer) {
-      finish(*transfer, fail(ErrorCode::kCancelled));
-    } else {
-      curl_multi_wakeup(multi_);
-    }
-  }
-
-  void run() {
-    while (true) {
-      std::deque<std::unique_ptr<Transfer>> fresh;
-      {
-        MutexLock lock(mutex_);
-        if (stopping_) break;
-        fresh.swap(waiting_);
-      }
-      for (auto& transfer : fresh) begin(std::move(transfer));
-      int running = 0;
-      curl_multi_perform(multi_, &running);
-      collect();
-      curl_multi_poll(multi_, nullptr, 0, kPollMs, nullptr);
-    }
-    for (auto& [easy, transfer] : running_) {
-      curl_multi_remove_handle(multi_, easy);
-      finish(*transfer, fail(ErrorCode::kCancelled));
-    }
+    const auto code = curl_easy_perform(transfer.easy.get());
+    if (stopping_) co_return fail(ErrorCode::kCancelled);
+    auto outcome = outcome_of(transfer, code);
+    curl_easy_reset(transfer.easy.get());  // keeps the connections
     MutexLock lock(mutex_);
-    for (auto& transfer : waiting_) finish(*transfer, fail(ErrorCode::kCancelled));
-    running_.clear();
+    idle_.push_back(std::move(transfer.easy));
+    co_return outcome;
   }
 
-  void begin(std::unique_ptr<Transfer> transfer) {
-    transfer->easy.reset(curl_easy_init());
-    if (!transfer->easy || !set_up(*transfer) || curl_multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) {
-      finish(*transfer, fail(ErrorCode::kCallbackFailed, "The request could not be set up."));
-      return;
-    }
-    auto* easy = transfer->easy.get();
-    running_.emplace(easy, std::move(transfer));
+  /// The one that was used last, for its connections are the freshest.
+  Easy take_easy() {
+    MutexLock lock(mutex_);
+    if (idle_.empty()) return Easy(curl_easy_init());
+    auto easy = std::move(idle_.back());
+    idle_.pop_back();
+    return easy;
   }
 
   bool set_up(Transfer& transfer) {
-    auto* easy = transfer.easy.get();
     const auto& request = transfer.request;
     bool good = true;
     const auto set = [&](CURLoption option, auto value) {
-      good = curl_easy_setopt(easy, option, value) == CURLE_OK && good;
+      good = curl_easy_setopt(transfer.easy.get(), option, value) == CURLE_OK && good;
     };
     set(CURLOPT_URL, request.url.text.c_str());
     set(CURLOPT_PROTOCOLS_STR, request.url.tls ? "https" : "http");
@@ -228,6 +172,9 @@ class CurlHttp final : public OutboundHttp {
     set(CURLOPT_HEADERDATA, &transfer);
     set(CURLOPT_WRITEFUNCTION, &take_body);
     set(CURLOPT_WRITEDATA, &transfer);
+    set(CURLOPT_XFERINFOFUNCTION, &may_go_on);
+    set(CURLOPT_XFERINFODATA, &transfer);
+    set(CURLOPT_NOPROGRESS, 0L);
     set(CURLOPT_QUICK_EXIT, 1L);
     set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     if (request.method != "GET" || !request.body.empty()) {
@@ -236,7 +183,7 @@ class CurlHttp final : public OutboundHttp {
       set(CURLOPT_POSTFIELDS, request.body.data());
     }
     return good && set_headers(transfer) &&
-           curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers.get()) == CURLE_OK;
+           curl_easy_setopt(transfer.easy.get(), CURLOPT_HTTPHEADER, transfer.headers.get()) == CURLE_OK;
   }
 
   static bool set_headers(Transfer& transfer) {
@@ -257,26 +204,11 @@ class CurlHttp final : public OutboundHttp {
     return add("Expect:") && (typed || add("Content-Type:"));
   }
 
-  void collect() {
-    int left = 0;
-    while (const auto* message = curl_multi_info_read(multi_, &left)) {
-      if (message->msg != CURLMSG_DONE) continue;
-      const auto found = running_.find(message->easy_handle);
-      const auto code = message->data.result;
-      curl_multi_remove_handle(multi_, message->easy_handle);
-      if (found == running_.end()) continue;
-      finish(*found->second, outcome_of(*found->second, code));
-      running_.erase(found);
-    }
-  }
-
   const CurlHttpOptions options_;
-  CURLM* const multi_;
+  std::atomic<bool> stopping_ = false;
   Mutex mutex_;
-  std::deque<std::unique_ptr<Transfer>> waiting_ GUARDED_BY(mutex_);
-  bool stopping_ GUARDED_BY(mutex_) = false;
-  std::map<CURL*, std::unique_ptr<Transfer>> running_;  // of the thread alone
-  std::thread thread_;
+  std::vector<Easy> idle_ GUARDED_BY(mutex_);
+  asio::thread_pool threads_;
 };
 
 }  // namespace
@@ -286,11 +218,7 @@ Result<std::unique_ptr<OutboundHttp>> make_curl_http(CurlHttpOptions options) {
   if (!options.ca_file.empty() && ::access(options.ca_file.c_str(), R_OK) != 0) {
     return fail(ErrorCode::kConfigInvalid, "callback_ca_file cannot be read: " + options.ca_file);
   }
-  auto* multi = curl_multi_init();
-  if (multi == nullptr) return fail(ErrorCode::kConfigInvalid, "libcurl cannot be set up");
-  curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options.max_connections));
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.max_connections));
-  return std::unique_ptr<OutboundHttp>(std::make_unique<CurlHttp>(std::move(options), multi));
+  return std::make_unique<CurlHttp>(std::move(options));
 }
 
 }  // namespace tidemark::workers

@@ -37,7 +37,7 @@ Task<Result<void>> BulkJob::carry_out(OperationLedger before) {
     CO_TRY(co_await source_.require());
   }
   CO_TRY(co_await prepare());
-  if (!traits_.entity && (traits_.total_known || context_.limits().max_affected)) {
+  if (!traits_.entity && (traits_.total_known || context_.spec().max_affected)) {
     CO_TRY(co_await source_.begin(continuation_, done_ + skips_.count()));
   }
   CO_TRY(co_await resume(context_.checkpoint()));
@@ -125,21 +125,18 @@ json BulkJob::checkpoint() const {
 Task<Result<void>> BulkJob::note(const char* name, json value, const FailStep& step) {
   auto noted = checkpoint();
   noted[name] = std::move(value);
-  step.before.reach();
-  auto saved = co_await context_.save_now(std::move(noted));
-  step.after.reach();
-  co_return saved;
+  return step.around(context_.save_now(std::move(noted)));
 }
 
 Task<Result<void>> BulkJob::report(bool force) {
-  JobProgress progress;
+  jobs::RecordChange progress;
   progress.done = done_;
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
   progress.phase = traits_.doing;
   const auto total = traits_.total_known ? source_.total() : std::nullopt;
   // Entities that came since are not in the count.
-  if (total) progress.total = std::max(*total, progress.done + progress.skipped);
+  if (total) progress.total = std::max(*total, done_ + skips_.count());
   CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }

@@ -109,10 +109,7 @@ Task<Result<void>> JobBatch::move(Batch& batch) {
   if (services_.clock.now() >= batch.taken + options_.lease) co_return Result<void>{};
   std::vector<table_store::Move> moves;
   for (const auto i : batch.tried) moves.push_back(std::move(batch.jobs[i].move));
-  fail_points::kBatchMove.before.reach();
-  auto moved = co_await services_.tables.move_all(std::move(moves));
-  fail_points::kBatchMove.after.reach();
-  const auto outcomes = CO_TRY(std::move(moved));
+  const auto outcomes = CO_TRY(co_await fail_points::kBatchMove.around(services_.tables.move_all(std::move(moves))));
   for (std::size_t n = 0; n < batch.tried.size(); ++n) batch.moved[batch.tried[n]] = outcomes[n].has_value();
   co_return Result<void>{};
 }
@@ -123,11 +120,9 @@ Task<void> JobBatch::complete(Batch& batch) {
     const auto& message = batch.jobs[i].message;
     if (batch.moved[i]) leases.push_back({batch.queue, message.id, message.epoch});
   }
-  fail_points::kBatchComplete.before.reach();
-  auto gone = co_await services_.queues.complete_all(batch.queue, std::move(leases));
-  fail_points::kBatchComplete.after.reach();
   // The records say succeeded: messages that stay are dropped at their next delivery.
-  static_cast<void>(gone.has_value());
+  std::ignore =
+      co_await fail_points::kBatchComplete.around(services_.queues.complete_all(batch.queue, std::move(leases)));
 }
 
 }  // namespace tidemark::workers

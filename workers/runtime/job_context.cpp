@@ -13,17 +13,16 @@ constexpr Duration kPermitRetry = std::chrono::milliseconds(50);
 Result<void> JobContext::check() const {
   if (lease_->lost()) return fail(ErrorCode::kLeaseLost);
   if (*give_back_) return fail(ErrorCode::kCancelled, "The worker is shutting down.");
-  if (gate_.paused(run_.kind)) return fail(ErrorCode::kCancelled, "Jobs of this kind are paused.");
+  if (gate_.paused(record_.kind)) return fail(ErrorCode::kCancelled, "Jobs of this kind are paused.");
   return {};
 }
 
 Time JobContext::book_own(std::uint64_t count) {
   const auto now = clock.now();
-  if (!run_.limits.max_per_second) return now;
+  if (!spec_.max_per_second) return now;
   // Each change books its share of time; whoever comes before that time waits for it.
   const auto from = std::max(next_change_, now);
-  next_change_ =
-      from + Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(count) / *run_.limits.max_per_second;
+  next_change_ = from + Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(count) / *spec_.max_per_second;
   return from;
 }
 
@@ -39,15 +38,15 @@ Task<Result<void>> JobContext::wait_until(Time when) {
 }
 
 Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places) {
-  if (run_.limits.max_affected && done + count > *run_.limits.max_affected) {
+  if (spec_.max_affected && done + count > *spec_.max_affected) {
     co_return fail(ErrorCode::kMaxAffectedExceeded,
                    "After " + std::to_string(done) + " changes the job stopped: more would be more than maxAffected, " +
-                       std::to_string(*run_.limits.max_affected) + ".");
+                       std::to_string(*spec_.max_affected) + ".");
   }
   const auto own = book_own(count);
-  const auto booked = co_await gate_.book(run_.kind, places, count);
+  const auto booked = co_await gate_.book(record_.kind, places, count);
   CO_TRY(co_await wait_until(std::max(own, booked)));
-  auto holder = run_.job_id + "/" + std::to_string(++last_step_);
+  auto holder = record_.id + "/" + std::to_string(++last_step_);
   while (true) {
     auto permit = co_await gate_.permit(places, holder);
     if (permit) co_return std::move(*permit);
@@ -57,7 +56,7 @@ Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t cou
 
 Task<Result<void>> JobContext::side_by_side(std::size_t count, Step step, std::size_t at_once) {
   const auto most = refused() ? std::min(at_once, most_when_refused_) : at_once;
-  CO_TRY(co_await workers::side_by_side(clock, count, std::move(step), most));
+  CO_TRY(co_await tidemark::side_by_side(clock, count, std::move(step), most));
   most_when_refused_ *= 2;
   if (most_when_refused_ > at_once) story_.refused = false;
   co_return Result<void>{};
@@ -65,7 +64,7 @@ Task<Result<void>> JobContext::side_by_side(std::size_t count, Step step, std::s
 
 void JobContext::save(nlohmann::json checkpoint) {
   story_.checkpoint = std::move(checkpoint);
-  story_.advanced = run_.attempt;
+  story_.advanced = record_.attempts;
   story_.effects = std::max(story_.effects, done_);
   lease_->set_annotation(story_text(story_));
 }
@@ -75,46 +74,24 @@ Task<Result<void>> JobContext::save_now(nlohmann::json checkpoint) {
   co_return co_await lease_->renew_now(story_text(story_));
 }
 
-Task<Result<std::optional<table_store::Version>>> JobContext::report(JobProgress progress, bool force) {
-  done_ = progress.done;
+Task<Result<std::optional<table_store::Version>>> JobContext::report(jobs::RecordChange progress, bool force) {
+  done_ = progress.done.value_or(done_);
   const auto now = clock.now();
   if (!force && reported_ && now - *reported_ < kProgressInterval) co_return std::optional<table_store::Version>();
   reported_ = now;
-  jobs::RecordChange change;
-  change.done = progress.done;
-  change.skipped = progress.skipped;
-  change.total = progress.total;
-  change.phase = std::move(progress.phase);
-  change.skips = std::move(progress.skips);
-  auto record = CO_TRY(co_await jobs.change(run_.job_id, run_.epoch, std::move(change)));
+  auto record = CO_TRY(co_await jobs.change(record_.id, record_.epoch, std::move(progress)));
   co_await gate_.refresh();
   co_return std::optional<table_store::Version>(record.version);
 }
 
-Task<Result<void>> JobContext::report_total(std::uint64_t total) {
-  jobs::RecordChange change;
-  change.total = total;
-  CO_TRY(co_await jobs.change(run_.job_id, run_.epoch, std::move(change)));
-  co_return Result<void>{};
-}
-
 Task<Result<table_store::OperationLedger>> JobContext::open() {
   // Nobody was here before the first delivery, and its first fenced write opens the operation.
-  if (run_.epoch == 1) co_return table_store::OperationLedger{};
-  fail_points::kOpen.before.reach();
-  auto opened = co_await tables.open_operation(run_.job_id, run_.epoch);
-  fail_points::kOpen.after.reach();
+  if (record_.epoch == 1) co_return table_store::OperationLedger{};
+  auto opened = co_await fail_points::kOpen.around(tables.open_operation(record_.id, record_.epoch));
   if (!opened.failed_with(ErrorCode::kFenced)) co_return opened;
-  auto ledger = co_await tables.read_operation(run_.job_id);
+  auto ledger = co_await tables.read_operation(record_.id);
   if (ledger && !ledger->closed) co_return opened;  // a later delivery has it
   co_return ledger;
-}
-
-Task<Result<table_store::OperationLedger>> JobContext::close() {
-  fail_points::kClose.before.reach();
-  auto closed = co_await tables.close_operation(run_.job_id, run_.epoch);
-  fail_points::kClose.after.reach();
-  co_return closed;
 }
 
 Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
@@ -122,7 +99,7 @@ Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
   if (!ledger || ledger->closed) co_return ledger;
   CO_TRY(co_await work(std::move(*ledger)));
   CO_TRY(check());
-  co_return co_await close();
+  co_return co_await fail_points::kClose.around(tables.close_operation(record_.id, record_.epoch));
 }
 
 }  // namespace tidemark::workers

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "common/base/side_by_side.h"
 #include "jobs/objects/object_access.h"
 #include "jobs/store/job_store.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
 #include "workers/runtime/message_story.h"
-#include "workers/runtime/side_by_side.h"
 
 namespace tidemark::workers {
 
@@ -23,28 +23,8 @@ using jobs::kWritten;
 /// The shortest time between two reports of progress to the record.
 inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 
-struct JobProgress {
-  std::uint64_t done = 0;
-  std::uint64_t skipped = 0;
-  std::optional<std::uint64_t> total;
-  std::string phase;
-  std::string skips;  // SkipLog::text()
-};
-
-/// Figures that are absent stay as they are in the record.
-struct JobOutcome {
-  std::optional<std::uint64_t> done;
-  std::optional<std::uint64_t> skipped;
-  std::optional<std::uint64_t> total;
-  std::optional<std::string> skips;
-  std::optional<std::string> result;  // JSON, small
-};
-
-/// How much a job may change, and how fast.
-struct JobLimits {
-  std::optional<std::uint64_t> max_affected;
-  std::optional<std::uint32_t> max_per_second;
-};
+/// What a job has come to; the end of the job adds the rest.
+struct JobOutcome : jobs::RecordChange {};
 
 struct CallbackServices;  // workers/outbound/callback_services.h
 
@@ -59,43 +39,27 @@ struct JobServices {
   jobs::ObjectAccess objects = {};              // jobs fail if they need what is not in it
 };
 
-/// Identifies one delivery.
-struct RunIdentity {
-  std::string job_id;
-  std::string kind;
-  std::uint64_t epoch = 0;
-  std::uint32_t attempt = 0;  // the message's dequeue count
-  Time submitted_at{};
-  JobLimits limits;
-  std::optional<std::uint64_t> total;  // found by an earlier delivery
-};
-
-class JobContext {
+class JobContext : public JobServices {
  public:
+  /// `record`: as this delivery has claimed it.
   JobContext(JobServices services, LimitGate& gate, std::shared_ptr<HeldLease> lease,
-             std::shared_ptr<const bool> give_back, MessageStory& story, RunIdentity run)
-      : tables(services.tables),
-        queues(services.queues),
-        jobs(services.jobs),
-        clock(services.clock),
-        random(services.random),
-        callbacks(services.callbacks),
-        objects(std::move(services.objects)),
+             std::shared_ptr<const bool> give_back, MessageStory& story, const jobs::JobRecord& record,
+             const jobs::JobSpec& spec)
+      : JobServices(std::move(services)),
         gate_(gate),
         lease_(std::move(lease)),
         give_back_(std::move(give_back)),
         story_(story),
-        run_(std::move(run)) {}
+        record_(record),
+        spec_(spec) {}
 
-  [[nodiscard]] const std::string& job_id() const { return run_.job_id; }
-  [[nodiscard]] std::uint64_t epoch() const { return run_.epoch; }
-  [[nodiscard]] std::uint32_t attempt() const { return run_.attempt; }
-  [[nodiscard]] Time submitted_at() const { return run_.submitted_at; }
-  [[nodiscard]] const JobLimits& limits() const { return run_.limits; }
-  /// The total in the job's record when this delivery began.
-  [[nodiscard]] std::optional<std::uint64_t> known_total() const { return run_.total; }
+  [[nodiscard]] const std::string& job_id() const { return record_.id; }
+  [[nodiscard]] std::uint64_t epoch() const { return record_.epoch; }
+  /// When this delivery began.
+  [[nodiscard]] const jobs::JobRecord& record() const { return record_; }
+  [[nodiscard]] const jobs::JobSpec& spec() const { return spec_; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
-    return {run_.job_id, run_.epoch, std::move(count_applied_as)};
+    return {record_.id, record_.epoch, std::move(count_applied_as)};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
 
@@ -116,27 +80,16 @@ class JobContext {
   Task<Result<void>> save_now(nlohmann::json checkpoint);
   /// Writes the progress to the record if the last report is long enough ago, or if `force`; returns the record's
   /// version if it did. kFenced if the job was cancelled or a later delivery has it.
-  Task<Result<std::optional<table_store::Version>>> report(JobProgress progress, bool force);
-  /// Reports how many entities the job will have dealt with in the end.
-  Task<Result<void>> report_total(std::uint64_t total);
+  Task<Result<std::optional<table_store::Version>>> report(jobs::RecordChange progress, bool force);
   /// Opens the operation, does the work unless it was completed before, and closes the operation; returns the ledger.
   /// `work` gets the ledger as earlier deliveries left it.
   using Work = std::function<Task<Result<void>>(table_store::OperationLedger)>;
   Task<Result<table_store::OperationLedger>> complete(Work work);
 
-  table_store::TableClient& tables;
-  queue_service::QueueClient& queues;
-  jobs::JobStore& jobs;
-  Clock& clock;
-  Random& random;
-  const CallbackServices* callbacks;
-  jobs::ObjectAccess objects;
-
  private:
   /// Opens the operation under this delivery's epoch. The ledger says what earlier deliveries did, and is closed if the
   /// work was completed.
   Task<Result<table_store::OperationLedger>> open();
-  Task<Result<table_store::OperationLedger>> close();
   /// Waits until `when`, or until check() fails.
   Task<Result<void>> wait_until(Time when);
   Time book_own(std::uint64_t count);
@@ -145,12 +98,20 @@ class JobContext {
   std::shared_ptr<HeldLease> lease_;
   std::shared_ptr<const bool> give_back_;
   MessageStory& story_;
-  RunIdentity run_;
+  const jobs::JobRecord& record_;
+  const jobs::JobSpec& spec_;
   std::optional<Time> reported_;
   std::uint64_t done_ = 0;  // as in the last report()
   Time next_change_{};
   std::uint64_t last_step_ = 0;
   std::size_t most_when_refused_ = 1;  // steps at once
 };
+
+/// Turns an object with run(), which does the work of a kind, into a coroutine that owns it.
+template <class Work, class... Arguments>
+Task<Result<JobOutcome>> run_as(JobContext& context, Arguments... arguments) {
+  Work work(context, std::move(arguments)...);
+  co_return co_await work.run();
+}
 
 }  // namespace tidemark::workers

@@ -1,5 +1,6 @@
 #include "workers/runtime/job_runner.h"
 
+#include "jobs/spec/names.h"
 #include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
@@ -7,21 +8,15 @@ namespace tidemark::workers {
 
 using jobs::JobState;
 
-std::string_view end_name(RunEnd end) {
-  switch (end) {
-    case RunEnd::kSucceeded:
-      return "succeeded";
-    case RunEnd::kDropped:
-      return "dropped";
-    case RunEnd::kRetried:
-      return "retried";
-    case RunEnd::kPoisoned:
-      return "poisoned";
-    case RunEnd::kAbandoned:
-      return "abandoned";
-  }
-  return "unknown";
-}
+namespace {
+constexpr jobs::Names<RunEnd, 5> kEnds{{{RunEnd::kSucceeded, "succeeded"},
+                                        {RunEnd::kDropped, "dropped"},
+                                        {RunEnd::kRetried, "retried"},
+                                        {RunEnd::kPoisoned, "poisoned"},
+                                        {RunEnd::kAbandoned, "abandoned"}}};
+}  // namespace
+
+std::string_view end_name(RunEnd end) { return jobs::name_in(kEnds, end); }
 
 struct JobRunner::Run {
   std::string queue;
@@ -114,9 +109,7 @@ Duration JobRunner::wait_for_slot(Run& run) {
 Task<RunEnd> JobRunner::claim(Run& run) {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   delivery.story = run.story.attempts;
-  fail_points::kClaim.before.reach();
-  auto claim = co_await services_.jobs.claim(std::move(delivery));
-  fail_points::kClaim.after.reach();
+  auto claim = co_await fail_points::kClaim.around(services_.jobs.claim(std::move(delivery)));
   if (!claim) co_return co_await settle(run, std::move(claim.error()));
   switch (claim->verdict) {
     case jobs::ClaimVerdict::kStale:
@@ -154,15 +147,7 @@ Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
 }
 
 Task<RunEnd> JobRunner::work(Run& run) {
-  RunIdentity identity;
-  identity.job_id = run.story.job_id;
-  identity.kind = run.kind;
-  identity.epoch = run.message.epoch;
-  identity.attempt = run.message.dequeue_count;
-  identity.submitted_at = run.claimed->submitted_at;
-  identity.limits = {run.spec->max_affected, run.spec->max_per_second};
-  identity.total = run.claimed->total;
-  JobContext context(services_, gate_, run.lease, run.give_back, run.story, std::move(identity));
+  JobContext context(services_, gate_, run.lease, run.give_back, run.story, *run.claimed, *run.spec);
   auto outcome = co_await std::visit([&](auto work) { return workers::run(context, std::move(work)); }, run.spec->work);
   if (!outcome) co_return co_await settle(run, std::move(outcome.error()));
   co_return co_await succeed(run, std::move(*outcome));
@@ -177,24 +162,14 @@ jobs::Attempt JobRunner::attempt_of(const Run& run, std::string outcome) const {
 
 Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   co_await run.lease->stop();
-  jobs::RecordChange change;
-  change.state = JobState::kSucceeded;
-  change.done = outcome.done;
-  change.skipped = outcome.skipped;
-  change.total = outcome.total;
-  change.skips = std::move(outcome.skips);
-  change.result = std::move(outcome.result);
-  change.phase = "finished";
-  change.attempt = attempt_of(run, "succeeded");
-  change.error = "";
-  fail_points::kFinishRecord.before.reach();
-  auto changed =
-      co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change), std::move(run.claimed));
-  fail_points::kFinishRecord.after.reach();
+  outcome.state = JobState::kSucceeded;
+  outcome.phase = "finished";
+  outcome.attempt = attempt_of(run, "succeeded");
+  outcome.error = "";
+  auto changed = co_await fail_points::kFinishRecord.around(
+      services_.jobs.change(run.story.job_id, run.message.epoch, std::move(outcome), std::move(run.claimed)));
   if (!changed) co_return co_await settle(run, std::move(changed.error()));
-  fail_points::kFinishMessage.before.reach();
-  auto completed = co_await end_message(run, std::move(*changed));
-  fail_points::kFinishMessage.after.reach();
+  auto completed = co_await fail_points::kFinishMessage.around(end_message(run, std::move(*changed)));
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
   if (!completed) run.report.error = std::move(completed.error());
   co_return RunEnd::kSucceeded;
@@ -241,10 +216,7 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
   // Only for those who look: if it fails, the next delivery's claim puts the record right.
   auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
   if (changed.failed_with(ErrorCode::kFenced)) co_return co_await overtaken(run);
-  fail_points::kRetryMessage.before.reach();
-  const auto end = co_await release(run, decision.delay, decision.count_attempt);
-  fail_points::kRetryMessage.after.reach();
-  co_return end;
+  co_return co_await fail_points::kRetryMessage.around(release(run, decision.delay, decision.count_attempt));
 }
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
@@ -278,9 +250,7 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   poison.attempts = run.story.attempts;
   poison.redrives = run.story.redrives;
   poison.moved_at = services_.clock.now();
-  fail_points::kPoisonNote.before.reach();
-  auto noted = co_await run.lease->renew_now(giving_up_annotation(poison));
-  fail_points::kPoisonNote.after.reach();
+  const auto noted = co_await fail_points::kPoisonNote.around(run.lease->renew_now(giving_up_annotation(poison)));
   if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
   co_return co_await move_to_poison(run, std::move(poison));
 }

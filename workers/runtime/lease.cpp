@@ -46,9 +46,8 @@ Task<Result<void>> HeldLease::renew_now(std::string annotation) {
 Task<Result<void>> HeldLease::renew(std::optional<std::string> annotation) {
   const auto sent = sent_ = clock_.now();
   renewing_ = true;
-  fail_points::kRenew.before.reach();
-  auto renewed = co_await queues_.renew(lease_, length_, std::move(annotation), ++renewals_);
-  fail_points::kRenew.after.reach();
+  auto renewed =
+      co_await fail_points::kRenew.around(queues_.renew(lease_, length_, std::move(annotation), ++renewals_));
   renewing_ = false;
   failed_ = !renewed;
   ended_.notify_all();

@@ -6,11 +6,18 @@
 namespace tidemark::workers {
 namespace {
 
-using SlotLimits = std::vector<std::pair<std::string, std::uint32_t>>;
-
 // What was booked and not used for so long is given up.
 constexpr Duration kCreditLasts = std::chrono::seconds(1);
 constexpr std::uint32_t kChunksPerSecond = 4;
+
+std::vector<jobs::LimitTarget> targets_of(const std::string& kind, const std::vector<Place>& places) {
+  std::vector<jobs::LimitTarget> out{jobs::kind_target(kind)};
+  for (const auto& place : places) {
+    out.push_back(jobs::table_target(place.table));
+    if (place.partition_key) out.push_back(jobs::partition_target(place.table, *place.partition_key));
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -27,11 +34,18 @@ bool LimitGate::paused(const std::string& kind) const {
 
 bool LimitGate::unrestricted(const std::string& kind, const std::vector<Place>& places) const {
   if (known_.empty()) return true;
-  if (find(jobs::kind_target(kind)) != nullptr) return false;
-  return std::none_of(places.begin(), places.end(), [&](const Place& place) {
-    if (find(jobs::table_target(place.table)) != nullptr) return true;
-    return place.partition_key && find(jobs::partition_target(place.table, *place.partition_key)) != nullptr;
-  });
+  const auto targets = targets_of(kind, places);
+  return std::ranges::none_of(targets, [&](const auto& target) { return find(target) != nullptr; });
+}
+
+LimitGate::Figures LimitGate::figures_at(const std::vector<jobs::LimitTarget>& targets,
+                                         std::uint32_t jobs::Limit::* figure) const {
+  Figures out;
+  for (const auto& target : targets) {
+    const auto* limit = find(target);
+    if (limit != nullptr && limit->*figure > 0) out.emplace(jobs::limit_key(target), limit->*figure);
+  }
+  return out;
 }
 
 Task<void> LimitGate::refresh() {
@@ -65,7 +79,7 @@ Task<void> LimitGate::keep_slots() {
   }
 }
 
-Task<bool> LimitGate::take_slots(SlotLimits limits, std::string holder) {
+Task<bool> LimitGate::take_slots(Figures limits, std::string holder) {
   for (const auto& [key, slots] : limits) {
     auto slot = co_await limits_.take_slot(key, slots, holder, hold_);
     if (!slot) continue;
@@ -83,14 +97,9 @@ Task<Admission> LimitGate::enter(std::string kind, std::vector<std::string> tabl
   if (paused(kind)) co_return Admission::kPaused;
   std::vector<jobs::LimitTarget> targets{jobs::kind_target(kind)};
   for (const auto& table : tables) targets.push_back(jobs::table_target(table));
-  std::map<std::string, std::uint32_t> limits;
-  for (const auto& target : targets) {
-    const auto* limit = find(target);
-    if (limit != nullptr && limit->max_running > 0) limits.emplace(jobs::limit_key(target), limit->max_running);
-  }
+  auto limits = figures_at(targets, &jobs::Limit::max_running);
   if (limits.empty()) co_return Admission::kEntered;
-  const bool taken = co_await take_slots({limits.begin(), limits.end()}, std::move(job_id));
-  co_return taken ? Admission::kEntered : Admission::kFull;
+  co_return co_await take_slots(std::move(limits), std::move(job_id)) ? Admission::kEntered : Admission::kFull;
 }
 
 Task<void> LimitGate::leave(std::string job_id) {
@@ -100,8 +109,7 @@ Task<void> LimitGate::leave(std::string job_id) {
   }
   std::erase_if(held_, [&](const Held& held) { return held.holder == job_id; });
   for (auto& slot : slots) {
-    auto freed = co_await limits_.free_slot(std::move(slot));
-    static_cast<void>(freed.has_value());  // if not, its time passes
+    std::ignore = co_await limits_.free_slot(std::move(slot));  // if not, its time passes
   }
 }
 
@@ -116,40 +124,23 @@ struct LimitGate::Permit {
 };
 
 Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std::string holder) {
-  std::map<std::string, std::uint32_t> limits;
+  if (known_.empty()) co_return StepPermit();
+  std::vector<jobs::LimitTarget> targets;
   for (const auto& place : places) {
-    if (!place.partition_key || known_.empty()) continue;
-    const auto target = jobs::partition_target(place.table, *place.partition_key);
-    const auto* limit = find(target);
-    if (limit != nullptr && limit->max_running > 0) limits.emplace(jobs::limit_key(target), limit->max_running);
+    if (place.partition_key) targets.push_back(jobs::partition_target(place.table, *place.partition_key));
   }
+  auto limits = figures_at(targets, &jobs::Limit::max_running);
   if (limits.empty()) co_return StepPermit();
   // All or none, so that two steps never wait for each other.
-  const bool taken = co_await take_slots({limits.begin(), limits.end()}, holder);
-  if (!taken) co_return std::nullopt;
+  if (!co_await take_slots(std::move(limits), holder)) co_return std::nullopt;
   auto executor = co_await asio::this_coro::executor;
   co_return StepPermit(std::make_shared<Permit>(*this, std::move(holder), std::move(executor)));
-}
-
-std::vector<std::pair<std::string, std::uint32_t>> LimitGate::rates_at(const std::string& kind,
-                                                                       const std::vector<Place>& places) const {
-  std::map<std::string, std::uint32_t> rates;
-  const auto add = [&](const jobs::LimitTarget& target) {
-    const auto* limit = find(target);
-    if (limit != nullptr && limit->max_per_second > 0) rates.emplace(jobs::limit_key(target), limit->max_per_second);
-  };
-  add(jobs::kind_target(kind));
-  for (const auto& place : places) {
-    add(jobs::table_target(place.table));
-    if (place.partition_key) add(jobs::partition_target(place.table, *place.partition_key));
-  }
-  return {rates.begin(), rates.end()};
 }
 
 Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uint64_t count) {
   auto from = clock_.now();
   if (known_.empty() || count == 0) co_return from;
-  for (const auto& [key, per_second] : rates_at(kind, places)) {
+  for (const auto& [key, per_second] : figures_at(targets_of(kind, places), &jobs::Limit::max_per_second)) {
     const auto each = co_await book_one(key, per_second, count);
     from = std::max(from, each);
   }

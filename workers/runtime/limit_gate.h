@@ -61,11 +61,12 @@ class LimitGate {
   struct Permit;
   Task<void> keep_slots();
   [[nodiscard]] const jobs::Limit* find(const jobs::LimitTarget& target) const;
-  /// The limits that have a rate.
-  [[nodiscard]] std::vector<std::pair<std::string, std::uint32_t>> rates_at(const std::string& kind,
-                                                                            const std::vector<Place>& places) const;
+  using Figures = std::map<std::string, std::uint32_t>;  // of limits, by limit_key
+  /// Those of the limits at these targets that have this figure.
+  [[nodiscard]] Figures figures_at(const std::vector<jobs::LimitTarget>& targets,
+                                   std::uint32_t jobs::Limit::* figure) const;
   /// Takes a slot of each of these limits, or none; false if one of them is full.
-  Task<bool> take_slots(std::vector<std::pair<std::string, std::uint32_t>> limits, std::string holder);
+  Task<bool> take_slots(Figures limits, std::string holder);
   Task<Time> book_one(std::string key, std::uint32_t per_second, std::uint64_t count);
 
   jobs::Limits limits_;

@@ -4,8 +4,16 @@
 #include <charconv>
 #include <optional>
 
+#include "jobs/spec/names.h"
+
 namespace tidemark::workers {
 namespace {
+
+constexpr jobs::Names<ErrorClass, 5> kClasses{{{ErrorClass::kTransient, "transient"},
+                                               {ErrorClass::kThrottled, "throttled"},
+                                               {ErrorClass::kConflict, "conflict"},
+                                               {ErrorClass::kPermanent, "permanent"},
+                                               {ErrorClass::kNotOurs, "superseded"}}};
 
 /// The server's hint, if it gave one.
 std::optional<Duration> retry_after(const Error& error) {
@@ -45,21 +53,7 @@ ErrorClass classify(ErrorCode code) {
   }
 }
 
-std::string_view class_name(ErrorClass error_class) {
-  switch (error_class) {
-    case ErrorClass::kTransient:
-      return "transient";
-    case ErrorClass::kThrottled:
-      return "throttled";
-    case ErrorClass::kConflict:
-      return "conflict";
-    case ErrorClass::kPermanent:
-      return "permanent";
-    case ErrorClass::kNotOurs:
-      return "superseded";
-  }
-  return "unknown";
-}
+std::string_view class_name(ErrorClass error_class) { return jobs::name_in(kClasses, error_class); }
 
 bool counts_as_attempt(ErrorCode code) {
   return code != ErrorCode::kUnavailable && code != ErrorCode::kDeadlineExceeded && code != ErrorCode::kServerBusy;

@@ -20,7 +20,7 @@ std::unexpected<Error> too_many_selected(std::uint64_t limit) {
 }  // namespace
 
 Task<Result<void>> Source::begin(std::string, std::uint64_t) {
-  const auto limit = context_.limits().max_affected;
+  const auto limit = context_.spec().max_affected;
   // A job that has begun is guarded step by step.
   if (!limit || context_.checkpoint().is_object()) co_return Result<void>{};
   std::uint64_t found = 0;
@@ -77,9 +77,9 @@ Task<Result<std::optional<Entity>>> TableSource::get(jobs::EntityKey key) {
 }
 
 Task<Result<void>> TableSource::begin(std::string continuation, std::uint64_t before) {
-  if (context_.limits().max_affected) co_return co_await check_affected(before);
+  if (context_.spec().max_affected) co_return co_await check_affected(before);
   // Known from an earlier delivery: what is left of it would be less.
-  if (const auto known = context_.known_total()) {
+  if (const auto known = context_.record().total) {
     count_->found = *known;
     count_->through = true;
     co_return Result<void>{};
@@ -103,7 +103,7 @@ Task<void> TableSource::count(table_store::TableClient& tables, QueryRequest req
 }
 
 Task<Result<void>> TableSource::check_affected(std::uint64_t done) {
-  const auto limit = *context_.limits().max_affected;
+  const auto limit = *context_.spec().max_affected;
   const auto& saved = context_.checkpoint();
   const bool counted_before = saved.is_object() && saved.contains(kCounting);
   // A job that has begun is guarded step by step.
@@ -123,7 +123,10 @@ Task<Result<void>> TableSource::check_affected(std::uint64_t done) {
     context_.save({{kCounting, {{"continuation", counting.continuation}, {"found", count_->found}}}});
   } while (true);
   count_->through = true;
-  co_return co_await context_.report_total(count_->found);
+  jobs::RecordChange counted;
+  counted.total = count_->found;
+  CO_TRY(co_await context_.jobs.change(context_.job_id(), context_.epoch(), std::move(counted)));
+  co_return Result<void>{};
 }
 
 std::optional<std::uint64_t> TableSource::total() const {
@@ -145,12 +148,6 @@ std::vector<std::vector<Entity>> partition_groups(std::vector<Entity> entities) 
     groups.back().push_back(std::move(entity));
   }
   return groups;
-}
-
-Task<Result<void>> ensure_table(JobContext& context, std::string table) {
-  auto created = co_await context.tables.create_table(std::move(table));
-  if (!created && created.error().code != ErrorCode::kTableAlreadyExists) co_return fail(std::move(created.error()));
-  co_return Result<void>{};
 }
 
 }  // namespace tidemark::workers

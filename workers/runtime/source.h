@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/store/rows.h"
 #include "workers/runtime/job_context.h"
 
 namespace tidemark::workers {
@@ -83,7 +84,5 @@ class TableSource final : public Source {
 
 /// Splits entities into groups of consecutive ones of one partition that fit into one transaction.
 std::vector<std::vector<Entity>> partition_groups(std::vector<Entity> entities);
-/// Creates the table if it is missing.
-Task<Result<void>> ensure_table(JobContext& context, std::string table);
 
 }  // namespace tidemark::workers

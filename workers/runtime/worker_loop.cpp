@@ -2,7 +2,7 @@
 
 #include <boost/asio/strand.hpp>
 
-#include "workers/runtime/side_by_side.h"
+#include "common/base/side_by_side.h"
 
 namespace tidemark::workers {
 namespace {
@@ -108,9 +108,8 @@ Task<void> WorkerLoop::take(std::size_t lane, queue_service::Message message) {
 
 Task<void> WorkerLoop::give_back(std::string queue, queue_service::Message message) {
   queue_service::Lease lease{std::move(queue), message.id, message.epoch};
-  auto released =
-      co_await services_.queues.release(std::move(lease), Duration::zero(), std::move(message.annotation), false);
-  static_cast<void>(released.has_value());  // if not, the lease expires
+  std::ignore = co_await services_.queues.release(std::move(lease), Duration::zero(), std::move(message.annotation),
+                                                  false);  // if not, the lease expires
 }
 
 Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,

@@ -26,8 +26,7 @@ void Housekeeping::start() {
 Task<void> Housekeeping::stop() {
   stopping_ = true;
   wake_.notify_all();
-  auto left = co_await list_.leave(options_.self.name);
-  static_cast<void>(left.has_value());  // if not, it is shown as lost for a day
+  std::ignore = co_await list_.leave(options_.self.name);  // if not, it is shown as lost for a day
 }
 
 Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
@@ -35,8 +34,7 @@ Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
     auto info = self->options_.self;
     info.heartbeat_at = self->services_.clock.now();
     info.running = static_cast<std::int32_t>(self->loop_->busy());
-    auto said = co_await self->list_.beat(std::move(info));
-    static_cast<void>(said.has_value());
+    std::ignore = co_await self->list_.beat(std::move(info));
     co_await self->wake_.wait(self->services_.clock, jobs::kHeartbeatInterval);
   }
 }
@@ -55,11 +53,9 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 }
 
 Task<void> Housekeeping::collect_once() {
-  auto collected = co_await collector_.collect();
-  static_cast<void>(collected.has_value());
+  std::ignore = co_await collector_.collect();
   for (const auto& directory : services_.objects.directories) {
-    auto files = co_await collect_files(services_.tables, directory);
-    static_cast<void>(files.has_value());
+    std::ignore = co_await collect_files(services_.tables, directory);
   }
 }
 

@@ -119,10 +119,8 @@ Task<Result<bool>> Scheduler::claim(Schedule& schedule, Time due) {
     co_return co_await schedules_.swap(schedule);
   }
   state.pending = ScheduleState::Pending{due, canonical_text(*job), clock_.now(), options_.worker_name};
-  fail_points::kScheduleClaim.before.reach();
-  const auto swapped = co_await schedules_.swap(schedule);
+  const auto swapped = co_await fail_points::kScheduleClaim.around(schedules_.swap(schedule));
   if (!swapped || !*swapped) co_return swapped;
-  fail_points::kScheduleClaim.after.reach();
   co_return co_await submit(schedule);
 }
 
@@ -134,9 +132,7 @@ Task<Result<bool>> Scheduler::submit(Schedule& schedule) {
   }
   // A worker that slept past its claim leaves the time to the one that has taken it over.
   if (clock_.now() - pending.since >= options_.hold) co_return false;
-  fail_points::kScheduleSubmit.before.reach();
-  const auto submission = co_await jobs_.submit(*spec);
-  fail_points::kScheduleSubmit.after.reach();
+  const auto submission = co_await fail_points::kScheduleSubmit.around(jobs_.submit(*spec));
   if (!submission && !is_final(submission.error().code)) co_return fail(submission.error());
   co_return co_await note(schedule, std::move(pending), submission ? submission->job.id : std::string(),
                           submission ? std::string() : submission.error().message);
@@ -154,9 +150,7 @@ Task<Result<bool>> Scheduler::note(Schedule& schedule, ScheduleState::Pending do
       state.last_job = job_id;
       ++state.runs;
     }
-    fail_points::kScheduleNote.before.reach();
-    const auto swapped = CO_TRY(co_await schedules_.swap(schedule));
-    fail_points::kScheduleNote.after.reach();
+    const auto swapped = CO_TRY(co_await fail_points::kScheduleNote.around(schedules_.swap(schedule)));
     if (swapped) co_return true;
     auto found = CO_TRY(co_await schedules_.find(schedule.name));
     if (!found.has_value()) co_return false;

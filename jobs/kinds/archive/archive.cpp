@@ -1,29 +1,34 @@
 #include "jobs/kinds/archive/archive.h"
 
 #include "jobs/kinds/reach.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 
-using nlohmann::ordered_json;
+namespace {
 
-ArchiveSpec ArchiveSpec::read(SpecReader& in) {
-  ArchiveSpec spec;
-  spec.source = in.table("source");
-  if (const auto* object = in.object("destination")) {
-    spec.archive = read_object_archive(in, *object, "destination", spec.source);
+/// A table's name, or an archive outside of tables.
+void place_member(SpecMembers& in, const char* name, std::string& table, std::optional<ObjectArchive>& archive) {
+  if (in.writes() && archive) {
+    in.put(name, members_json(*archive));
+  } else if (const auto* object = in.object(name)) {
+    if (object->contains("container") == object->contains("directory")) {
+      in.problem(std::string(name) + " needs a container or a directory");
+    }
+    in.nested(name, *object, archive.emplace());
   } else {
-    spec.destination = in.table("destination");
-    in.two_tables(spec.source, spec.destination);
+    in.table(name, table);
   }
-  static_cast<Selection&>(spec) = in.selection();
-  return spec;
 }
 
-void ArchiveSpec::write(ordered_json& out) const {
-  out["source"] = source;
-  out["destination"] = archive ? to_json(*archive) : ordered_json(destination);
-  write_selection(*this, out);
+}  // namespace
+
+void ArchiveSpec::members(SpecMembers& in) {
+  in.table("source", source);
+  place_member(in, "destination", destination, archive);
+  if (archive && archive->table.empty()) archive->table = source;
+  in.two_tables(source, destination);
+  in.selection(*this);
 }
 
 Reach ArchiveSpec::reach() const {
@@ -31,23 +36,12 @@ Reach ArchiveSpec::reach() const {
       .from = {source}, .to = {destination, archive}, .selection = *this, .step = Step::kArchive, .keeps_key = true};
 }
 
-UnarchiveSpec UnarchiveSpec::read(SpecReader& in) {
-  UnarchiveSpec spec;
-  spec.destination = in.table("destination");
-  if (const auto* object = in.object("source")) {
-    spec.archive = read_object_archive(in, *object, "source", spec.destination);
-  } else {
-    spec.source = in.table("source");
-    in.two_tables(spec.source, spec.destination);
-  }
-  static_cast<Selection&>(spec) = in.selection();
-  return spec;
-}
-
-void UnarchiveSpec::write(ordered_json& out) const {
-  out["source"] = archive ? to_json(*archive) : ordered_json(source);
-  out["destination"] = destination;
-  write_selection(*this, out);
+void UnarchiveSpec::members(SpecMembers& in) {
+  place_member(in, "source", source, archive);
+  in.table("destination", destination);
+  if (archive && archive->table.empty()) archive->table = destination;
+  in.two_tables(source, destination);
+  in.selection(*this);
 }
 
 Reach UnarchiveSpec::reach() const {

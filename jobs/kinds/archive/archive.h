@@ -22,8 +22,7 @@ struct ArchiveSpec : Selection {
       {"--gzip", "destination.gzip", "compress the parts", KindOption::Form::kFlag},
       {"--table", "destination.table", "the table that was archived, if it is not the job's own"},
   };
-  static ArchiveSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] bool writes_blobs() const { return archive && !archive->container.empty(); }
 };
@@ -46,8 +45,7 @@ struct UnarchiveSpec : Selection {
       {"--gzip", "source.gzip", "compress the parts", KindOption::Form::kFlag},
       {"--table", "source.table", "the table that was archived, if it is not the job's own"},
   };
-  static UnarchiveSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] bool writes_blobs() const { return archive && !archive->container.empty(); }
 };

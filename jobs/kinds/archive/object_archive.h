@@ -4,8 +4,6 @@
 // `prefix` is put before every name. `table` is the table that was archived, if it is not the job's own. `per` and
 // `gzip` are for `lines`. Pure.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +11,8 @@
 #include "common/base/time.h"
 
 namespace tidemark::jobs {
+
+class SpecMembers;
 
 enum class ArchiveFormat : std::uint8_t { kEntity = 1, kLines = 2 };
 /// What a part of format `lines` has: the entities of one partition, or those with Timestamps in one period of UTC.
@@ -27,13 +27,9 @@ struct ObjectArchive {
   PartUnit per = PartUnit::kPartition;
   bool gzip = false;
   bool operator==(const ObjectArchive&) const = default;
+  void members(SpecMembers& in);
 };
 
-class SpecReader;
-/// Reads the archive at `member` of a job whose entities are in `table`. Notes every problem with the reader.
-ObjectArchive read_object_archive(SpecReader& in, const nlohmann::json& object, const char* member,
-                                  const std::string& table);
-nlohmann::ordered_json to_json(const ObjectArchive& archive);
 bool is_container_name(std::string_view name);
 bool is_object_prefix(std::string_view prefix);
 /// True for a valid name of an allowed directory.

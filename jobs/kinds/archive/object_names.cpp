@@ -1,5 +1,6 @@
 #include "jobs/kinds/archive/object_names.h"
 
+#include <boost/algorithm/string/replace.hpp>
 #include <cstdio>
 
 #include "common/base/encoding.h"
@@ -12,35 +13,17 @@ constexpr std::string_view kPart = ".jsonl";
 constexpr std::string_view kZippedPart = ".jsonl.gz";
 constexpr std::size_t kHashLength = 64;
 
-bool stays(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-void append_encoded(std::string& out, char c) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  const auto byte = static_cast<unsigned char>(c);
-  if (stays(byte)) {
-    out += c;
-    return;
-  }
-  out += '%';
-  out += kHex[byte >> 4];
-  out += kHex[byte & 15];
-}
-
 }  // namespace
 
 std::string key_segment(std::string_view key) {
   if (key.empty()) return "~";
-  std::string out;
-  std::size_t kept = 0;  // whole escapes only
-  for (const char c : key) {
-    append_encoded(out, c);
-    if (out.size() <= kMaxKeySegment - kHashLength - 1) kept = out.size();
-    if (out.size() > kMaxKeySegment) break;
-  }
+  auto out = percent_encode(key);
+  boost::replace_all(out, ".", "%2E");
+  boost::replace_all(out, "~", "%7E");
   if (out.size() <= kMaxKeySegment) return out;
-  out.resize(kept);
+  out.resize(kMaxKeySegment - kHashLength - 1);
+  // Whole escapes only.
+  if (const auto last = out.rfind('%'); last != std::string::npos && last + 3 > out.size()) out.resize(last);
   return out + "~" + hex_encode(sha256(key));
 }
 

@@ -4,7 +4,7 @@
 
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -17,30 +17,18 @@ constexpr std::string_view kMethods[] = {"POST", "PUT", "PATCH", "DELETE", "GET"
 
 }  // namespace
 
-CallbackSpec CallbackSpec::read(SpecReader& in) {
-  CallbackSpec spec;
-  read_endpoint(in, spec);
-  if (auto method = in.text("method", false)) {
-    if (std::ranges::find(kMethods, *method) == std::end(kMethods)) {
-      in.problem("method must be POST, PUT, PATCH, DELETE or GET");
-    }
-    spec.method = std::move(*method);
+void CallbackSpec::members(SpecMembers& in) {
+  CallbackEndpoint::members(in);
+  if (in.text("method", method) && std::ranges::find(kMethods, method) == std::end(kMethods)) {
+    in.problem("method must be POST, PUT, PATCH, DELETE or GET");
   }
-  if (const auto* body = in.any("body")) {
-    spec.body_is_json = !body->is_string();
-    spec.body =
-        body->is_string() ? body->get<std::string>() : body->dump(-1, ' ', false, json::error_handler_t::replace);
-    if (spec.method == "GET") in.problem("a GET has no body");
+  if (const auto* given = in.any("body")) {
+    body_is_json = !given->is_string();
+    body = body_is_json ? given->dump(-1, ' ', false, json::error_handler_t::replace) : given->get<std::string>();
+    if (method == "GET") in.problem("a GET has no body");
   }
-  spec.timeout_ms = static_cast<std::uint32_t>(in.integer("timeoutMs", 1, kMaxTimeoutMs).value_or(spec.timeout_ms));
-  return spec;
-}
-
-void CallbackSpec::write(ordered_json& out) const {
-  write_endpoint(*this, out);
-  out["method"] = method;
-  if (body) out["body"] = body_is_json ? ordered_json::parse(*body) : ordered_json(*body);
-  out["timeoutMs"] = timeout_ms;
+  if (in.writes() && body) in.put("body", body_is_json ? ordered_json::parse(*body) : ordered_json(*body));
+  in.number("timeoutMs", timeout_ms, 1, kMaxTimeoutMs);
 }
 
 Reach CallbackSpec::reach() const { return {.url = url}; }

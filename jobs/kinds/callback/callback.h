@@ -26,8 +26,7 @@ struct CallbackSpec : CallbackEndpoint {
       {"--secret", "secret", "name of the worker's secret that signs it"},
       {"--timeout-ms", "timeoutMs", "time for an answer", KindOption::Form::kNumber},
   };
-  static CallbackSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
   [[nodiscard]] static bool writes_blobs() { return false; }

@@ -2,17 +2,15 @@
 
 #include "common/base/encoding.h"
 #include "jobs/kinds/reach.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
 
-std::string read_template(SpecReader& in, const char* name, std::string fallback) {
-  auto text = in.text(name, false);
-  if (!text) return fallback;
-  auto parsed = parse_key_template(*text);
+void template_member(SpecMembers& in, const char* name, std::string& text) {
+  if (!in.text(name, text)) return;
+  const auto parsed = parse_key_template(text);
   if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
-  return std::move(*text);
 }
 
 bool keeps_key(const CopySpec& spec) {
@@ -21,27 +19,16 @@ bool keeps_key(const CopySpec& spec) {
 
 }  // namespace
 
-CopySpec CopySpec::read(SpecReader& in) {
-  CopySpec spec;
-  spec.source = in.table("source");
-  spec.destination = in.table("destination");
-  static_cast<Selection&>(spec) = in.selection();
-  spec.partition_key_template = read_template(in, "partitionKeyTemplate", "{PartitionKey}");
-  spec.row_key_template = read_template(in, "rowKeyTemplate", "{RowKey}");
-  spec.properties = in.property_names("properties");
-  if (keeps_key(spec) && !spec.source.empty() && iequals_ascii(spec.source, spec.destination)) {
+void CopySpec::members(SpecMembers& in) {
+  in.table("source", source);
+  in.table("destination", destination);
+  in.selection(*this);
+  template_member(in, "partitionKeyTemplate", partition_key_template);
+  template_member(in, "rowKeyTemplate", row_key_template);
+  in.property_names("properties", properties);
+  if (keeps_key(*this) && !source.empty() && iequals_ascii(source, destination)) {
     in.problem("a copy within one table needs a key template, or it would be the original");
   }
-  return spec;
-}
-
-void CopySpec::write(nlohmann::ordered_json& out) const {
-  out["source"] = source;
-  out["destination"] = destination;
-  write_selection(*this, out);
-  out["partitionKeyTemplate"] = partition_key_template;
-  out["rowKeyTemplate"] = row_key_template;
-  if (!properties.empty()) out["properties"] = properties;
 }
 
 Reach CopySpec::reach() const {

@@ -25,8 +25,7 @@ struct CopySpec : Selection {
       {"--row-key-template", "rowKeyTemplate", "such as {RowKey}_{LastName}"},
       {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
   };
-  static CopySpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }
 };

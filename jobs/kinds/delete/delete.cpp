@@ -1,22 +1,15 @@
 #include "jobs/kinds/delete/delete.h"
 
 #include "jobs/kinds/reach.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 
-DeleteSpec DeleteSpec::read(SpecReader& in) {
-  DeleteSpec spec;
-  spec.source = in.table("source");
-  spec.whole_table = in.boolean("wholeTable").value_or(false);
-  static_cast<Selection&>(spec) = in.selection(spec.whole_table);
-  return spec;
-}
-
-void DeleteSpec::write(nlohmann::ordered_json& out) const {
-  out["source"] = source;
-  write_selection(*this, out);
-  if (whole_table) out["wholeTable"] = true;
+void DeleteSpec::members(SpecMembers& in) {
+  in.table("source", source);
+  if (!in.writes()) in.flag("wholeTable", whole_table);
+  in.selection(*this, whole_table);
+  if (in.writes()) in.flag("wholeTable", whole_table);
 }
 
 Reach DeleteSpec::reach() const {

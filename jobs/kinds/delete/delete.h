@@ -18,8 +18,7 @@ struct DeleteSpec : Selection {
   static constexpr KindOption kOptions[] = {
       {"--whole-table", "wholeTable", "the table itself", KindOption::Form::kFlag},
   };
-  static DeleteSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }
 };

@@ -1,27 +1,18 @@
 #include "jobs/kinds/index/index.h"
 
 #include "jobs/kinds/reach.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 
-IndexSpec IndexSpec::read(SpecReader& in) {
-  IndexSpec spec;
-  spec.source = in.table("source");
-  spec.destination = in.table("destination");
-  in.two_tables(spec.source, spec.destination);
-  if (auto property = in.text("property", true)) {
-    if (!is_property_name(*property)) in.problem("property must be a property name of at most 255 characters");
-    if (*property == "Timestamp") in.problem("property must not be Timestamp: it changes with every write");
-    spec.property = std::move(*property);
+void IndexSpec::members(SpecMembers& in) {
+  in.table("source", source);
+  if (in.text("property", property, true)) {
+    if (!is_property_name(property)) in.problem("property must be a property name of at most 255 characters");
+    if (property == "Timestamp") in.problem("property must not be Timestamp: it changes with every write");
   }
-  return spec;
-}
-
-void IndexSpec::write(nlohmann::ordered_json& out) const {
-  out["source"] = source;
-  out["property"] = property;
-  out["destination"] = destination;
+  in.table("destination", destination);
+  in.two_tables(source, destination);
 }
 
 Reach IndexSpec::reach() const {

@@ -17,8 +17,7 @@ struct IndexSpec {
   static constexpr std::string_view kName = "index";
   static constexpr bool kSelectsEntities = false;
   static constexpr KindOption kOptions[] = {{"--property", "property", "the property to index by"}};
-  static IndexSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }
 };

@@ -31,8 +31,7 @@ struct OffloadSpec : Selection {
       {"--min-bytes", "minBytes", "properties of at least so many bytes", KindOption::Form::kNumber},
       {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
   };
-  static OffloadSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }
 };
@@ -49,8 +48,7 @@ struct InlineSpec : Selection {
       {"--keep-blobs", "keepBlobs", "leave the blobs where they are", KindOption::Form::kFlag},
       {"--property-list", "properties", "these properties; all if absent", KindOption::Form::kNames},
   };
-  static InlineSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return true; }
 };

@@ -2,39 +2,26 @@
 
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
 namespace {
 constexpr std::size_t kFingerprintLength = 16;
 }
 
-RedriveSpec RedriveSpec::read(SpecReader& in) {
-  RedriveSpec spec;
-  spec.which.kind = in.text("poisonKind", false).value_or("");
-  if (!spec.which.kind.empty() && spec.which.kind != "unknown" && !is_kind(spec.which.kind)) {
+void RedriveSpec::members(SpecMembers& in) {
+  if (in.text("poisonKind", which.kind) && !which.kind.empty() && which.kind != "unknown" && !is_kind(which.kind)) {
     in.problem("poisonKind must be a kind of job, or unknown");
   }
-  spec.which.fingerprint = in.text("fingerprint", false).value_or("");
-  if (!spec.which.fingerprint.empty() && spec.which.fingerprint.size() != kFingerprintLength) {
+  if (in.text("fingerprint", which.fingerprint) && !which.fingerprint.empty() &&
+      which.fingerprint.size() != kFingerprintLength) {
     in.problem("fingerprint must have 16 hex digits");
   }
-  spec.which.moved_after = in.time("movedAfter");
-  spec.which.moved_before = in.time("movedBefore");
-  spec.per_second = static_cast<std::uint32_t>(in.integer("perSecond", 1, 10'000).value_or(10));
-  spec.canary = static_cast<std::uint32_t>(in.integer("canary", 0, 100).value_or(0));
-  if (auto limit = in.integer("limit", 1, INT64_MAX)) spec.limit = static_cast<std::uint64_t>(*limit);
-  return spec;
-}
-
-void RedriveSpec::write(nlohmann::ordered_json& out) const {
-  if (!which.kind.empty()) out["poisonKind"] = which.kind;
-  if (!which.fingerprint.empty()) out["fingerprint"] = which.fingerprint;
-  if (which.moved_after) out["movedAfter"] = to_iso8601(*which.moved_after);
-  if (which.moved_before) out["movedBefore"] = to_iso8601(*which.moved_before);
-  out["perSecond"] = per_second;
-  out["canary"] = canary;
-  if (limit) out["limit"] = *limit;
+  in.time("movedAfter", which.moved_after);
+  in.time("movedBefore", which.moved_before);
+  in.number("perSecond", per_second, 1, 10'000);
+  in.number("canary", canary, 0, 100);
+  in.number("limit", limit, 1, INT64_MAX);
 }
 
 Reach RedriveSpec::reach() const { return {}; }

@@ -36,8 +36,7 @@ struct RedriveSpec {
       {"--canary", "canary", "send so many first, the rest only if they succeed", KindOption::Form::kNumber},
       {"--limit", "limit", "at most so many", KindOption::Form::kNumber},
   };
-  static RedriveSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
   [[nodiscard]] static bool writes_blobs() { return false; }

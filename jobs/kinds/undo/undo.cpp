@@ -1,7 +1,7 @@
 #include "jobs/kinds/undo/undo.h"
 
 #include "jobs/kinds/reach.h"
-#include "jobs/spec/spec_reader.h"
+#include "jobs/spec/spec_members.h"
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
@@ -34,16 +34,9 @@ std::optional<Reach> reversed(Reach done, const std::string& job_id) {
 
 }  // namespace
 
-UndoSpec UndoSpec::read(SpecReader& in) {
-  UndoSpec spec;
-  if (auto job = in.text("job", true)) {
-    if (!is_job_id(*job)) in.problem("job must be the id of a job");
-    spec.job = std::move(*job);
-  }
-  return spec;
+void UndoSpec::members(SpecMembers& in) {
+  if (in.text("job", job, true) && !is_job_id(job)) in.problem("job must be the id of a job");
 }
-
-void UndoSpec::write(nlohmann::ordered_json& out) const { out["job"] = job; }
 
 Reach UndoSpec::reach() const { return {.undoes = job}; }
 

@@ -13,8 +13,7 @@ struct UndoSpec {
   static constexpr std::string_view kName = "undo";
   static constexpr bool kSelectsEntities = true;
   static constexpr KindOption kOptions[] = {{"--job", "job", "the job to take back"}};
-  static UndoSpec read(SpecReader& in);
-  void write(nlohmann::ordered_json& out) const;
+  void members(SpecMembers& in);
   /// Says which job, and nothing else: the rest takes a look at the records (resolve).
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] static bool writes_blobs() { return false; }

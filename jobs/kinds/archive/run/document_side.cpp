@@ -3,12 +3,9 @@
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/plan/plan.h"
 #include "table_store/odata/entity_text.h"
-#include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
 namespace {
-
-using jobs::WriteOutcome;
 
 // A page grows while documents are small, and shrinks when they are large.
 constexpr std::size_t kMostDocuments = 1000;
@@ -105,11 +102,8 @@ Task<Result<void>> DocumentSide::put_one(const Entity& entity, PutEnd& end) {
   write.type = std::string(jobs::kDocumentType);
   write.version = entity.version;
   auto name = write.name;
-  fail_points::kObjectPut.before.reach();
-  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
-  fail_points::kObjectPut.after.reach();
-  if (!outcome) co_return fail(std::move(outcome.error()));
-  if (*outcome == WriteOutcome::kApplied || *outcome == WriteOutcome::kUnchanged) co_return Result<void>{};
+  const auto outcome = CO_TRY(co_await put_object(std::move(write)));
+  if (outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kUnchanged) co_return Result<void>{};
   auto there = CO_TRY(co_await objects_->read(std::move(name)));
   const bool foreign = there.has_value() && !there->version;
   end = foreign ? PutEnd::kInTheWay : PutEnd::kReadAgain;
@@ -125,12 +119,9 @@ Task<Result<RemoveOutcome>> DocumentSide::remove(std::vector<Entity> entities) {
 }
 
 Task<Result<void>> DocumentSide::remove_one(const Entity& entity, RemoveEnd& end) {
-  fail_points::kObjectErase.before.reach();
-  auto outcome = co_await objects_->erase(name_of(entity), entity.version, context_.fence({}));
-  fail_points::kObjectErase.after.reach();
-  if (!outcome) co_return fail(std::move(outcome.error()));
-  if (*outcome == WriteOutcome::kMissing) end = RemoveEnd::kGone;
-  if (*outcome == WriteOutcome::kSuperseded) end = RemoveEnd::kChanged;
+  const auto outcome = CO_TRY(co_await erase_object(name_of(entity), entity.version));
+  if (outcome == WriteOutcome::kMissing) end = RemoveEnd::kGone;
+  if (outcome == WriteOutcome::kSuperseded) end = RemoveEnd::kChanged;
   co_return Result<void>{};
 }
 

@@ -2,10 +2,11 @@
 
 #include <set>
 
-#include "jobs/kinds/archive/run/make_sides.h"
+#include "jobs/kinds/archive/run/document_side.h"
+#include "jobs/kinds/archive/run/part_side.h"
+#include "jobs/kinds/archive/run/table_side.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
 
 namespace tidemark::workers {
 namespace {
@@ -15,19 +16,35 @@ using nlohmann::json;
 // An entity that changes between every read and removal is tried this often before its page is read again.
 constexpr int kEntityRounds = 8;
 
+Result<std::unique_ptr<Side>> make_object_side(JobContext& context, const jobs::ObjectArchive& archive,
+                                               Selected selection) {
+  auto filter = TRY(table_store::Filter::parse(selection.filter));
+  auto store = TRY(jobs::open_archive(context.objects, context.tables, archive));
+  if (archive.format == jobs::ArchiveFormat::kLines) {
+    return std::make_unique<PartSide>(context, std::move(store), archive, std::move(selection), std::move(filter));
+  }
+  return std::make_unique<DocumentSide>(context, std::move(store), archive, std::move(selection), std::move(filter));
+}
+
+Result<std::unique_ptr<Side>> make_side(JobContext& context, const jobs::Location& location, Selected selection,
+                                        TableRole role) {
+  if (location.archive) return make_object_side(context, *location.archive, std::move(selection));
+  return std::make_unique<TableSide>(context, std::move(selection), role);
+}
+
 /// One run of a moving job.
 class Mover final : public BulkJob {
  public:
-  Mover(JobContext& context, MoveSpec spec, Sides sides)
-      : BulkJob(context, *sides.from,
-                {.entity = spec.entity,
-                 .doing = spec.back ? "restoring" : "archiving",
+  Mover(JobContext& context, jobs::Reach reach, std::unique_ptr<Side> from, std::unique_ptr<Side> to)
+      : BulkJob(context, *from,
+                {.entity = reach.selection.entity,
+                 .doing = reach.step == jobs::Step::kRestore ? "restoring" : "archiving",
                  .changed = "moved",
                  // What comes back from objects is counted when it is put, and erased there afterwards.
-                 .done_when_counted = !(spec.archive && spec.back)}),
-        spec_(std::move(spec)),
-        from_(std::move(sides.from)),
-        to_(std::move(sides.to)) {}
+                 .done_when_counted = !reach.from.archive}),
+        reach_(std::move(reach)),
+        from_(std::move(from)),
+        to_(std::move(to)) {}
 
  private:
   using Keys = std::vector<jobs::EntityKey>;
@@ -52,7 +69,7 @@ class Mover final : public BulkJob {
   /// Where a move of the unit changes something in tables.
   [[nodiscard]] std::vector<Place> places_of(const Unit& unit) const;
 
-  MoveSpec spec_;
+  jobs::Reach reach_;
   std::unique_ptr<Side> from_;
   std::unique_ptr<Side> to_;
   Keys changed_;                    // since they were read: to be read and moved again
@@ -69,7 +86,7 @@ Task<Result<void>> Mover::close() {
 
 Task<Result<void>> Mover::prepare() {
   // The job of a single entity makes its destination when it finds it missing.
-  if (spec_.entity) co_return Result<void>{};
+  if (reach_.selection.entity) co_return Result<void>{};
   co_return co_await to_->prepare();
 }
 
@@ -104,7 +121,7 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
   if (!entities.empty()) {
     auto units = to_->units(std::move(entities));
     // The key of a single entity is in the job itself.
-    if (!spec_.entity || to_->always_notes()) {
+    if (!reach_.selection.entity || to_->always_notes()) {
       CO_TRY(co_await note_units(units));
     }
     std::vector<Change> changes;
@@ -126,7 +143,7 @@ Task<Result<void>> Mover::missing() {
   // Put by an earlier delivery, and its owner removed the entity before this job could.
   if (found_pending_) co_return Result<void>{};
   if (!to_->always_notes()) {
-    const auto copy = co_await to_->get(*spec_.entity);
+    const auto copy = co_await to_->get(*reach_.selection.entity);
     // Nothing was ever archived, not even the table is there.
     if (!copy && copy.error().code != ErrorCode::kTableNotFound) co_return fail(copy.error());
     if (copy && copy->has_value() && (*copy)->operation == context_.job_id()) co_return Result<void>{};
@@ -143,7 +160,7 @@ std::vector<Place> Mover::places_of(const Unit& unit) const {
   std::set<std::string_view> partitions;
   for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
   std::vector<Place> places;
-  for (const auto* table : {&spec_.source, &spec_.destination}) {
+  for (const auto* table : {&reach_.from.table, &reach_.to.table}) {
     if (table->empty()) continue;
     for (const auto partition : partitions) places.push_back({*table, std::string(partition)});
   }
@@ -165,7 +182,7 @@ Task<Result<void>> Mover::move_unit(Unit unit) {
     } else if (put.ends[i] == PutEnd::kReadAgain) {
       changed_.push_back({std::move(entity.partition_key), std::move(entity.row_key)});
     } else {
-      skip(spec_.back ? kNewerEntity : kInTheWay, entity);
+      skip(reach_.step == jobs::Step::kRestore ? kNewerEntity : kInTheWay, entity);
     }
   }
   if (from_->removes_pages()) {
@@ -243,9 +260,18 @@ Task<Result<std::vector<Entity>>> Mover::read_changed() {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec) {
-  auto sides = CO_TRY(make_sides(context, spec));
-  co_return co_await run_as<Mover>(context, std::move(spec), std::move(sides));
+Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach) {
+  const bool back = reach.step == jobs::Step::kRestore;
+  Selected selected{reach.from.table, reach.selection.filter.value_or(""), reach.operation};
+  auto from = CO_TRY(make_side(context, reach.from, std::move(selected), {.back = back}));
+  // Objects are not counted in the transaction that erases them, so the restored entities are.
+  const TableRole role{back, reach.from.archive.has_value(), reach.selection.entity.has_value()};
+  auto to = CO_TRY(make_side(context, reach.to, {reach.to.table, "", ""}, role));
+  co_return co_await run_as<Mover>(context, std::move(reach), std::move(from), std::move(to));
 }
+
+Task<Result<JobOutcome>> run(JobContext& context, jobs::ArchiveSpec spec) { return run_move(context, spec.reach()); }
+
+Task<Result<JobOutcome>> run(JobContext& context, jobs::UnarchiveSpec spec) { return run_move(context, spec.reach()); }
 
 }  // namespace tidemark::workers

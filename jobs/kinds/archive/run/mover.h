@@ -18,16 +18,8 @@
 
 namespace tidemark::workers {
 
-struct MoveSpec : jobs::Selection {
-  std::string source;
-  std::string destination;
-  /// Instead of the table that is the archive: the destination, or the source of a move back.
-  std::optional<jobs::ObjectArchive> archive = {};
-  std::string operation;  // instead of a selection: the copies that this operation wrote
-  bool back = false;
-};
-
-MoveSpec move_of(jobs::Reach reach);
-Task<Result<JobOutcome>> run_move(JobContext& context, MoveSpec spec);
+/// What the job reaches says from where to where, what is selected, and by its step (kArchive, kRestore) whether it
+/// goes forth or back. kJobInvalid: this worker cannot reach what the job names.
+Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach);
 
 }  // namespace tidemark::workers

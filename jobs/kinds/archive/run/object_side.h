@@ -5,6 +5,7 @@
 #include "jobs/kinds/archive/run/side.h"
 #include "jobs/objects/object_store.h"
 #include "table_store/model/filter.h"
+#include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
 
@@ -23,6 +24,13 @@ class ObjectSide : public Side {
   Task<Result<void>> prepare() override { return objects_->prepare(); }
 
  protected:
+  using WriteOutcome = jobs::WriteOutcome;
+  Task<Result<WriteOutcome>> put_object(jobs::ObjectWrite write) {
+    return fail_points::kObjectPut.around(objects_->put(std::move(write), context_.fence({})));
+  }
+  Task<Result<WriteOutcome>> erase_object(std::string name, std::int64_t version) {
+    return fail_points::kObjectErase.around(objects_->erase(std::move(name), version, context_.fence({})));
+  }
   [[nodiscard]] bool of_operation(const Entity& entity) const {
     return selection_.operation.empty() || entity.operation == selection_.operation;
   }

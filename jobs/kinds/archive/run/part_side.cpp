@@ -6,7 +6,6 @@
 #include "common/base/encoding.h"
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/plan/plan.h"
-#include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
 namespace {
@@ -160,7 +159,7 @@ Task<Result<void>> PartSide::finish_page() {
 
 bool PartSide::wants_more(const std::vector<Entity>& page) const {
   if (page.size() >= kBatchEntities) return false;
-  const auto rate = context_.limits().max_per_second;
+  const auto rate = context_.spec().max_per_second;
   if (rate && page.size() >= kBatchSeconds * *rate) return false;
   std::size_t bytes = 0;
   std::size_t noted = 0;
@@ -226,10 +225,7 @@ Task<Result<jobs::WriteOutcome>> PartSide::publish(std::string name, std::vector
   write.type = std::string(archive_.gzip ? jobs::kGzipType : jobs::kLinesType);
   write.version = version;
   write.replaces = replaces;
-  fail_points::kObjectPut.before.reach();
-  auto outcome = co_await objects_->put(std::move(write), context_.fence({}));
-  fail_points::kObjectPut.after.reach();
-  co_return outcome;
+  return put_object(std::move(write));
 }
 
 Task<Result<bool>> PartSide::retract(std::string unit_name, std::vector<Entity> changed) {
@@ -263,10 +259,7 @@ Task<Result<jobs::WriteOutcome>> PartSide::replace(Part part, std::vector<Entity
   if (!kept.empty()) {
     co_return co_await publish(std::move(part.name), std::move(kept), part.version + 1, part.version);
   }
-  fail_points::kObjectErase.before.reach();
-  auto outcome = co_await objects_->erase(std::move(part.name), part.version, context_.fence({}));
-  fail_points::kObjectErase.after.reach();
-  co_return outcome;
+  co_return co_await erase_object(std::move(part.name), part.version);
 }
 
 }  // namespace tidemark::workers

@@ -41,7 +41,6 @@ class PartSide final : public ObjectSide {
   Task<Result<bool>> retract(std::string unit_name, std::vector<Entity> changed) override;
 
  private:
-  using WriteOutcome = jobs::WriteOutcome;
   struct Part {
     std::string name;
     std::int64_t version = 0;

@@ -5,30 +5,17 @@
 namespace tidemark::workers {
 
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::MutationOutcome;
 using table_store::WriteOutcome;
 
 namespace {
 
 Mutation copy_of(const Entity& entity, bool back) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kInsertOrReplace;
-  mutation.row_key = entity.row_key;
-  mutation.properties = entity.properties;
-  mutation.source_version = back ? entity.source_version.value_or(entity.version) : entity.version;
+  const auto source = back ? entity.source_version.value_or(entity.version) : entity.version;
+  auto mutation = jobs::copy_of(entity.row_key, source, entity.properties);
   mutation.restores = back;
   // What is no copy is in the way of an archived one; in the way of the original only what has been written since.
   mutation.lenient = !back;
-  return mutation;
-}
-
-Mutation removal_of(const Entity& entity) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kErase;
-  mutation.row_key = entity.row_key;
-  mutation.if_version = entity.version;
-  mutation.lenient = true;
   return mutation;
 }
 
@@ -37,13 +24,10 @@ Mutation removal_of(const Entity& entity) {
 Task<Result<RemoveOutcome>> TableSide::remove(std::vector<Entity> entities) {
   auto partition_key = entities.front().partition_key;
   std::vector<Mutation> removals;
-  for (const auto& entity : entities) removals.push_back(removal_of(entity));
+  for (const auto& entity : entities) removals.push_back(jobs::erasure_of(entity.row_key, entity.version));
   auto fence = context_.fence(role_.counts_puts ? std::string() : std::string(kDone));
-  fail_points::kMoveErase.before.reach();
-  auto erased =
-      co_await context_.tables.mutate(table_, std::move(partition_key), std::move(removals), std::move(fence));
-  fail_points::kMoveErase.after.reach();
-  const auto outcomes = CO_TRY(std::move(erased));
+  const auto outcomes = CO_TRY(co_await fail_points::kMoveErase.around(
+      context_.tables.mutate(table_, std::move(partition_key), std::move(removals), std::move(fence))));
   if (outcomes.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
   RemoveOutcome out;
   for (const auto& outcome : outcomes) {
@@ -92,9 +76,8 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
   std::vector<Mutation> again;
   if (role_.make_when_missing) again = copies;
   auto fence = context_.fence(role_.counts_puts ? std::string(kDone) : std::string());
-  fail_points::kMoveCopy.before.reach();
-  auto copied = co_await context_.tables.mutate(table_, partition_key, std::move(copies), fence);
-  fail_points::kMoveCopy.after.reach();
+  auto copied =
+      co_await fail_points::kMoveCopy.around(context_.tables.mutate(table_, partition_key, std::move(copies), fence));
   if (again.empty() || !copied.failed_with(ErrorCode::kTableNotFound)) co_return copied;
   CO_TRY(co_await prepare());
   co_return co_await context_.tables.mutate(table_, std::move(partition_key), std::move(again), std::move(fence));

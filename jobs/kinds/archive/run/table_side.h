@@ -25,7 +25,7 @@ class TableSide final : public Side {
   [[nodiscard]] std::optional<std::uint64_t> total() const override { return entities_.total(); }
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
 
-  Task<Result<void>> prepare() override { return ensure_table(context_, table_); }
+  Task<Result<void>> prepare() override { return jobs::ensure_table(context_.tables, table_); }
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
 

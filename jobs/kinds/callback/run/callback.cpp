@@ -13,43 +13,22 @@ constexpr std::size_t kShownBytes = 300;
 constexpr std::size_t kLeastSecretBytes = 6;  // shorter texts would be found everywhere
 
 /// In words too, for the fingerprint of an error leaves numbers out.
+constexpr std::pair<unsigned, std::string_view> kWords[] = {
+    {400, "bad request"},        {401, "unauthorized"},
+    {403, "forbidden"},          {404, "not found"},
+    {405, "method not allowed"}, {408, "request timeout"},
+    {409, "conflict"},           {410, "gone"},
+    {413, "too large"},          {415, "unsupported media type"},
+    {422, "unprocessable"},      {429, "too many requests"},
+    {500, "internal error"},     {502, "bad gateway"},
+    {503, "unavailable"},        {504, "gateway timeout"},
+};
+
 std::string_view words_for(unsigned status) {
-  switch (status) {
-    case 400:
-      return "bad request";
-    case 401:
-      return "unauthorized";
-    case 403:
-      return "forbidden";
-    case 404:
-      return "not found";
-    case 405:
-      return "method not allowed";
-    case 408:
-      return "request timeout";
-    case 409:
-      return "conflict";
-    case 410:
-      return "gone";
-    case 413:
-      return "too large";
-    case 415:
-      return "unsupported media type";
-    case 422:
-      return "unprocessable";
-    case 429:
-      return "too many requests";
-    case 500:
-      return "internal error";
-    case 502:
-      return "bad gateway";
-    case 503:
-      return "unavailable";
-    case 504:
-      return "gateway timeout";
-    default:
-      return status / 100 == 3 ? "a redirect, which is not followed" : status / 100 == 5 ? "its failure" : "refused";
+  for (const auto& [known, words] : kWords) {
+    if (known == status) return words;
   }
+  return status / 100 == 3 ? "a redirect, which is not followed" : status / 100 == 5 ? "its failure" : "refused";
 }
 
 void blot_out(std::string& text, const std::string& secret) {
@@ -96,7 +75,7 @@ SignedHeaders headers_for(const JobContext& context, const jobs::CallbackSpec& s
   out.all.emplace_back("webhook-timestamp", timestamp);
   out.all.emplace_back("webhook-signature", std::move(signature));
   out.all.emplace_back("idempotency-key", context.job_id());
-  out.all.emplace_back("tidemark-attempt", std::to_string(context.attempt()));
+  out.all.emplace_back("tidemark-attempt", std::to_string(context.record().attempts));
   out.all.emplace_back("tidemark-epoch", std::to_string(context.epoch()));
   return out;
 }
@@ -144,14 +123,11 @@ Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
   request.body = spec.body.value_or("");
   request.timeout = std::chrono::milliseconds(spec.timeout_ms);
   const auto started = context.clock.now();
-  fail_points::kCallbackSend.before.reach();
-  auto reply = co_await services->http->send(std::move(request));
-  fail_points::kCallbackSend.after.reach();
-  if (!reply) co_return fail(std::move(reply.error()));
-  CO_TRY(judge_reply(*reply, origin, headers.secrets));
+  const auto reply = CO_TRY(co_await fail_points::kCallbackSend.around(services->http->send(std::move(request))));
+  CO_TRY(judge_reply(reply, origin, headers.secrets));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();
   const nlohmann::json result = {
-      {"status", reply->status}, {"durationMs", took}, {"answer", shown(reply->body, headers.secrets)}};
+      {"status", reply.status}, {"durationMs", took}, {"answer", shown(reply.body, headers.secrets)}};
   JobOutcome outcome;
   outcome.done = 1;
   outcome.result = result.dump();

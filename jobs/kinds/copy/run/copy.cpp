@@ -7,13 +7,11 @@
 #include "jobs/spec/key_template.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
 
 namespace tidemark::workers {
 namespace {
 
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::WriteOutcome;
 
 constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
@@ -64,7 +62,7 @@ std::vector<std::vector<Target>> groups_of(std::vector<Target> targets) {
 
 Task<Result<void>> Copier::prepare() {
   templates_ = CO_TRY(jobs::parse_key_templates(spec_.partition_key_template, spec_.row_key_template));
-  co_return co_await ensure_table(context_, spec_.destination);
+  co_return co_await jobs::ensure_table(context_.tables, spec_.destination);
 }
 
 Task<Result<void>> Copier::work_on(std::vector<Entity> entities) {
@@ -95,11 +93,8 @@ Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
     }
     Target target;
     target.bytes = jobs::entity_bytes(entity);
-    target.mutation.kind = MutationKind::kInsertOrReplace;
-    target.mutation.row_key = std::move(key->row_key);
-    target.mutation.source_version = entity.version;
-    target.mutation.lenient = true;
-    target.mutation.properties = projected(std::move(entity.properties));
+    auto properties = projected(std::move(entity.properties));
+    target.mutation = jobs::copy_of(std::move(key->row_key), entity.version, std::move(properties));
     target.partition_key = std::move(entity.partition_key);
     target.row_key = std::move(entity.row_key);
     auto& targets = out[key->partition_key];
@@ -127,11 +122,8 @@ std::vector<table_store::Property> Copier::projected(std::vector<table_store::Pr
 Task<Result<void>> Copier::write(std::string partition_key, std::vector<Target> group) {
   std::vector<Mutation> mutations;
   for (auto& target : group) mutations.push_back(std::move(target.mutation));
-  fail_points::kCopyWrite.before.reach();
-  auto written = co_await context_.tables.mutate(spec_.destination, std::move(partition_key), std::move(mutations),
-                                                 context_.fence(std::string(kWritten)));
-  fail_points::kCopyWrite.after.reach();
-  const auto outcomes = CO_TRY(std::move(written));
+  const auto outcomes = CO_TRY(co_await fail_points::kCopyWrite.around(context_.tables.mutate(
+      spec_.destination, std::move(partition_key), std::move(mutations), context_.fence(std::string(kWritten)))));
   if (outcomes.size() != group.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < group.size(); ++i) {
     const auto kind = outcomes[i].kind;

@@ -2,22 +2,20 @@
 
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
 
 namespace tidemark::workers {
 namespace {
 
 using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::WriteOutcome;
 
 /// One run of a deleting job.
 class Eraser final : public BulkJob {
  public:
-  Eraser(JobContext& context, EraseSpec spec)
-      : BulkJob(context, source_, {.entity = spec.entity, .doing = "deleting", .changed = "deleted"}),
-        table_(spec.table),
-        source_(context, {spec.table, spec.filter.value_or(""), spec.operation}) {}
+  Eraser(JobContext& context, jobs::Reach reach)
+      : BulkJob(context, source_, {.entity = reach.selection.entity, .doing = "deleting", .changed = "deleted"}),
+        table_(reach.from.table),
+        source_(context, {reach.from.table, reach.selection.filter.value_or(""), reach.operation}) {}
 
  private:
   Task<Result<void>> work_on(std::vector<Entity> entities) override;
@@ -41,19 +39,10 @@ Task<Result<void>> Eraser::work_on(std::vector<Entity> entities) {
 
 Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
   std::vector<Mutation> mutations;
-  for (auto& entity : group) {
-    Mutation mutation;
-    mutation.kind = MutationKind::kErase;
-    mutation.row_key = std::move(entity.row_key);
-    mutation.if_version = entity.version;
-    mutation.lenient = true;
-    mutations.push_back(std::move(mutation));
-  }
-  fail_points::kDeleteErase.before.reach();
-  const auto outcomes = co_await context_.tables.mutate(table_, group.front().partition_key, std::move(mutations),
-                                                        context_.fence(std::string(kDone)));
-  fail_points::kDeleteErase.after.reach();
-  for (const auto& outcome : CO_TRY(outcomes)) {
+  for (auto& entity : group) mutations.push_back(jobs::erasure_of(std::move(entity.row_key), entity.version));
+  const auto outcomes = CO_TRY(co_await fail_points::kDeleteErase.around(context_.tables.mutate(
+      table_, group.front().partition_key, std::move(mutations), context_.fence(std::string(kDone)))));
+  for (const auto& outcome : outcomes) {
     if (outcome.kind == WriteOutcome::kApplied) did(1);
     // What changed is read again, and stays if it matches no more.
     if (outcome.kind == WriteOutcome::kConflict) look_again();
@@ -78,14 +67,13 @@ class Dropper {
   Task<Result<void>> drop(std::uint64_t done) {
     // A table of this name that is there by now has been created since.
     if (done > 0) co_return Result<void>{};
-    if (context_.limits().max_affected) {
+    if (context_.spec().max_affected) {
       TableSource entities(context_, {table_, "", ""});
       CO_TRY(co_await entities.begin({}, 0));
     }
     CO_TRY(context_.check());
-    fail_points::kDropTable.before.reach();
-    auto dropped = co_await context_.tables.delete_table_fenced(table_, context_.fence(std::string(kDone)));
-    fail_points::kDropTable.after.reach();
+    auto dropped = co_await fail_points::kDropTable.around(
+        context_.tables.delete_table_fenced(table_, context_.fence(std::string(kDone))));
     if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
       co_return fail(ErrorCode::kTableNotFound, "The source table '" + table_ + "' does not exist.");
     }
@@ -98,16 +86,13 @@ class Dropper {
 
 }  // namespace
 
-Task<Result<JobOutcome>> run_erase(JobContext& context, EraseSpec spec) {
-  return run_as<Eraser>(context, std::move(spec));
+Task<Result<JobOutcome>> run_erase(JobContext& context, jobs::Reach reach) {
+  return run_as<Eraser>(context, std::move(reach));
 }
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec) {
   if (spec.whole_table) return run_as<Dropper>(context, std::move(spec.source));
-  EraseSpec erase;
-  static_cast<jobs::Selection&>(erase) = static_cast<jobs::Selection&>(spec);
-  erase.table = std::move(spec.source);
-  return run_erase(context, std::move(erase));
+  return run_erase(context, spec.reach());
 }
 
 }  // namespace tidemark::workers

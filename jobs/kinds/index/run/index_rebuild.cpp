@@ -4,7 +4,6 @@
 
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
 #include "workers/runtime/skip_log.h"
 #include "workers/runtime/source.h"
 
@@ -79,7 +78,7 @@ Task<Result<JobOutcome>> Rebuild::run() {
 
 Task<Result<void>> Rebuild::rebuild() {
   CO_TRY(co_await source_.require());
-  CO_TRY(co_await ensure_table(context_, spec_.destination));
+  CO_TRY(co_await jobs::ensure_table(context_.tables, spec_.destination));
   version_ = CO_TRY(co_await begin_phase("collecting"));
   table_store::QueryRequest originals;
   originals.table = spec_.source;
@@ -107,7 +106,7 @@ Task<Result<Version>> Rebuild::begin_phase(std::string phase) {
 }
 
 Task<Result<std::optional<Version>>> Rebuild::report(std::string phase, bool force) {
-  JobProgress progress;
+  jobs::RecordChange progress;
   progress.done = indexed_;
   progress.skipped = skips_.count();
   progress.skips = skips_.text();
@@ -195,24 +194,16 @@ std::vector<PieceChange> Rebuild::changes_of(const std::string& partition_key) {
         skip_piece(partition_key, piece.row_key, piece.entities);
         continue;
       }
-      auto& change = changes.emplace_back();
-      change.mutation.kind = MutationKind::kInsertOrReplace;
-      change.mutation.row_key = std::move(piece.row_key);
-      change.mutation.properties = std::move(piece.properties);
-      change.mutation.source_version = version_;
-      change.mutation.lenient = true;
-      change.entities = piece.entities;
+      auto copy = jobs::copy_of(std::move(piece.row_key), version_, std::move(piece.properties));
+      changes.push_back({std::move(copy), piece.entities});
     }
     value->second.keys = {};  // written once: its memory is not needed any more
   }
   // What is no longer wanted goes last: a reader meanwhile finds a key twice rather than not at all.
   for (const auto& [row_key, version] : stale) {
     auto& change = changes.emplace_back();
-    change.mutation.kind = MutationKind::kErase;
-    change.mutation.row_key = row_key;
-    change.mutation.if_version = version;
+    change.mutation = jobs::erasure_of(row_key, version);
     change.mutation.source_version = version_;
-    change.mutation.lenient = true;
   }
   return changes;
 }
@@ -238,11 +229,8 @@ Task<Result<void>> Rebuild::apply(std::string partition_key, std::vector<PieceCh
     rows.push_back(change.mutation.row_key);
     mutations.push_back(std::move(change.mutation));
   }
-  step.before.reach();
-  auto applied = co_await context_.tables.mutate(spec_.destination, partition_key, std::move(mutations),
-                                                 context_.fence(std::string(kWritten)));
-  step.after.reach();
-  const auto outcomes = CO_TRY(std::move(applied));
+  const auto outcomes = CO_TRY(co_await step.around(context_.tables.mutate(
+      spec_.destination, partition_key, std::move(mutations), context_.fence(std::string(kWritten)))));
   // A superseded piece was written by a rebuild that read the source later than this one: it is the better one.
   for (std::size_t i = 0; i < outcomes.size() && i < changes.size(); ++i) {
     const bool in_the_way = outcomes[i].kind == WriteOutcome::kConflict && changes[i].entities > 0;

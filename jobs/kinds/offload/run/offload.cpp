@@ -8,15 +8,12 @@
 #include "jobs/objects/blob_objects.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
 
 namespace tidemark::workers {
 namespace {
 
 using jobs::BlobLink;
 using nlohmann::json;
-using table_store::Mutation;
-using table_store::MutationKind;
 using table_store::Property;
 using table_store::WriteOutcome;
 
@@ -128,17 +125,10 @@ Task<Result<void>> Swapper::swap(Entity entity) {
 }
 
 Task<Result<WriteOutcome>> Swapper::replace(const Entity& entity, std::vector<Property> properties) {
-  Mutation mutation;
-  mutation.kind = MutationKind::kReplace;
-  mutation.row_key = entity.row_key;
-  mutation.if_version = entity.version;
-  mutation.lenient = true;
-  mutation.properties = std::move(properties);
-  fail_points::kOffloadLink.before.reach();
-  auto outcomes = co_await context_.tables.mutate(walk_.source, entity.partition_key, {std::move(mutation)},
-                                                  context_.fence(std::string(kDone)));
-  fail_points::kOffloadLink.after.reach();
-  co_return CO_TRY(std::move(outcomes)).front().kind;
+  auto mutation = jobs::write_of(entity.row_key, entity.version, std::move(properties));
+  const auto outcomes = CO_TRY(co_await fail_points::kOffloadLink.around(context_.tables.mutate(
+      walk_.source, entity.partition_key, {std::move(mutation)}, context_.fence(std::string(kDone)))));
+  co_return outcomes.front().kind;
 }
 
 Task<Result<bool>> Swapper::carry(const Entity& entity, PropertyChange& change, std::vector<Property>& properties) {
@@ -169,10 +159,7 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   write.bytes = std::string(*jobs::blob_bytes(property.value));
   write.type = link.binary ? "application/octet-stream" : "text/plain; charset=utf-8";
   write.version = kOnlyVersion;
-  fail_points::kOffloadUpload.before.reach();
-  auto put = co_await store.put(std::move(write), context_.fence({}));
-  fail_points::kOffloadUpload.after.reach();
-  if (!put) co_return fail(std::move(put.error()));
+  CO_TRY(co_await fail_points::kOffloadUpload.around(store.put(std::move(write), context_.fence({}))));
   auto piece = CO_TRY(co_await context_.objects.blobs->read(link.container, link.name, link.size, {}));
   // Only somebody who writes over the jobs' own blobs can have changed it.
   if (!piece || piece->blob.size != link.size || piece->blob.source_version != kOnlyVersion) {
@@ -193,10 +180,7 @@ Task<Result<std::optional<std::string>>> Swapper::download(BlobLink link) {
 
 Task<Result<void>> Swapper::erase(std::string container, std::string name) {
   auto store = objects(std::move(container));
-  fail_points::kOffloadErase.before.reach();
-  auto erased = co_await store.erase(std::move(name), kOnlyVersion, context_.fence({}));
-  fail_points::kOffloadErase.after.reach();
-  if (!erased) co_return fail(std::move(erased.error()));
+  CO_TRY(co_await fail_points::kOffloadErase.around(store.erase(std::move(name), kOnlyVersion, context_.fence({}))));
   co_return Result<void>{};
 }
 

@@ -4,7 +4,7 @@
 
 #include "jobs/poison/poison.h"
 #include "workers/runtime/fail_points.h"
-#include "workers/runtime/run_as.h"
+#include "workers/runtime/job_context.h"
 
 namespace tidemark::workers {
 namespace {
@@ -88,17 +88,14 @@ Task<Result<void>> Redrive::work() {
       ids.push_back(record.message_id);
       if (!passed_ && spec_.canary > 0 && !record.job_id.empty()) canaries_.push_back(record.job_id);
     }
-    fail_points::kRedrivePlan.before.reach();
-    auto planned = co_await context_.save_now(checkpoint(ids));
-    fail_points::kRedrivePlan.after.reach();
-    if (!planned) co_return planned;
+    CO_TRY(co_await fail_points::kRedrivePlan.around(context_.save_now(checkpoint(ids))));
     CO_TRY(co_await send(std::move(ids)));
   }
 }
 
 bool Redrive::wanted(const jobs::PoisonRecord& record) const {
   // What comes back to the poison queue while this job runs is not its business any more.
-  if (record.moved_at && *record.moved_at >= context_.submitted_at()) return false;
+  if (record.moved_at && *record.moved_at >= context_.record().submitted_at) return false;
   if (record.kind == "redrive" && spec_.which.kind != "redrive") return false;
   return jobs::matches(spec_.which, record);
 }
@@ -133,9 +130,7 @@ Task<Result<void>> Redrive::send(std::vector<std::string> ids) {
       co_await sleep_for(context_.clock, next_send_ - now);
     }
     next_send_ += gap;
-    fail_points::kRedriveSend.before.reach();
-    auto sent = co_await poison_.redrive(id, std::nullopt, context_.job_id());
-    fail_points::kRedriveSend.after.reach();
+    auto sent = co_await fail_points::kRedriveSend.around(poison_.redrive(id, std::nullopt, context_.job_id()));
     // Gone: sent by the delivery before this one, or by a person.
     if (!sent && sent.error().code != ErrorCode::kPoisonNotFound) co_return fail(std::move(sent.error()));
     ++sent_;
@@ -178,7 +173,7 @@ Task<Result<void>> Redrive::await_canaries() {
 }
 
 Task<Result<void>> Redrive::report(std::string phase, bool force) {
-  JobProgress progress;
+  jobs::RecordChange progress;
   progress.done = sent_;
   progress.phase = std::move(phase);
   CO_TRY(co_await context_.report(std::move(progress), force));

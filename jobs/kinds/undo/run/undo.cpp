@@ -6,13 +6,8 @@ namespace tidemark::workers {
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::UndoSpec spec) {
   auto reach = CO_TRY(co_await jobs::resolve(context.jobs, spec.reach()));
-  if (reach.step == jobs::Step::kErase) {
-    EraseSpec erase;
-    erase.table = std::move(reach.from.table);
-    erase.operation = std::move(reach.operation);
-    co_return co_await run_erase(context, std::move(erase));
-  }
-  co_return co_await run_move(context, move_of(std::move(reach)));
+  if (reach.step == jobs::Step::kErase) co_return co_await run_erase(context, std::move(reach));
+  co_return co_await run_move(context, std::move(reach));
 }
 
 }  // namespace tidemark::workers

@@ -1,8 +1,8 @@
-#include "workers/runtime/side_by_side.h"
+#include "common/base/side_by_side.h"
 
 #include <algorithm>
 
-namespace tidemark::workers {
+namespace tidemark {
 namespace {
 
 struct Shared {
@@ -43,4 +43,4 @@ Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step, std:
   co_return Result<void>{};
 }
 
-}  // namespace tidemark::workers
+}  // namespace tidemark

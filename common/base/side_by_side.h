@@ -1,13 +1,12 @@
-// Runs the steps of a page side by side, because the store combines what arrives together into one write to the disk.
+// Runs steps side by side, because a store combines what arrives together into one write to the disk.
 // All run on the caller's executor, which must be a strand or a single thread, so that steps can share their job's
 // state.
 #pragma once
 #include <functional>
 
 #include "common/base/async.h"
-#include "common/base/error.h"
 
-namespace tidemark::workers {
+namespace tidemark {
 
 inline constexpr std::size_t kStepsAtOnce = 8;
 
@@ -17,4 +16,4 @@ using Step = std::function<Task<Result<void>>(std::size_t number)>;
 /// Returns when all `count` steps are done, or with the error of one that failed, once the others have ended.
 Task<Result<void>> side_by_side(Clock& clock, std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);
 
-}  // namespace tidemark::workers
+}  // namespace tidemark

@@ -1,0 +1,181 @@
+#include "jobs/spec/spec_members.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+#include "jobs/store/job_record.h"
+#include "table_store/model/filter.h"
+#include "table_store/model/limits.h"
+
+namespace tidemark::jobs {
+
+using nlohmann::json;
+
+std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems) {
+  auto error = make_error(code, std::string(what));
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (i > 0) error.message += "; ";
+    error.message += problems[i];
+    error.fields.emplace_back("problem", problems[i]);
+  }
+  if (!error.message.ends_with('.')) error.message += '.';
+  return fail(std::move(error));
+}
+
+std::unexpected<Error> invalid_job(const std::vector<std::string>& problems) {
+  return invalid(ErrorCode::kJobInvalid, "The job is not valid: ", problems);
+}
+
+bool is_table_name(std::string_view name) { return table_store::check_table_name(name).has_value(); }
+
+std::size_t forbidden_key_bytes(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text.front());
+  if (c == '/' || c == '\\' || c == '#' || c == '?' || c < 0x20 || c == 0x7F) return 1;
+  // U+0080 to U+009F in UTF-8.
+  return c == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
+}
+
+bool has_forbidden_key_character(std::string_view key) {
+  for (; !key.empty(); key.remove_prefix(1)) {
+    if (forbidden_key_bytes(key) > 0) return true;
+  }
+  return false;
+}
+
+bool is_property_name(std::string_view name) {
+  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return !name.empty() && name.size() <= table_store::kMaxPropertyNameUnits && !digit_first &&
+         std::ranges::all_of(
+             name, [](char c) { return is_alphanumeric(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; });
+}
+
+const json* SpecMembers::any(const char* name) {
+  if (writes()) return nullptr;
+  known_.emplace_back(name);
+  const auto found = from_->find(name);
+  return found == from_->end() ? nullptr : &*found;
+}
+
+bool SpecMembers::text(const char* name, std::string& value, bool required) {
+  if (writes() && !value.empty()) put(name, value);
+  if (writes()) return false;
+  const auto* found = any(name);
+  if (found == nullptr && required) problem(std::string(name) + " is missing");
+  if (found != nullptr && !found->is_string()) problem(std::string(name) + " must be a string");
+  if (found == nullptr || !found->is_string()) return false;
+  value = found->get<std::string>();
+  return true;
+}
+
+std::optional<std::int64_t> SpecMembers::integer(const char* name, std::int64_t min, std::int64_t max) {
+  const auto* found = any(name);
+  if (found == nullptr) return std::nullopt;
+  const bool whole =
+      found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
+  if (whole) {
+    const auto value = found->get<std::int64_t>();
+    if (value >= min && value <= max) return value;
+  }
+  problem(std::string(name) + " must be a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  return std::nullopt;
+}
+
+bool SpecMembers::flag(const char* name, bool& value) {
+  if (writes() && value) put(name, true);
+  const auto* found = any(name);
+  if (found == nullptr) return false;
+  if (found->is_boolean()) value = found->get<bool>();
+  if (!found->is_boolean()) problem(std::string(name) + " must be true or false");
+  return found->is_boolean();
+}
+
+bool SpecMembers::time(const char* name, std::optional<Time>& value) {
+  std::string given = value ? to_iso8601(*value) : "";
+  if (!text(name, given)) return false;
+  value = parse_iso8601(given);
+  if (!value) problem(std::string(name) + " must be a time such as 2026-01-31T22:00:00Z");
+  return value.has_value();
+}
+
+const json* SpecMembers::object(const char* name, bool required) {
+  const auto* found = any(name);
+  if (found == nullptr && required) problem(std::string(name) + " is missing");
+  if (found == nullptr || found->is_object()) return found;
+  problem(std::string(name) + " must be an object");
+  return nullptr;
+}
+
+const json* SpecMembers::object(const char* name) {
+  const auto* found = any(name);
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
+void SpecMembers::property_names(const char* name, std::vector<std::string>& names) {
+  if (writes() && !names.empty()) put(name, names);
+  const auto* found = any(name);
+  if (found == nullptr) return;
+  bool good = found->is_array() && !found->empty() && found->size() <= table_store::kMaxProperties;
+  for (std::size_t i = 0; good && i < found->size(); ++i) {
+    const auto& item = (*found)[i];
+    good = item.is_string() && is_property_name(item.get_ref<const std::string&>()) &&
+           std::ranges::find(names, item.get_ref<const std::string&>()) == names.end();
+    if (good) names.push_back(item.get<std::string>());
+  }
+  if (!good) {
+    problem(std::string(name) + " must be a list of 1 to " + std::to_string(table_store::kMaxProperties) +
+            " property names, none twice");
+  }
+}
+
+void SpecMembers::table(const char* name, std::string& value) {
+  if (!text(name, value, true)) return;
+  if (!is_table_name(value)) {
+    problem(std::string(name) + " must be a table name: 3 to 63 letters and digits, a letter first");
+  } else if (iequals_ascii(value, kJobTable)) {
+    problem(std::string(name) + " must not be " + std::string(kJobTable) + ", the table of the jobs themselves");
+  }
+}
+
+void SpecMembers::key(const char* name, std::string& value) {
+  if (!text(name, value, true)) return;
+  if (!is_valid_utf8(value) || has_forbidden_key_character(value)) {
+    problem(std::string(name) + " has characters that a key cannot have");
+  } else if (utf16_length(value) > table_store::kMaxKeyUnits) {
+    problem(std::string(name) + " is longer than 512 characters");
+  }
+}
+
+void SpecMembers::selection(Selection& value, bool alternative) {
+  if (writes()) {
+    if (value.entity) put("partitionKey", value.entity->partition_key);
+    if (value.entity) put("rowKey", value.entity->row_key);
+    if (value.filter) put("filter", *value.filter);
+    return;
+  }
+  const bool one = has("partitionKey") || has("rowKey");
+  if (one) {
+    auto& entity = value.entity.emplace();
+    key("partitionKey", entity.partition_key);
+    key("rowKey", entity.row_key);
+  }
+  std::string filter;
+  if (text("filter", filter)) value.filter = std::move(filter);
+  const int given = (one ? 1 : 0) + (has("filter") ? 1 : 0) + (alternative ? 1 : 0);
+  if (given == 0) problem("give partitionKey and rowKey for one entity, or filter for many ('' selects every entity)");
+  if (given > 1) problem("give partitionKey and rowKey, or filter, not both");
+  if (!value.filter) return;
+  const auto parsed = table_store::Filter::parse(*value.filter);
+  if (!parsed) problem("filter: " + parsed.error().message);
+}
+
+void SpecMembers::two_tables(const std::string& source, const std::string& destination) {
+  if (!source.empty() && iequals_ascii(source, destination)) problem("source and destination must be two tables");
+}
+
+void SpecMembers::refuse_unknown() {
+  for (const auto& [name, value] : from_->items()) {
+    if (std::ranges::find(known_, name) == known_.end()) problem("unknown member '" + name.substr(0, 64) + "'");
+  }
+}
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,116 @@
+// The members of a job's JSON, described once for both directions: the same calls read and check a submission, or write
+// a job. Reading collects every problem, so that a refusal lists them all. Pure, one thread.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/time.h"
+#include "jobs/spec/names.h"
+#include "jobs/spec/selection.h"
+
+namespace tidemark::jobs {
+
+/// Each call names a member. When reading, it takes the member's value if that is there and has the right form, and
+/// notes the problem if it does not; true if it took one. When writing, it writes the value if it says anything.
+class SpecMembers {
+ public:
+  explicit SpecMembers(const nlohmann::json& from) : from_(&from) {}
+  explicit SpecMembers(nlohmann::ordered_json& to) : to_(&to) {}
+
+  [[nodiscard]] bool writes() const { return to_ != nullptr; }
+  void problem(std::string text) { problems_.push_back(std::move(text)); }
+  /// When reading.
+  [[nodiscard]] bool has(const char* name) const { return from_ != nullptr && from_->contains(name); }
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+  bool text(const char* name, std::string& value, bool required = false);
+  template <std::integral T>
+  bool number(const char* name, T& value, std::int64_t min, std::int64_t max) {
+    if (writes()) put(name, value);
+    const auto given = integer(name, min, max);
+    if (given) value = static_cast<T>(*given);
+    return given.has_value();
+  }
+  template <std::integral T>
+  bool number(const char* name, std::optional<T>& value, std::int64_t min, std::int64_t max) {
+    if (writes() && !value) return false;
+    T given = value.value_or(T{});
+    const bool read = number(name, given, min, max);
+    if (read) value = given;
+    return read;
+  }
+  bool flag(const char* name, bool& value);
+  bool time(const char* name, std::optional<Time>& value);
+  /// One of the names.
+  template <class Value, std::size_t N>
+  bool choice(const char* name, const Names<Value, N>& names, Value& value) {
+    std::string given(name_in(names, value));
+    if (!text(name, given)) return false;
+    if (const auto known = value_in(names, given)) {
+      value = *known;
+      return true;
+    }
+    std::vector<std::string_view> all;
+    for (const auto& [each, known] : names) all.push_back(known);
+    problem(std::string(name) + " must be one of " + joined(all));
+    return false;
+  }
+  /// Distinct, and not more than an entity has.
+  void property_names(const char* name, std::vector<std::string>& names);
+  void table(const char* name, std::string& value);
+  /// partitionKey and rowKey, or filter. `alternative`: something else was given instead.
+  void selection(Selection& value, bool alternative = false);
+  void two_tables(const std::string& source, const std::string& destination);
+  /// A member that has members of its own, which `value.members()` describes; `object` is what is read.
+  template <class T>
+  void nested(const char* name, const nlohmann::json& object, T& value) {
+    SpecMembers inner(object);
+    value.members(inner);
+    inner.refuse_unknown();
+    for (const auto& each : inner.problems()) problem(std::string(name) + ": " + each);
+  }
+
+  /// What is read, of any form; null if it is not there.
+  const nlohmann::json* any(const char* name);
+  /// Null if it is not there or, unless that is a problem, is no object.
+  const nlohmann::json* object(const char* name, bool required);
+  const nlohmann::json* object(const char* name);
+  void put(const char* name, nlohmann::ordered_json value) { (*to_)[name] = std::move(value); }
+  /// Notes every member that was not asked for.
+  void refuse_unknown();
+
+ private:
+  std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
+  void key(const char* name, std::string& value);
+  const nlohmann::json* from_ = nullptr;
+  nlohmann::ordered_json* to_ = nullptr;
+  std::vector<std::string> known_;
+  std::vector<std::string> problems_;
+};
+
+/// What `value.members()` writes.
+template <class T>
+nlohmann::ordered_json members_json(T value) {
+  auto out = nlohmann::ordered_json::object();
+  SpecMembers to(out);
+  value.members(to);
+  return out;
+}
+
+/// One field "problem" per finding; the message is `what` and all of them.
+std::unexpected<Error> invalid(ErrorCode code, std::string_view what, const std::vector<std::string>& problems);
+/// kJobInvalid.
+std::unexpected<Error> invalid_job(const std::vector<std::string>& problems);
+bool is_property_name(std::string_view name);
+/// Of the character that the text begins with, if a key cannot hold it; otherwise 0.
+std::size_t forbidden_key_bytes(std::string_view text);
+/// Whether a key cannot hold one of these characters.
+bool has_forbidden_key_character(std::string_view key);
+
+}  // namespace tidemark::jobs
