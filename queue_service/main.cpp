@@ -29,9 +29,10 @@ class QueueStore final : public service::Store {
       : service_(context.engine, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
-        metrics_(std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {
-          return rest::queue_figures(service_, most);
-        })) {
+        metrics_(
+            std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {
+              return rest::queue_figures(service_, most);
+            })) {
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
     context.metrics.add(metrics_);
