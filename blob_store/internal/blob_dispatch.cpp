@@ -59,6 +59,7 @@ Task<Result<void>> stage(BlobService& service, calls::Stage call) {
 Task<Result<WriteOutcome>> publish(BlobService& service, calls::Publish call) {
   if (call.count > kMaxBlocksInList) co_return fail(ErrorCode::kInvalidInput, "A blob has at most 50,000 pieces.");
   std::vector<std::string> ids;
+  ids.reserve(call.count);
   for (std::uint32_t index = 0; index < call.count; ++index) ids.push_back(block_id(call.write.fence, index));
   co_return co_await service.publish_if_newer(blob_of(call), std::move(ids), std::move(call.content),
                                               std::move(call.write));

@@ -5,19 +5,6 @@
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
-namespace {
-
-Result<void> load(pugi::xml_document& document, const std::string& xml) {
-  // As a fragment, so that what stands outside of the one element is seen.
-  constexpr unsigned kFlags = pugi::parse_default | pugi::parse_fragment;
-  if (!document.load_buffer(xml.data(), xml.size(), kFlags, pugi::encoding_utf8)) {
-    return fail(ErrorCode::kInvalidXmlDocument);
-  }
-  if (document.first_child() != document.last_child()) return fail(ErrorCode::kInvalidXmlDocument);
-  return {};
-}
-
-}  // namespace
 
 void write_name(protocol::XmlWriter& out, std::string_view name) {
   const bool awkward =
@@ -37,8 +24,11 @@ void write_metadata(protocol::XmlWriter& out, const Metadata& metadata) {
 }
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml) {
+  // As a fragment, so that what stands outside of the one element is seen.
+  constexpr unsigned kFlags = pugi::parse_default | pugi::parse_fragment;
   pugi::xml_document document;
-  TRY(load(document, xml));
+  const auto parsed = document.load_buffer(xml.data(), xml.size(), kFlags, pugi::encoding_utf8);
+  if (!parsed || document.first_child() != document.last_child()) return fail(ErrorCode::kInvalidXmlDocument);
   const auto root = document.child("BlockList");
   if (!root) return fail(ErrorCode::kInvalidXmlDocument);
   std::vector<BlockChoice> choices;

@@ -71,6 +71,7 @@ Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, W
 Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vector<std::string> block_ids,
                                                          NewContent content, FencedWrite write) {
   std::vector<BlockChoice> choices;
+  choices.reserve(block_ids.size());
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
   auto blob = blob_of(std::move(content), write.source_version);
   co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {

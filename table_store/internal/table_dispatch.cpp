@@ -26,6 +26,7 @@ Task<Result<TablePage>> list(TableService& service, calls::ListTables call) {
 Result<std::vector<std::optional<Entity>>> get_all(TableService& service, const calls::GetAll& call) {
   if (call.row_keys.size() > kMaxGets) return fail(ErrorCode::kInvalidInput);
   std::vector<std::optional<Entity>> entities;
+  entities.reserve(call.row_keys.size());
   for (const auto& row_key : call.row_keys) {
     entities.push_back(TRY(service.get(call.account, call.table, call.partition_key, row_key)));
   }

@@ -12,9 +12,9 @@ namespace tidemark::table_store {
 inline constexpr std::size_t kMaxKeyUnits = 512;  // UTF-16 code units
 inline constexpr std::size_t kMaxPropertyNameUnits = 255;
 inline constexpr std::size_t kMaxProperties = 252;
-inline constexpr std::size_t kMaxStringUnits = 32 * 1024;
-inline constexpr std::size_t kMaxBinaryBytes = 64 * 1024;
-inline constexpr std::size_t kMaxEntityBytes = 1024 * 1024;
+inline constexpr std::size_t kMaxStringUnits = 32UL << 10;
+inline constexpr std::size_t kMaxBinaryBytes = 64UL << 10;
+inline constexpr std::size_t kMaxEntityBytes = 1UL << 20;
 inline constexpr std::size_t kMaxMutations = 100;
 inline constexpr std::size_t kMaxMoves = 100;  // our own limit for an internal call
 inline constexpr std::size_t kMaxGets = 100;   // likewise

@@ -9,7 +9,7 @@ namespace {
 
 /// Percent-encoded keys make locations of up to 9 KiB, and an answer carries the location twice. Common clients refuse
 /// answers with more than 16 KiB of headers, after the insert has happened; they never read such a location.
-constexpr std::size_t kMaxLocation = 6 * 1024;
+constexpr std::size_t kMaxLocation = 6UL << 10;
 
 bool is_merge(std::string_view method) { return method == "PATCH" || method == "MERGE"; }
 
