@@ -13,7 +13,7 @@
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/store_process.h"
-#include "workers/outbound/callback_services.h"
+#include "jobs/kinds/callback/run/callback.h"
 #include "workers/outbound/curl_http.h"
 #include "workers/upkeep/housekeeping.h"
 #include "workers/worker_config.h"

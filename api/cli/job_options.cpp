@@ -76,18 +76,6 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
   }
 }
 
-/// Where the kind wants what was given. An option of other kinds becomes a member that the api refuses.
-void put_member(nlohmann::json& job, const std::string& member, nlohmann::json value) {
-  const auto dot = member.find('.');
-  if (dot == std::string::npos) {
-    job[member] = std::move(value);
-  } else {
-    auto& object = job[member.substr(0, dot)];
-    if (!object.is_object()) object = nlohmann::json::object();
-    object[member.substr(dot + 1)] = std::move(value);
-  }
-}
-
 void add_callback(nlohmann::json& job, const JobArguments& a) {
   using nlohmann::json;
   for (const auto& header : a.headers) {
@@ -139,8 +127,11 @@ nlohmann::json job_of(const JobArguments& a) {
   auto left = a.given;
   const auto take = [&](const KindOption& option, bool own) {
     auto value = left.extract(option.flag);
-    const std::string member = option.member;
-    if (value) put_member(job, own ? member : member.substr(member.find('.') + 1), std::move(value.mapped()));
+    if (!value) return;
+    // An option of other kinds becomes a member that the api refuses.
+    auto& into = own && option.object != nullptr ? job[option.object] : job;
+    if (!into.is_object()) into = nlohmann::json::object();
+    into[option.member] = std::move(value.mapped());
   };
   for (const auto& option : kCommonOptions) take(option, true);
   for (const bool own : {true, false}) {

@@ -220,19 +220,20 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   co_return Result<void>{};
 }
 
-bool EntityPlaces::present_at(const Location& location) const {
+bool EntityPlaces::any_at(const Location& location, const std::function<bool(const Entity&)>& fits) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (found_[i].entity && is_same(places_[i].location, location)) return true;
+    const auto& entity = found_[i].entity;
+    if (entity && is_same(places_[i].location, location) && fits(*entity)) return true;
   }
   return false;
 }
 
+bool EntityPlaces::present_at(const Location& location) const {
+  return any_at(location, [](const Entity&) { return true; });
+}
+
 bool EntityPlaces::selected_by(const Reach& reach) const {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto& entity = found_[i].entity;
-    if (entity && is_same(places_[i].location, reach.from) && reach.covers(*entity)) return true;
-  }
-  return false;
+  return any_at(reach.from, [&](const Entity& entity) { return reach.covers(entity); });
 }
 
 bool EntityPlaces::named_by(const Reach& reach) const {
@@ -242,11 +243,7 @@ bool EntityPlaces::named_by(const Reach& reach) const {
 }
 
 bool EntityPlaces::written_by(const std::string& operation, const Location& there) const {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto& entity = found_[i].entity;
-    if (entity && is_same(places_[i].location, there) && entity->operation == operation) return true;
-  }
-  return false;
+  return any_at(there, [&](const Entity& entity) { return entity.operation == operation; });
 }
 
 }  // namespace tidemark::jobs

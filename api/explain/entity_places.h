@@ -29,6 +29,7 @@ class EntityPlaces {
 
  private:
   using Entity = table_store::Entity;
+  [[nodiscard]] bool any_at(const Location& location, const std::function<bool(const Entity&)>& fits) const;
   void add(const Location& location, const EntityKey& key, bool copy);
   /// From the place on to those that have the entity under the same key.
   void follow_moves(std::size_t from);

@@ -10,7 +10,7 @@
 
 #include "jobs/kinds/offload/blob_link.h"
 #include "jobs/kinds/reach.h"
-#include "jobs/objects/object_access.h"
+#include "jobs/objects/object_store.h"
 #include "jobs/schedules/schedule_store.h"
 #include "jobs/store/job_store.h"
 

@@ -11,7 +11,7 @@
 #include "common/process/metrics.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
-#include "jobs/objects/object_access.h"
+#include "jobs/objects/object_store.h"
 #include "jobs/poison/poison.h"
 #include "jobs/schedules/schedule_store.h"
 #include "jobs/store/groups.h"

@@ -1,5 +1,4 @@
 #include "api/rest/api_routes.h"
-#include "api/rest/job_events.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "jobs/kinds/reach.h"
@@ -114,13 +113,59 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
   co_return json_response(200, to_json(CO_TRY(co_await api.jobs.cancel(std::move(id)))));
 }
 
+constexpr Duration kLook = std::chrono::milliseconds(200);
+constexpr Duration kKeepAlive = std::chrono::seconds(10);
+
+/// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, and "end" after the
+/// last. A comment every few seconds keeps the connection known to be alive.
+class JobEvents final : public http::BodySource {
+ public:
+  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping)
+      : jobs_(jobs), clock_(clock), job_id_(std::move(job_id)), stopping_(std::move(stopping)) {}
+
+  Task<Result<std::string>> next() override {
+    auto said = clock_.now();
+    while (!ended_ && !stopping_->load()) {
+      if (looked_) {
+        co_await sleep_for(clock_, kLook);
+      }
+      looked_ = true;
+      auto found = co_await jobs_.find(job_id_);
+      // A store that is away for a moment does not end the stream.
+      if (found && !found->has_value()) co_return end("gone");
+      if (found && (*found)->version != seen_) {
+        seen_ = (*found)->version;
+        auto text = "id: " + std::to_string(seen_) + "\nevent: job\ndata: " + json_text(to_json(**found)) + "\n\n";
+        if (jobs::is_terminal((*found)->state)) text += end(std::string(jobs::state_name((*found)->state)));
+        co_return text;
+      }
+      if (clock_.now() - said >= kKeepAlive) co_return std::string(": still " + job_id_ + "\n\n");
+    }
+    co_return std::string();
+  }
+
+ private:
+  std::string end(const std::string& state) {
+    ended_ = true;
+    return "event: end\ndata: " + json_text(nlohmann::json(state)) + "\n\n";
+  }
+
+  jobs::JobStore& jobs_;
+  Clock& clock_;
+  std::string job_id_;
+  std::shared_ptr<const std::atomic<bool>> stopping_;
+  table_store::Version seen_ = 0;
+  bool looked_ = false;
+  bool ended_ = false;
+};
+
 Answer job_events(Api& api, http::Request&, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = make_job_events(api.jobs, api.clock, std::move(id), api.stopping);
+  response.source = std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping);
   co_return response;
 }
 

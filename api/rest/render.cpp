@@ -48,7 +48,7 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
   add_rate(job, out["progress"]);
   if (!job.result.empty()) out["result"] = parsed_or_text(job.result);
   if (jobs::is_terminal(job.state)) {
-    const auto spec = jobs::spec_of(job);
+    const auto spec = jobs::parse_stored_spec(job.spec);
     if (spec && spec->on_end) out["callbackJob"] = jobs::ending_job_id(job);
   }
   if (!job.skips.empty()) out["skips"] = parsed_or_text(job.skips);

@@ -26,9 +26,10 @@ struct Reach;
 struct KindOption {
   enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames };
   const char* flag;
-  const char* member;  // of the job; "a.b" is member b of object a
+  const char* member;  // of the job, or:
   const char* meaning;
   Form form = Form::kText;
+  const char* object = nullptr;  // of this member of the job
 };
 
 template <class Spec>

@@ -58,15 +58,9 @@ LimitTarget partition_target(std::string_view table, std::string_view partition_
 }
 
 std::string limit_key(const LimitTarget& target) {
-  switch (target.scope) {
-    case LimitScope::kKind:
-      return target.name;
-    case LimitScope::kTable:
-      return "table:" + to_lower_ascii(target.name);
-    case LimitScope::kPartition:
-      return "partition:" + to_lower_ascii(target.name) + ":" + hex_encode(sha256(target.partition_key));
-  }
-  return target.name;
+  if (target.scope == LimitScope::kKind) return target.name;
+  if (target.scope == LimitScope::kTable) return "table:" + to_lower_ascii(target.name);
+  return "partition:" + to_lower_ascii(target.name) + ":" + hex_encode(sha256(target.partition_key));
 }
 
 Task<Result<std::vector<Limit>>> Limits::list() {

@@ -29,12 +29,10 @@ Task<Result<void>> BlobObjects::close(Fence fence) {
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put(ObjectWrite write, Fence fence) {
-  auto again = write;
-  auto again_fence = fence;
-  auto first = co_await put_once(std::move(write), std::move(fence));
-  if (!first.failed_with(ErrorCode::kContainerNotFound) || again.replaces) co_return first;
+  auto first = co_await put_once(write, fence);
+  if (!first.failed_with(ErrorCode::kContainerNotFound) || write.replaces) co_return first;
   CO_TRY(co_await prepare());
-  co_return co_await put_once(std::move(again), std::move(again_fence));
+  co_return co_await put_once(std::move(write), std::move(fence));
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put_once(ObjectWrite write, Fence fence) {
@@ -45,9 +43,8 @@ Task<Result<WriteOutcome>> BlobObjects::put_once(ObjectWrite write, Fence fence)
     co_return co_await put_pieces(std::move(write), std::move(content), std::move(fence));
   }
   blob_store::FencedWrite fenced{std::move(fence), write.version, write.replaces};
-  auto task =
-      blobs_.put(container_, std::move(write.name), std::move(content), std::move(write.bytes), std::move(fenced));
-  co_return co_await std::move(task);
+  co_return co_await blobs_.put(container_, std::move(write.name), std::move(content), std::move(write.bytes),
+                                std::move(fenced));
 }
 
 Task<Result<WriteOutcome>> BlobObjects::put_pieces(ObjectWrite write, blob_store::NewContent content, Fence fence) {

@@ -100,20 +100,17 @@ Task<Result<FilesByPath>> files_of_the_gone(table_store::TableClient& tables, st
 
 /// Takes those out that a row of the catalog names.
 Task<Result<void>> spare_named(table_store::TableClient& tables, std::string directory, FilesByPath& files) {
-  std::string continuation;
+  auto request = rows_of(directory);
+  request.table = std::string(kFileTable);
   do {
-    table_store::QueryRequest request;
-    request.table = std::string(kFileTable);
-    request.filter = "PartitionKey eq '" + directory + "'";
-    request.continuation = std::move(continuation);
-    auto page = co_await tables.query(std::move(request));
+    auto page = co_await tables.query(request);
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
     if (!page) co_return fail(std::move(page.error()));
     for (const auto& entity : page->entities) {
       if (const auto* path = property<std::string>(entity, "File")) files.erase(*path);
     }
-    continuation = std::move(page->continuation);
-  } while (!continuation.empty());
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty());
   co_return Result<void>{};
 }
 
@@ -241,22 +238,18 @@ Task<Result<ObjectNames>> FileObjects::list(std::string prefix, std::string from
   auto first = row_key_of(std::max(prefix, from));
   auto end = row_key_of(prefix);
   if (!end.empty()) ++end.back();
-  const auto filter = "PartitionKey eq '" + directory_.name + "' and RowKey ge '" + first + "'" +
-                      (end.empty() ? "" : " and RowKey lt '" + end + "'");
+  auto request =
+      rows_of(directory_.name, "RowKey ge '" + first + "'" + (end.empty() ? "" : " and RowKey lt '" + end + "'"));
+  request.table = std::string(kFileTable);
   ObjectNames out;
-  std::string continuation;
   do {
-    table_store::QueryRequest request;
-    request.table = std::string(kFileTable);
-    request.filter = filter;
-    request.continuation = std::move(continuation);
-    auto page = co_await tables_.query(std::move(request));
+    auto page = co_await tables_.query(request);
     if (page.failed_with(ErrorCode::kTableNotFound)) co_return out;
     if (!page) co_return fail(std::move(page.error()));
     for (auto& entity : page->entities) out.names.push_back(name_of_row(std::move(entity.row_key)));
-    continuation = std::move(page->continuation);
-  } while (!continuation.empty() && out.names.size() < 2);
-  if (!continuation.empty()) {
+    request.continuation = std::move(page->continuation);
+  } while (!request.continuation.empty() && out.names.size() < 2);
+  if (!request.continuation.empty()) {
     out.next = std::move(out.names.back());
     out.names.pop_back();
   }

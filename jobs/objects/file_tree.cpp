@@ -9,9 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <set>
 
-#include "common/base/mutex.h"
+#include "common/base/text.h"
 #include "jobs/kinds/archive/object_archive.h"
 #include "jobs/spec/names.h"
 
@@ -23,6 +22,7 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0640;
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMostKnown = 10'000;  // directories
 
 std::unexpected<Error> failed(const char* what, const std::string& path) {
   auto error = make_error(ErrorCode::kStorageFailure, std::string(what) + ": " + std::strerror(errno));
@@ -121,11 +121,8 @@ bool is_tree_path(const std::string& path) {
 
 Result<std::vector<FileDirectory>> open_directories(const std::string& setting, const Executor& blocking) {
   std::vector<FileDirectory> out;
-  std::size_t begin = 0;
-  while (begin < setting.size()) {
-    const auto end = std::min(setting.find(',', begin), setting.size());
-    const auto item = setting.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view left = setting; !left.empty();) {
+    const std::string item(take_item(left));
     const auto equals = item.find('=');
     const auto name = item.substr(0, equals);
     const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& other) { return other.name == name; });
@@ -148,48 +145,34 @@ Result<std::shared_ptr<FileTree>> FileTree::open(const std::string& path) {
   return std::shared_ptr<FileTree>(new FileTree(root));
 }
 
-/// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so being
-/// there is not enough.
-class FileTree::KnownDirectories {
- public:
-  Result<void> make(int parent, const std::string& name, std::string_view path) {
-    if (knows(path)) return {};
-    if (::mkdirat(parent, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-      return failed("making a directory", std::string(path));
-    }
-    if (::fsync(parent) != 0) return failed("syncing a directory", std::string(path));
+Result<void> FileTree::make_directory(int parent, const std::string& name, std::string_view path) const {
+  {
     MutexLock lock(mutex_);
-    if (paths_.size() >= kMostKnown) paths_.clear();
-    paths_.emplace(path);
-    return {};
+    if (durable_.contains(path)) return {};
   }
-  void forget() {
-    MutexLock lock(mutex_);
-    paths_.clear();
+  if (::mkdirat(parent, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+    return failed("making a directory", std::string(path));
   }
-
- private:
-  static constexpr std::size_t kMostKnown = 10'000;
-  bool knows(std::string_view path) {
-    MutexLock lock(mutex_);
-    return paths_.contains(path);
-  }
-  Mutex mutex_;
-  std::set<std::string, std::less<>> paths_ GUARDED_BY(mutex_);
-};
-
-FileTree::FileTree(int root) : root_(root), durable_(std::make_unique<KnownDirectories>()) {}
-FileTree::~FileTree() = default;
+  if (::fsync(parent) != 0) return failed("syncing a directory", std::string(path));
+  MutexLock lock(mutex_);
+  if (durable_.size() >= kMostKnown) durable_.clear();
+  durable_.emplace(path);
+  return {};
+}
 
 Result<void> FileTree::write(const std::string& path, const std::string& temporary, const std::string& bytes) const {
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput, "'" + temporary + "' is no file name.");
   auto staging = TRY(temporaries(root_.get()));
   const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
-    return durable_->make(parent, name, way);
+    return make_directory(parent, name, way);
   };
   auto place = descend(root_.get(), path, make);
   if (place && !place->directory) {
-    durable_->forget();  // somebody removed what we made
+    // Somebody removed what we made.
+    {
+      MutexLock lock(mutex_);
+      durable_.clear();
+    }
     place = descend(root_.get(), path, make);
   }
   if (!place) return fail(std::move(place.error()));

@@ -5,12 +5,14 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/async.h"
 #include "common/base/descriptor.h"
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 
 namespace tidemark::jobs {
 
@@ -18,7 +20,6 @@ class FileTree {
  public:
   /// The directory must exist. kConfigInvalid.
   static Result<std::shared_ptr<FileTree>> open(const std::string& path);
-  ~FileTree();
   FileTree(const FileTree&) = delete;
   FileTree& operator=(const FileTree&) = delete;
 
@@ -38,10 +39,14 @@ class FileTree {
   Result<void> remove_temporary(const std::string& temporary) const;
 
  private:
-  class KnownDirectories;
-  explicit FileTree(int root);
+  explicit FileTree(int root) : root_(root) {}
+  /// Makes a directory whose name is on disk.
+  Result<void> make_directory(int parent, const std::string& name, std::string_view path) const;
   Descriptor root_;
-  std::unique_ptr<KnownDirectories> durable_;
+  /// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so
+  /// being there is not enough.
+  mutable Mutex mutex_;
+  mutable std::set<std::string, std::less<>> durable_ GUARDED_BY(mutex_);
 };
 
 /// A directory that jobs may name, and the executor of its blocking calls.

@@ -3,12 +3,16 @@
 // this interface, formats need not know the stores. Errors are those of the store behind it; writes of an earlier epoch
 // or a closed operation fail with kFenced. Used from one strand.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "blob_store/client/blob_client.h"
 #include "common/base/operation_ledger.h"
+#include "jobs/kinds/archive/object_archive.h"
+#include "jobs/objects/file_tree.h"
+#include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 
@@ -50,5 +54,16 @@ class ObjectStore {
   /// Names that begin with `prefix`, from `from` on.
   virtual Task<Result<ObjectNames>> list(std::string prefix, std::string from) = 0;
 };
+
+/// The archives outside of tables that a process can reach: containers of the blob store, and directories that its
+/// operator allows. Used from one strand.
+struct ObjectAccess {
+  blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers; outlives all use
+  std::vector<FileDirectory> directories = {};
+};
+
+/// kJobInvalid if this process cannot reach it.
+Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
+                                                  const ObjectArchive& archive);
 
 }  // namespace tidemark::jobs

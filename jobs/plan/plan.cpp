@@ -61,23 +61,21 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Reach
 }
 
 Task<Result<void>> look_into_table(table_store::TableClient& tables, const Reach& reach, JobPlan& plan) {
-  std::string continuation;
+  table_store::QueryRequest request;
+  request.table = reach.from.table;
+  request.filter = reach.selection.filter.value_or("");
+  request.operation = reach.operation;
   do {
-    table_store::QueryRequest request;
-    request.table = reach.from.table;
-    request.filter = reach.selection.filter.value_or("");
-    request.operation = reach.operation;
-    request.continuation = std::move(continuation);
-    auto page = CO_TRY(co_await tables.query(std::move(request)));
+    auto page = CO_TRY(co_await tables.query(request));
     for (const auto& entity : page.entities) {
       ++plan.keys;
       plan.bytes += entity_bytes(entity);
       if (plan.samples.size() == kPlanSamples) continue;
       plan.samples.push_back(CO_TRY(co_await sample_of(tables, reach, entity)));
     }
-    continuation = std::move(page.continuation);
-  } while (!continuation.empty() && plan.keys < kPlannedKeys);
-  plan.complete = continuation.empty();
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty() && plan.keys < kPlannedKeys);
+  plan.complete = request.continuation.empty();
   co_return Result<void>{};
 }
 

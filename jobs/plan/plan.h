@@ -2,7 +2,7 @@
 // looks at the first entities closely, and estimates the time from the newest jobs of the kind. Changes nothing; reads
 // compete with others' like any query. Fails with the codes of the clients.
 #pragma once
-#include "jobs/objects/object_access.h"
+#include "jobs/objects/object_store.h"
 #include "jobs/poison/poison.h"
 #include "jobs/store/job_store.h"
 

@@ -89,12 +89,8 @@ PoisonRecord poison_record_of(const Message& message) {
 }
 
 std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message) {
-  std::string joined(kind);
-  joined += '\n';
-  joined += code;
-  joined += '\n';
-  joined += shape_of(message);
-  return hex_encode(sha256(joined).substr(0, 8));
+  const auto whole = std::string(kind).append("\n").append(code).append("\n").append(shape_of(message));
+  return hex_encode(sha256(whole).substr(0, 8));
 }
 
 bool matches(const PoisonFilter& filter, const PoisonRecord& record) {

@@ -38,8 +38,8 @@ void job_member(SpecMembers& in, std::string& text, const std::string& time_zone
   if (in.writes()) return in.put("job", ordered_json::parse(text, nullptr, false));
   const auto zone = TimeZone::find(time_zone);
   if (!zone) in.problem("timeZone: " + zone.error().message);
-  const auto* job = in.object("job", true);
-  if (job == nullptr) return;
+  const auto* job = in.object("job");
+  if (job == nullptr) return in.problem(in.has("job") ? "job must be an object" : "job is missing");
   for (const auto* name : {"idempotencyKey", "notBefore"}) {
     if (job->contains(name)) in.problem(std::string("job: ") + name + " is given by the schedule");
   }

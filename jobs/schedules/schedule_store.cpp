@@ -89,9 +89,8 @@ bool same_timetable(const ScheduleSpec& a, const ScheduleSpec& b) {
 
 Task<Result<std::optional<Schedule>>> ScheduleStore::find(std::string name) {
   auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), kPartition, std::move(name)));
-  if (!entity.has_value()) co_return std::optional<Schedule>();
-  auto schedule = CO_TRY(schedule_of(*entity));
-  co_return std::optional<Schedule>(std::move(schedule));
+  if (!entity) co_return std::nullopt;
+  co_return CO_TRY(schedule_of(*entity));
 }
 
 Task<Result<SchedulePage>> ScheduleStore::list(std::uint32_t limit, std::string continuation) {
@@ -138,9 +137,7 @@ Task<Result<StoredSchedule>> ScheduleStore::put(std::string name, ScheduleSpec s
       out.schedule.state.decided = std::min(spec.start_after.value_or(now), now);
     }
     out.schedule.spec = spec;
-    const auto written =
-        CO_TRY(co_await write(out.schedule, out.created ? MutationKind::kInsert : MutationKind::kReplace));
-    if (!written) continue;
+    if (!CO_TRY(co_await swap(out.schedule))) continue;
     CO_TRY(co_await tell());
     co_return out;
   }
@@ -166,8 +163,7 @@ Task<Result<Schedule>> ScheduleStore::set_paused(std::string name, bool paused) 
     if (schedule.state.paused == paused) co_return schedule;
     schedule.state.paused = paused;
     if (!paused) schedule.state.decided = std::max(schedule.state.decided, clock_.now());
-    const auto swapped = CO_TRY(co_await swap(schedule));
-    if (!swapped) continue;
+    if (!CO_TRY(co_await swap(schedule))) continue;
     CO_TRY(co_await tell());
     co_return schedule;
   }
@@ -186,19 +182,14 @@ Task<Result<Submission>> ScheduleStore::run(JobStore& jobs, std::string name, Ti
     state.last_at = submission.job.submitted_at;
     state.last_problem.clear();
     ++state.runs;
-    const auto swapped = CO_TRY(co_await swap(*found));
-    if (swapped) break;
+    if (CO_TRY(co_await swap(*found))) break;
     found = CO_TRY(co_await find(name));
   }
   co_return submission;
 }
 
 Task<Result<bool>> ScheduleStore::swap(Schedule& schedule) {
-  co_return co_await write(schedule, MutationKind::kReplace);
-}
-
-Task<Result<bool>> ScheduleStore::write(Schedule& schedule, MutationKind kind) {
-  const auto seen = kind == MutationKind::kReplace ? std::optional(schedule.version) : std::nullopt;
+  const auto seen = schedule.version == 0 ? std::nullopt : std::optional(schedule.version);
   const auto written =
       CO_TRY(co_await change_row(tables_, kPartition, write_of(schedule.name, seen, properties_of(schedule))));
   if (written.has_value()) schedule.version = *written;

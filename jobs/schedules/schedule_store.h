@@ -50,13 +50,13 @@ class ScheduleStore {
   /// time gives the same job. kScheduleNotFound, kIdempotencyKeyReused.
   Task<Result<Submission>> run(JobStore& jobs, std::string name, Time due);
 
-  /// Stores the schedule by compare-and-swap and gives it its new version; false if somebody else changed the row.
+  /// Stores the schedule, new or by compare-and-swap, and gives it its new version; false if somebody else changed the
+  /// row.
   Task<Result<bool>> swap(Schedule& schedule);
   /// Rises with each change by a person; 0 before the first.
   Task<Result<table_store::Version>> changes();
 
  private:
-  Task<Result<bool>> write(Schedule& schedule, table_store::MutationKind kind);
   Task<Result<void>> tell();
   table_store::TableClient& tables_;
   Clock& clock_;

@@ -97,14 +97,6 @@ bool SpecMembers::time(const char* name, std::optional<Time>& value) {
   return value.has_value();
 }
 
-const json* SpecMembers::object(const char* name, bool required) {
-  const auto* found = any(name);
-  if (found == nullptr && required) problem(std::string(name) + " is missing");
-  if (found == nullptr || found->is_object()) return found;
-  problem(std::string(name) + " must be an object");
-  return nullptr;
-}
-
 const json* SpecMembers::object(const char* name) {
   const auto* found = any(name);
   return found != nullptr && found->is_object() ? found : nullptr;

@@ -78,8 +78,7 @@ class SpecMembers {
 
   /// What is read, of any form; null if it is not there.
   const nlohmann::json* any(const char* name);
-  /// Null if it is not there or, unless that is a problem, is no object.
-  const nlohmann::json* object(const char* name, bool required);
+  /// What is read, if it is an object.
   const nlohmann::json* object(const char* name);
   void put(const char* name, nlohmann::ordered_json value) { (*to_)[name] = std::move(value); }
   /// Notes every member that was not asked for.

@@ -36,20 +36,11 @@ std::optional<Offset> offset_of(std::string_view text) {
 
 std::optional<Duration> length_of(Offset offset) {
   using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): of this function only
-  switch (offset.unit) {
-    case 's':
-      return offset.number * 1s;
-    case 'm':
-      return offset.number * 1min;
-    case 'h':
-      return offset.number * 1h;
-    case 'd':
-      return offset.number * 24h;
-    case 'w':
-      return offset.number * (24h * 7);
-    default:
-      return std::nullopt;
+  constexpr std::pair<char, Duration> kUnits[] = {{'s', 1s}, {'m', 1min}, {'h', 1h}, {'d', 24h}, {'w', 24h * 7}};
+  for (const auto& [unit, length] : kUnits) {
+    if (unit == offset.unit) return offset.number * length;
   }
+  return std::nullopt;
 }
 
 Result<Time> moment(std::string_view name, Time due, TimeZone zone) {

@@ -67,12 +67,6 @@ json summary_of(const GroupStatus& status) {
 
 }  // namespace
 
-std::optional<JobSpec> spec_of(const JobRecord& record) {
-  auto parsed = parse_stored_spec(record.spec);
-  if (!parsed) return std::nullopt;
-  return std::move(*parsed);
-}
-
 std::string ending_job_id(const JobRecord& ended) {
   return job_id_of_message(ended.finished_at.value_or(ended.submitted_at), "end\n" + ended.id);
 }

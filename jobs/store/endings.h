@@ -32,8 +32,6 @@ class Endings {
 
 /// Whether an end has to be told or counted at all.
 inline bool has_followers(const JobSpec& spec) { return spec.on_end || spec.group; }
-/// The spec in a record, if it can be read.
-std::optional<JobSpec> spec_of(const JobRecord& record);
 /// The job that tells of an end.
 std::string ending_job_id(const JobRecord& ended);
 std::string ending_job_id(const Group& finished);

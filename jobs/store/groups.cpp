@@ -86,9 +86,8 @@ Task<Result<Group>> Groups::create(Group group) {
 
 Task<Result<std::optional<Group>>> Groups::find(std::string id) {
   auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kGroupPartition), std::move(id)));
-  if (!entity.has_value()) co_return std::optional<Group>();
-  auto group = CO_TRY(group_from(*entity));
-  co_return std::optional<Group>(std::move(group));
+  if (!entity) co_return std::nullopt;
+  co_return CO_TRY(group_from(*entity));
 }
 
 Task<Result<std::optional<GroupStatus>>> Groups::count_end(GroupMember member, std::string job_id, JobState state) {

@@ -130,10 +130,9 @@ bool transition_allowed(JobState from, std::uint64_t record_epoch, JobState to, 
   const bool person = epoch == 0;
   switch (from) {
     case JobState::kQueued:
+    case JobState::kRunning:
       // A person cancels; everything else is done by a delivery that the record has not seen overtaken. Queued again:
       // a delivery that failed before it could claim the record notes why.
-      return person ? to == JobState::kCancelled : epoch >= record_epoch && to != JobState::kCancelled;
-    case JobState::kRunning:
       return person ? to == JobState::kCancelled : epoch >= record_epoch && to != JobState::kCancelled;
     case JobState::kPoisoned:
       return person ? to == JobState::kQueued : epoch > record_epoch && to == JobState::kRunning;

@@ -85,11 +85,10 @@ JobRecord missing_record(const Delivery& delivery) {
   return record;
 }
 
-Mutation insertion_of(const JobRecord& record) { return write_of(record.id, {}, record_properties(record)); }
-
-/// Of the version it was read at.
-Mutation replacement_of(const JobRecord& record) {
-  return write_of(record.id, record.version, record_properties(record));
+/// Inserts the record, or replaces the version it was read at.
+Mutation mutation_of(const JobRecord& record) {
+  const auto seen = record.version == 0 ? std::nullopt : std::optional(record.version);
+  return write_of(record.id, seen, record_properties(record));
 }
 
 std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& delivery) {
@@ -157,9 +156,8 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
 
 Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
   auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id)));
-  if (!entity.has_value()) co_return std::optional<JobRecord>();
-  auto record = CO_TRY(record_from_entity(*entity));
-  co_return std::optional<JobRecord>(std::move(record));
+  if (!entity) co_return std::nullopt;
+  co_return CO_TRY(record_from_entity(*entity));
 }
 
 Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vector<std::string> ids) {
@@ -167,14 +165,9 @@ Task<Result<std::vector<std::optional<JobRecord>>>> JobStore::find_all(std::vect
   std::vector<std::optional<JobRecord>> records;
   for (const auto& entity : entities) {
     auto& record = records.emplace_back();
-    if (!entity) continue;
-    record = CO_TRY(record_from_entity(*entity));
+    if (entity) record = CO_TRY(record_from_entity(*entity));
   }
   co_return records;
-}
-
-Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs) {
-  return submit_side_by_side(std::move(specs), {});
 }
 
 Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch batch) {
@@ -191,11 +184,10 @@ Task<Result<std::vector<Result<Submission>>>> JobStore::submit_group(JobBatch ba
     batch.specs[i].group = GroupMember{created.id, i};
     ids.push_back(member_job_id(created, i));
   }
-  co_return co_await submit_side_by_side(std::move(batch.specs), std::move(ids));
+  co_return co_await submit_all(std::move(batch.specs), std::move(ids));
 }
 
-Task<std::vector<Result<Submission>>> JobStore::submit_side_by_side(std::vector<JobSpec> specs,
-                                                                    std::vector<std::string> ids) {
+Task<std::vector<Result<Submission>>> JobStore::submit_all(std::vector<JobSpec> specs, std::vector<std::string> ids) {
   std::vector<Result<Submission>> outcomes(specs.size(), fail(ErrorCode::kInternalError));
   const auto submit_one = [&](std::size_t i) -> Task<Result<void>> {
     outcomes[i] = co_await submit(std::move(specs[i]), ids.empty() ? std::string() : std::move(ids[i]));
@@ -231,7 +223,7 @@ Task<Result<JobRecord>> JobStore::update(std::string id, std::optional<JobRecord
     if (!seen) co_return fail(ErrorCode::kJobNotFound);
     auto record = std::move(*std::exchange(seen, std::nullopt));
     if (!CO_TRY(change(record))) co_return record;
-    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    auto replaced = CO_TRY(co_await write(std::move(record)));
     if (replaced) co_return std::move(*replaced);
   }
   co_return contended(id);
@@ -247,7 +239,7 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
     return true;
   }));
   if (record.state != JobState::kCancelled) co_return record;
-  auto spec = spec_of(record);
+  auto spec = parse_stored_spec(record.spec);
   const auto ledger = CO_TRY(co_await close_operation(record.id, spec));
   const auto counted = ledger.counter(record.kind == "copy" ? kWritten : kDone);
   record = CO_TRY(co_await update(record.id, record, [counted](JobRecord& found) -> Result<bool> {
@@ -264,7 +256,7 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
   co_return record;
 }
 
-Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string id, std::optional<JobSpec> spec) {
+Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string id, Result<JobSpec> spec) {
   auto ledger = co_await tables_.close_operation(id, INT64_MAX);
   // Its worker had just closed it: all that it did is in there.
   if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(id);
@@ -291,7 +283,7 @@ Task<Result<Claim>> JobStore::claim(Delivery delivery) {
     auto record = std::move(*found);
     if (auto verdict = refusal(record, delivery)) co_return Claim{*verdict, std::move(record)};
     take(delivery, clock_.now(), record);
-    auto replaced = CO_TRY(co_await replace(std::move(record)));
+    auto replaced = CO_TRY(co_await write(std::move(record)));
     if (replaced.has_value()) co_return Claim{ClaimVerdict::kRun, std::move(*replaced)};
   }
   co_return contended(delivery.job_id);
@@ -317,14 +309,13 @@ Task<Result<JobRecord>> JobStore::change(std::string id, std::uint64_t epoch, Re
 
 std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRecord> found, const Delivery& delivery,
                                                             const RecordChange& change) const {
-  const bool known = found.has_value();
-  auto record = known ? std::move(*found) : missing_record(delivery);
+  auto record = found ? std::move(*found) : missing_record(delivery);
   if (record.state != JobState::kQueued || refusal(record, delivery)) return std::nullopt;
   const auto now = clock_.now();
   take(delivery, now, record);
   apply(change, now, record);
   table_store::Companion companion{std::string(kJobTable), std::string(kJobPartition), {}};
-  companion.mutation = known ? replacement_of(record) : insertion_of(record);
+  companion.mutation = mutation_of(record);
   companion.mutation.lenient = false;
   return companion;
 }
@@ -339,23 +330,21 @@ Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edit
     seen.kind = std::string(kind_name(*edited));
     seen.spec = canonical_text(*edited);
   }
-  CO_TRY(co_await replace(std::move(seen)));
+  CO_TRY(co_await write(std::move(seen)));
   co_return Result<void>{};
 }
 
 Task<Result<std::pair<JobRecord, bool>>> JobStore::insert(JobRecord record) {
-  auto inserted = CO_TRY(co_await change_row(tables_, std::string(kJobPartition), insertion_of(record)));
-  if (inserted.has_value()) {
-    record.version = *inserted;
-    co_return std::pair<JobRecord, bool>(std::move(record), true);
-  }
-  auto existing = CO_TRY(co_await find(record.id));
-  if (!existing.has_value()) co_return contended(record.id);
+  const auto id = record.id;
+  auto inserted = CO_TRY(co_await write(std::move(record)));
+  if (inserted) co_return std::pair<JobRecord, bool>(std::move(*inserted), true);
+  auto existing = CO_TRY(co_await find(id));
+  if (!existing) co_return contended(id);
   co_return std::pair<JobRecord, bool>(std::move(*existing), false);
 }
 
-Task<Result<std::optional<JobRecord>>> JobStore::replace(JobRecord record) {
-  auto replaced = CO_TRY(co_await change_row(tables_, std::string(kJobPartition), replacement_of(record)));
+Task<Result<std::optional<JobRecord>>> JobStore::write(JobRecord record) {
+  auto replaced = CO_TRY(co_await change_row(tables_, std::string(kJobPartition), mutation_of(record)));
   if (!replaced.has_value()) co_return std::optional<JobRecord>();
   record.version = *replaced;
   co_return std::optional<JobRecord>(std::move(record));

@@ -79,8 +79,9 @@ class JobStore {
 
   /// If `id` is given, the job gets it, and submitting it again gives the same job. kIdempotencyKeyReused.
   Task<Result<Submission>> submit(JobSpec spec, std::string id = {});
-  /// Submits many jobs side by side; the outcomes are in the order of `specs`.
-  Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs);
+  /// Submits many jobs side by side, with these ids if some are given; the outcomes are in the order of `specs`. The
+  /// caller's executor must be one strand or thread.
+  Task<std::vector<Result<Submission>>> submit_all(std::vector<JobSpec> specs, std::vector<std::string> ids = {});
   /// Submits jobs that belong together. The group is created first and expects all of them; if some could not be
   /// submitted, submit it again. kIdempotencyKeyReused if the group has other jobs.
   Task<Result<std::vector<Result<Submission>>>> submit_group(JobBatch batch);
@@ -114,7 +115,6 @@ class JobStore {
   [[nodiscard]] Time now() const { return clock_.now(); }
 
  private:
-  Task<std::vector<Result<Submission>>> submit_side_by_side(std::vector<JobSpec> specs, std::vector<std::string> ids);
   /// Registers the key for this spec; returns the id of its job, new or old.
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts the record, or returns the one that is there.
@@ -122,9 +122,9 @@ class JobStore {
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
   /// From now on, no write of the job takes effect in any store, whatever its epoch.
-  Task<Result<table_store::OperationLedger>> close_operation(std::string id, std::optional<JobSpec> spec);
-  /// Replaces the version that was read; nothing if it has changed meanwhile.
-  Task<Result<std::optional<JobRecord>>> replace(JobRecord record);
+  Task<Result<table_store::OperationLedger>> close_operation(std::string id, Result<JobSpec> spec);
+  /// Inserts the record or replaces the version that was read; nothing if it has changed meanwhile.
+  Task<Result<std::optional<JobRecord>>> write(JobRecord record);
 
   table_store::TableClient& tables_;
   queue_service::QueueClient& queues_;

@@ -27,7 +27,7 @@ std::map<std::string, std::uint64_t> ends_of_members(const TableOracle& tables, 
   std::map<std::string, std::uint64_t> states;
   for (const auto& [id, job] : tables.jobs()) {
     if (!jobs::is_terminal(job.state)) continue;
-    const auto spec = jobs::spec_of(job);
+    const auto spec = jobs::parse_stored_spec(job.spec);
     if (spec && spec->group && spec->group->id == group) ++states[std::string(jobs::state_name(job.state))];
   }
   return states;
@@ -78,7 +78,7 @@ void CallbackOracle::check_callback(const jobs::JobRecord& callback) {
   if (callback.state == jobs::JobState::kSucceeded && !taken) {
     violated("E3: callback " + callback.id + " succeeded, and the endpoint has not taken it");
   }
-  const auto spec = jobs::spec_of(callback);
+  const auto spec = jobs::parse_stored_spec(callback.spec);
   const bool refused = told != told_.end() && told->second.refused;
   const bool tried = spec && callback.attempts >= spec->max_attempts;
   if (callback.state == jobs::JobState::kPoisoned && !refused && !tried) {
@@ -91,14 +91,14 @@ void CallbackOracle::check_quiet(const std::set<std::string>& groups) {
   for (const auto& [id, job] : tables_.jobs()) {
     if (job.kind != "callback") continue;
     check_callback(job);
-    const auto spec = jobs::spec_of(job);
+    const auto spec = jobs::parse_stored_spec(job.spec);
     const auto subject = spec ? subject_of(body_of(*spec)) : std::string();
     if (!subject.empty()) ++callbacks[subject];
   }
   std::set<std::string> wanted;
   for (const auto& group : groups) wanted.insert("group " + group);
   for (const auto& [id, job] : tables_.jobs()) {
-    const auto spec = jobs::spec_of(job);
+    const auto spec = jobs::parse_stored_spec(job.spec);
     if (spec && spec->on_end) wanted.insert("job " + id);
   }
   for (const auto& subject : wanted) {

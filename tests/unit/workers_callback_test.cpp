@@ -3,7 +3,6 @@
 
 #include "jobs/kinds/callback/run/callback.h"
 #include "tests/unit/workers_fixture.h"
-#include "workers/outbound/callback_services.h"
 #include "workers/upkeep/collector.h"
 
 namespace tidemark::workers {

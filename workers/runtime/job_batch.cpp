@@ -1,7 +1,6 @@
 #include "workers/runtime/job_batch.h"
 
 #include "jobs/kinds/reach.h"
-#include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {

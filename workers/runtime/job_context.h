@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/base/side_by_side.h"
-#include "jobs/objects/object_access.h"
+#include "jobs/objects/object_store.h"
 #include "jobs/store/job_store.h"
 #include "workers/runtime/lease.h"
 #include "workers/runtime/limit_gate.h"
@@ -26,7 +26,7 @@ inline constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 /// What a job has come to; the end of the job adds the rest.
 struct JobOutcome : jobs::RecordChange {};
 
-struct CallbackServices;  // workers/outbound/callback_services.h
+struct CallbackServices;  // jobs/kinds/callback/run/callback.h
 
 /// The stores and all else that jobs use; outlives every run.
 struct JobServices {

@@ -1,7 +1,6 @@
 #include "workers/runtime/job_runner.h"
 
 #include "jobs/spec/names.h"
-#include "workers/runtime/delivery.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {

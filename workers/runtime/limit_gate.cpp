@@ -113,16 +113,6 @@ Task<void> LimitGate::leave(std::string job_id) {
   }
 }
 
-struct LimitGate::Permit {
-  LimitGate& gate;
-  std::string holder;
-  Executor executor;
-  Permit(LimitGate& g, std::string h, Executor e) : gate(g), holder(std::move(h)), executor(std::move(e)) {}
-  Permit(const Permit&) = delete;
-  Permit& operator=(const Permit&) = delete;
-  ~Permit() { spawn(std::move(executor), gate.leave(std::move(holder))); }
-};
-
 Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std::string holder) {
   if (known_.empty()) co_return StepPermit();
   std::vector<jobs::LimitTarget> targets;
@@ -134,7 +124,7 @@ Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std
   // All or none, so that two steps never wait for each other.
   if (!co_await take_slots(std::move(limits), holder)) co_return std::nullopt;
   auto executor = co_await asio::this_coro::executor;
-  co_return StepPermit(std::make_shared<Permit>(*this, std::move(holder), std::move(executor)));
+  co_return StepPermit(this, [executor, holder](LimitGate* gate) { spawn(executor, gate->leave(holder)); });
 }
 
 Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uint64_t count) {

@@ -58,7 +58,6 @@ class LimitGate {
     Time from{};
     bool booking = false;
   };
-  struct Permit;
   Task<void> keep_slots();
   [[nodiscard]] const jobs::Limit* find(const jobs::LimitTarget& target) const;
   using Figures = std::map<std::string, std::uint32_t>;  // of limits, by limit_key

@@ -1,4 +1,4 @@
-// What the annotation of a job's message keeps between deliveries. Pure.
+// What a message says about its job, and what its annotation keeps between deliveries. Pure.
 //   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"advanced":N,"effects":N,"redrives":N,
 //    "refused":true}
 //       while it is a job (attempts: poison.h)
@@ -37,5 +37,16 @@ std::uint32_t attempts_in_vain(const MessageStory& story, std::uint32_t dequeue_
 MessageStory parse_story(std::string_view annotation);
 std::string story_text(const MessageStory& story);
 std::string giving_up_annotation(const jobs::PoisonRecord& record);
+
+/// The id in the text, or else the one that an earlier delivery noted, or else one derived from the message's id.
+std::string job_id_of(const queue_service::Message& message, const Result<jobs::JobMessage>& parsed,
+                      const MessageStory& story);
+/// `spec` is absent if the message is not a job; `text` is the text of the spec, if it is known.
+jobs::Delivery delivery_of(const queue_service::Message& message, std::string job_id,
+                           const std::optional<jobs::JobSpec>& spec, std::string worker, std::string text = {});
+
+/// An attempt at this delivery, from `started` until now. `outcome` as in jobs::Attempt.
+jobs::Attempt attempt_of(const queue_service::Message& message, std::string worker, Time started, Time now,
+                         std::string outcome);
 
 }  // namespace tidemark::workers

@@ -120,7 +120,7 @@ Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::str
   }
   if (!outcome.left.empty()) {
     auto served = co_await side_by_side(self->services_.clock, outcome.left.size(), [&](std::size_t number) {
-      return self->serve_left(queue, std::move(outcome.left[number]), taken);
+      return self->serve_one(queue, std::move(outcome.left[number]), taken);
     });
     static_cast<void>(served.has_value());
   }
@@ -128,7 +128,7 @@ Task<void> WorkerLoop::serve_together(std::shared_ptr<WorkerLoop> self, std::str
   self->changed_.notify_all();
 }
 
-Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Message message, Time taken) {
+Task<Result<void>> WorkerLoop::serve_one(std::string queue, queue_service::Message message, Time taken) {
   std::shared_ptr<const bool> give_back = give_back_;
   auto report = co_await runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
   if (observer_) observer_(report, services_.clock.now() - taken);
@@ -137,10 +137,8 @@ Task<Result<void>> WorkerLoop::serve_left(std::string queue, queue_service::Mess
 
 Task<void> WorkerLoop::serve(std::shared_ptr<WorkerLoop> self, std::string queue, queue_service::Message message,
                              Time taken) {
-  std::shared_ptr<const bool> give_back = self->give_back_;
-  auto report = co_await self->runner_.run(std::move(message), taken, std::move(give_back), std::move(queue));
+  std::ignore = co_await self->serve_one(std::move(queue), std::move(message), taken);
   --self->busy_;
-  if (self->observer_) self->observer_(report, self->services_.clock.now() - taken);
   self->changed_.notify_all();
 }
 

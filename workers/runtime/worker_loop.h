@@ -52,7 +52,7 @@ class WorkerLoop : public std::enable_shared_from_this<WorkerLoop> {
                           Time taken);
   static Task<void> serve_together(std::shared_ptr<WorkerLoop> self, std::string queue, std::vector<SmallJob> jobs,
                                    Time taken);
-  Task<Result<void>> serve_left(std::string queue, queue_service::Message message, Time taken);
+  Task<Result<void>> serve_one(std::string queue, queue_service::Message message, Time taken);
   Task<void> back_off(Error error);
   Task<void> wait_idle(Duration limit);
 

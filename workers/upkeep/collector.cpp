@@ -11,13 +11,8 @@ using table_store::Entity;
 constexpr Duration kDeadWorkersShown = std::chrono::hours(24);
 constexpr Duration kTimeToBeTaken = std::chrono::hours(24);
 
-std::string before(std::string_view partition, std::string_view property, Time time) {
-  std::string filter = "PartitionKey eq '";
-  filter += partition;
-  filter += "' and ";
-  filter += property;
-  filter += " lt datetime'" + to_iso8601(time) + "'";
-  return filter;
+table_store::QueryRequest before(std::string_view partition, const std::string& property, Time time) {
+  return rows_of(partition, property + " lt datetime'" + to_iso8601(time) + "'");
 }
 
 /// The message of a cancelled job stays in its queue until it is due, and must find the record then: without one it
@@ -44,23 +39,16 @@ Task<Result<Collected>> Collector::collect() {
   co_return out;
 }
 
-Task<Result<std::uint64_t>> Collector::sweep(Rows rows, std::string filter) {
+Task<Result<std::uint64_t>> Collector::sweep(Rows rows, table_store::QueryRequest request) {
   std::uint64_t removed = 0;
-  std::string continuation;
   do {
-    table_store::QueryRequest request;
-    request.table = std::string(kJobTable);
-    request.filter = filter;
-    request.continuation = std::move(continuation);
-    auto page = CO_TRY(co_await tables_.query(std::move(request)));
+    auto page = CO_TRY(co_await tables_.query(request));
     for (const auto& entity : page.entities) {
-      auto may = CO_TRY(co_await removable(rows, entity));
-      if (!may) continue;
-      auto gone = CO_TRY(co_await remove(rows, entity));
-      if (gone) ++removed;
+      if (!CO_TRY(co_await removable(rows, entity))) continue;
+      if (CO_TRY(co_await remove(rows, entity))) ++removed;
     }
-    continuation = std::move(page.continuation);
-  } while (!continuation.empty());
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty());
   co_return removed;
 }
 

@@ -25,7 +25,7 @@ class Collector {
 
  private:
   enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers };
-  Task<Result<std::uint64_t>> sweep(Rows rows, std::string filter);
+  Task<Result<std::uint64_t>> sweep(Rows rows, table_store::QueryRequest request);
   Task<Result<bool>> removable(Rows rows, table_store::Entity entity);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
 

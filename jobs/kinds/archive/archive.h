@@ -1,9 +1,23 @@
 // The kinds that move entities: archive to another table or to objects, and unarchive back. How: run/mover.h.
 #pragma once
+#include <array>
+
 #include "jobs/kinds/archive/object_archive.h"
 #include "jobs/kinds/kind.h"
 
 namespace tidemark::jobs {
+
+/// Options of the archive, which is this member of the job.
+constexpr std::array<KindOption, 7> archive_options(const char* object) {
+  using enum KindOption::Form;
+  return {{{"--container", "container", "a container instead of a table", kText, object},
+           {"--directory", "directory", "a directory of the workers' configuration instead of a table", kText, object},
+           {"--prefix", "prefix", "before every name, such as old/", kText, object},
+           {"--format", "format", "entity (one document each) or lines (parts of many)", kText, object},
+           {"--per", "per", "a part holds one partition, hour, day or month", kText, object},
+           {"--gzip", "gzip", "compress the parts", kFlag, object},
+           {"--table", "table", "the table that was archived, if it is not the job's own", kText, object}}};
+}
 
 struct ArchiveSpec : Selection {
   std::string source;
@@ -13,15 +27,7 @@ struct ArchiveSpec : Selection {
 
   static constexpr std::string_view kName = "archive";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--container", "destination.container", "a container instead of a table"},
-      {"--directory", "destination.directory", "a directory of the workers' configuration instead of a table"},
-      {"--prefix", "destination.prefix", "before every name, such as old/"},
-      {"--format", "destination.format", "entity (one document each) or lines (parts of many)"},
-      {"--per", "destination.per", "a part holds one partition, hour, day or month"},
-      {"--gzip", "destination.gzip", "compress the parts", KindOption::Form::kFlag},
-      {"--table", "destination.table", "the table that was archived, if it is not the job's own"},
-  };
+  static constexpr auto kOptions = archive_options("destination");
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] bool writes_blobs() const { return archive && !archive->container.empty(); }
@@ -36,15 +42,7 @@ struct UnarchiveSpec : Selection {
 
   static constexpr std::string_view kName = "unarchive";
   static constexpr bool kSelectsEntities = true;
-  static constexpr KindOption kOptions[] = {
-      {"--container", "source.container", "a container instead of a table"},
-      {"--directory", "source.directory", "a directory of the workers' configuration instead of a table"},
-      {"--prefix", "source.prefix", "before every name, such as old/"},
-      {"--format", "source.format", "entity (one document each) or lines (parts of many)"},
-      {"--per", "source.per", "a part holds one partition, hour, day or month"},
-      {"--gzip", "source.gzip", "compress the parts", KindOption::Form::kFlag},
-      {"--table", "source.table", "the table that was archived, if it is not the job's own"},
-  };
+  static constexpr auto kOptions = archive_options("source");
   void members(SpecMembers& in);
   [[nodiscard]] Reach reach() const;
   [[nodiscard]] bool writes_blobs() const { return archive && !archive->container.empty(); }

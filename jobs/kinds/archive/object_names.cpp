@@ -37,19 +37,10 @@ std::string document_name(const ObjectArchive& archive, std::string_view partiti
 bool is_document_name(std::string_view name) { return name.ends_with(kDocument); }
 
 std::string part_group(const ObjectArchive& archive, std::string_view partition_key, std::int64_t version) {
+  if (archive.per == PartUnit::kPartition) return key_segment(partition_key);
   // 2026-11-21T19:30:04.1234567Z
-  const auto until = [&](std::size_t length) { return to_iso8601_7digits(Time(Duration(version))).substr(0, length); };
-  switch (archive.per) {
-    case PartUnit::kPartition:
-      return key_segment(partition_key);
-    case PartUnit::kHour:
-      return until(13);
-    case PartUnit::kDay:
-      return until(10);
-    case PartUnit::kMonth:
-      return until(7);
-  }
-  return {};
+  const std::size_t length = archive.per == PartUnit::kHour ? 13 : archive.per == PartUnit::kDay ? 10 : 7;
+  return to_iso8601_7digits(Time(Duration(version))).substr(0, length);
 }
 
 std::string part_name(const ObjectArchive& archive, std::string_view group, std::string_view job, std::uint64_t epoch,

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
-#include "workers/outbound/callback_services.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {

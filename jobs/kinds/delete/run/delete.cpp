@@ -50,39 +50,30 @@ Task<Result<void>> Eraser::erase(std::vector<Entity> group) {
   co_return Result<void>{};
 }
 
-/// A whole table.
-class Dropper {
- public:
-  Dropper(JobContext& context, std::string table) : context_(context), table_(std::move(table)) {}
-
-  Task<Result<JobOutcome>> run() {
-    JobContext::Work work = [this](const table_store::OperationLedger& before) { return drop(before.counter(kDone)); };
-    JobOutcome outcome;
-    outcome.done = CO_TRY(co_await context_.complete(std::move(work))).counter(kDone);
-    outcome.total = 1;
-    co_return outcome;
+Task<Result<void>> drop(JobContext& context, std::string table, std::uint64_t done) {
+  // A table of this name that is there by now has been created since.
+  if (done > 0) co_return Result<void>{};
+  if (context.spec().max_affected) {
+    TableSource entities(context, {table, "", ""});
+    CO_TRY(co_await entities.begin({}, 0));
   }
-
- private:
-  Task<Result<void>> drop(std::uint64_t done) {
-    // A table of this name that is there by now has been created since.
-    if (done > 0) co_return Result<void>{};
-    if (context_.spec().max_affected) {
-      TableSource entities(context_, {table_, "", ""});
-      CO_TRY(co_await entities.begin({}, 0));
-    }
-    CO_TRY(context_.check());
-    auto dropped = co_await fail_points::kDropTable.around(
-        context_.tables.delete_table_fenced(table_, context_.fence(std::string(kDone))));
-    if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
-      co_return fail(ErrorCode::kTableNotFound, "The source table '" + table_ + "' does not exist.");
-    }
-    co_return dropped;
+  CO_TRY(context.check());
+  auto dropped = co_await fail_points::kDropTable.around(
+      context.tables.delete_table_fenced(table, context.fence(std::string(kDone))));
+  if (dropped.failed_with(ErrorCode::kResourceNotFound)) {
+    co_return fail(ErrorCode::kTableNotFound, "The source table '" + table + "' does not exist.");
   }
+  co_return dropped;
+}
 
-  JobContext& context_;
-  std::string table_;
-};
+Task<Result<JobOutcome>> run_drop(JobContext& context, std::string table) {
+  const auto ledger = CO_TRY(co_await context.complete(
+      [&](const table_store::OperationLedger& before) { return drop(context, table, before.counter(kDone)); }));
+  JobOutcome outcome;
+  outcome.done = ledger.counter(kDone);
+  outcome.total = 1;
+  co_return outcome;
+}
 
 }  // namespace
 
@@ -91,7 +82,7 @@ Task<Result<JobOutcome>> run_erase(JobContext& context, jobs::Reach reach) {
 }
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::DeleteSpec spec) {
-  if (spec.whole_table) return run_as<Dropper>(context, std::move(spec.source));
+  if (spec.whole_table) return run_drop(context, std::move(spec.source));
   return run_erase(context, spec.reach());
 }
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/offload/blob_link.h"
-#include "jobs/kinds/offload/run/property_swap.h"
 #include "jobs/objects/blob_objects.h"
+#include "table_store/model/limits.h"
 #include "workers/runtime/bulk_job.h"
 #include "workers/runtime/fail_points.h"
 
@@ -13,6 +14,7 @@ namespace tidemark::workers {
 namespace {
 
 using jobs::BlobLink;
+using jobs::kLinkSuffix;
 using nlohmann::json;
 using table_store::Property;
 using table_store::WriteOutcome;
@@ -24,22 +26,77 @@ constexpr std::size_t kChunkEntities = 50;
 constexpr std::size_t kNoteBytes = 60'000;
 constexpr std::int64_t kOnlyVersion = 1;  // a blob of an offload job is written once
 
+/// What is to be done with one entity.
+struct PropertyChange {
+  std::vector<std::size_t> places;  // of the properties
+  std::vector<BlobLink> links;      // of the same properties; on the way out without the ETag yet
+};
+using ChangeOf = std::function<PropertyChange(const Entity&)>;
+
 struct Walk : jobs::Selection {
   std::string source;
+  ChangeOf change_of;
+  bool outward = false;
   bool erase_blobs = true;  // inward
 };
+
+bool wanted(const std::vector<std::string>& names, std::string_view name) {
+  return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
+/// Names of blobs hold the job's id: nobody else writes them.
+PropertyChange change_outward(const jobs::OffloadSpec& spec, const std::string& job_id, const Entity& entity) {
+  jobs::ObjectArchive root;
+  root.prefix = spec.prefix;
+  root.table = spec.source;
+  PropertyChange change;
+  for (std::size_t i = 0; i < entity.properties.size(); ++i) {
+    const auto& property = entity.properties[i];
+    const auto bytes = jobs::blob_bytes(property.value);
+    const auto link_name = property.name + std::string(kLinkSuffix);
+    const bool fits = bytes && bytes->size() >= spec.min_bytes && wanted(spec.properties, property.name) &&
+                      !property.name.ends_with(kLinkSuffix) && link_name.size() <= table_store::kMaxPropertyNameUnits &&
+                      entity.find(link_name) == nullptr;
+    if (!fits) continue;
+    BlobLink link;
+    link.container = spec.container;
+    link.name = jobs::archive_root(root) + jobs::key_segment(entity.partition_key) + "/" +
+                jobs::key_segment(entity.row_key) + "/" + jobs::key_segment(property.name) + "-" +
+                std::to_string(entity.version) + "-" + job_id;
+    link.size = bytes->size();
+    link.binary = std::holds_alternative<table_store::Binary>(property.value);
+    link.sha256 = hex_encode(sha256(*bytes));
+    change.places.push_back(i);
+    change.links.push_back(std::move(link));
+  }
+  return change;
+}
+
+PropertyChange change_inward(const jobs::InlineSpec& spec, const Entity& entity) {
+  PropertyChange change;
+  for (std::size_t i = 0; i < entity.properties.size(); ++i) {
+    const auto& property = entity.properties[i];
+    const auto* text = std::get_if<std::string>(&property.value);
+    if (text == nullptr || !property.name.ends_with(kLinkSuffix)) continue;
+    const auto name = property.name.substr(0, property.name.size() - kLinkSuffix.size());
+    auto link = jobs::parse_link(*text);
+    if (!link || name.empty() || !wanted(spec.properties, name) || entity.find(name) != nullptr) continue;
+    change.places.push_back(i);
+    change.links.push_back(std::move(*link));
+  }
+  return change;
+}
 
 /// One run of either job.
 class Swapper final : public BulkJob {
  public:
-  Swapper(JobContext& context, Walk walk, std::unique_ptr<const PropertySwap> swap)
+  Swapper(JobContext& context, Walk walk)
       : BulkJob(context, source_,
                 {.entity = walk.entity,
-                 .doing = swap->outward() ? "offloading" : "inlining",
-                 .changed = swap->outward() ? "offloaded" : "inlined",
+                 .doing = walk.outward ? "offloading" : "inlining",
+                 .changed = walk.outward ? "offloaded" : "inlined",
                  .total_known = false}),
         walk_(std::move(walk)),
-        swap_(std::move(swap)),
         source_(context, {walk_.source, walk_.filter.value_or(""), ""}) {}
 
  private:
@@ -62,7 +119,6 @@ class Swapper final : public BulkJob {
   }
 
   Walk walk_;
-  std::unique_ptr<const PropertySwap> swap_;
   TableSource source_;
 };
 
@@ -71,7 +127,7 @@ Task<Result<void>> Swapper::work_on(std::vector<Entity> entities) {
   json loose = json::array();
   std::size_t noted = 0;
   for (auto& entity : entities) {
-    const auto change = swap_->change_of(entity);
+    const auto change = walk_.change_of(entity);
     if (change.links.empty()) {
       if (walk_.entity) skip(kNothing, entity);
       continue;
@@ -101,7 +157,7 @@ Task<Result<void>> Swapper::swap_chunk(std::vector<Entity> chunk, json loose) {
 }
 
 Task<Result<void>> Swapper::swap(Entity entity) {
-  auto change = swap_->change_of(entity);
+  auto change = walk_.change_of(entity);
   auto properties = entity.properties;
   if (!CO_TRY(co_await carry(entity, change, properties))) co_return Result<void>{};
   CO_TRY(context_.check());
@@ -116,7 +172,7 @@ Task<Result<void>> Swapper::swap(Entity entity) {
   if (applied) did(1);
   if (end == WriteOutcome::kConflict) look_again();
   // An upload whose entity has changed is nobody's; neither is the blob of a value that is back.
-  const bool unused = swap_->outward() ? !applied : applied && walk_.erase_blobs;
+  const bool unused = walk_.outward ? !applied : applied && walk_.erase_blobs;
   if (!unused) co_return Result<void>{};
   for (auto& link : change.links) {
     CO_TRY(co_await erase(std::move(link.container), std::move(link.name)));
@@ -135,9 +191,9 @@ Task<Result<bool>> Swapper::carry(const Entity& entity, PropertyChange& change, 
   for (std::size_t i = 0; i < change.places.size(); ++i) {
     auto& property = properties[change.places[i]];
     auto& link = change.links[i];
-    if (swap_->outward()) {
+    if (walk_.outward) {
       CO_TRY(co_await upload(property, link));
-      property.name += jobs::kLinkSuffix;
+      property.name += kLinkSuffix;
       property.value = jobs::link_text(link);
       continue;
     }
@@ -146,7 +202,7 @@ Task<Result<bool>> Swapper::carry(const Entity& entity, PropertyChange& change, 
       skip(kBlobGone, entity);
       co_return false;
     }
-    property.name.resize(property.name.size() - jobs::kLinkSuffix.size());
+    property.name.resize(property.name.size() - kLinkSuffix.size());
     property.value = jobs::value_of(link, std::move(*bytes));
   }
   co_return true;
@@ -185,7 +241,7 @@ Task<Result<void>> Swapper::erase(std::string container, std::string name) {
 }
 
 Task<Result<void>> Swapper::resume(json saved) {
-  if (!saved.is_object() || (!swap_->outward() && !walk_.erase_blobs)) co_return Result<void>{};
+  if (!saved.is_object() || (!walk_.outward && !walk_.erase_blobs)) co_return Result<void>{};
   const auto loose = saved.value("loose", json::array());
   if (!loose.is_array()) co_return Result<void>{};
   for (const auto& end : loose) {
@@ -203,21 +259,21 @@ Task<Result<void>> Swapper::resume(json saved) {
   co_return Result<void>{};
 }
 
-Task<Result<JobOutcome>> run_swap(JobContext& context, Walk walk, std::unique_ptr<const PropertySwap> swap) {
+Task<Result<JobOutcome>> run_swap(JobContext& context, Walk walk) {
   if (context.objects.blobs == nullptr) co_return fail(ErrorCode::kJobInvalid, "This worker reaches no blob store.");
-  co_return co_await run_as<Swapper>(context, std::move(walk), std::move(swap));
+  co_return co_await run_as<Swapper>(context, std::move(walk));
 }
 
 }  // namespace
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::OffloadSpec spec) {
-  Walk walk{spec, spec.source};
-  return run_swap(context, std::move(walk), swap_outward(std::move(spec), context.job_id()));
+  auto change = [spec, id = context.job_id()](const Entity& entity) { return change_outward(spec, id, entity); };
+  return run_swap(context, {spec, spec.source, std::move(change), true});
 }
 
 Task<Result<JobOutcome>> run(JobContext& context, jobs::InlineSpec spec) {
-  Walk walk{spec, spec.source, !spec.keep_blobs};
-  return run_swap(context, std::move(walk), swap_inward(std::move(spec)));
+  auto change = [spec](const Entity& entity) { return change_inward(spec, entity); };
+  return run_swap(context, {spec, spec.source, std::move(change), false, !spec.keep_blobs});
 }
 
 }  // namespace tidemark::workers

@@ -1,4 +1,4 @@
-#include "jobs/objects/object_access.h"
+#include "jobs/objects/object_store.h"
 
 #include "jobs/objects/blob_objects.h"
 #include "jobs/objects/file_objects.h"
