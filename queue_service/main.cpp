@@ -30,7 +30,9 @@ class QueueStore final : public service::Store {
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
         metrics_(
-            std::make_shared<rest::QueueMetrics>(service_, static_cast<std::size_t>(settings.metrics_max_queues))) {
+            std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {
+              return rest::queue_figures(service_, most);
+            })) {
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
     context.metrics.add(metrics_);
@@ -44,7 +46,7 @@ class QueueStore final : public service::Store {
  private:
   QueueService service_;
   rest::QueueRoutes routes_;
-  std::shared_ptr<rest::QueueMetrics> metrics_;
+  std::shared_ptr<process::Figures> metrics_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/base/time.h"
 
 namespace tidemark::cli {
@@ -89,11 +90,26 @@ std::string query_of(std::initializer_list<std::pair<const char*, std::string>> 
 }
 
 Result<std::string> read_file(const std::string& name) {
-  std::ifstream opened;
-  if (name != "-") opened.open(name);
-  std::istream& input = name == "-" ? std::cin : opened;
-  if (!input) return fail(ErrorCode::kConfigInvalid, "cannot read " + name);
-  return std::string(std::istreambuf_iterator<char>(input), {});
+  const auto input = TRY(open_file(name));
+  return std::string(std::istreambuf_iterator<char>(*input), {});
+}
+
+Result<std::shared_ptr<std::istream>> open_file(const std::string& name) {
+  if (name == "-") return std::shared_ptr<std::istream>(std::shared_ptr<void>(), &std::cin);
+  auto opened = std::make_shared<std::ifstream>(name);
+  if (!*opened) return fail(ErrorCode::kConfigInvalid, "cannot read " + name);
+  return opened;
+}
+
+Result<void> read_json_lines(std::istream& input, const std::function<Result<void>(json)>& each) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(input, line); ++number) {
+    if (trimmed(line).empty()) continue;
+    auto value = json::parse(line, nullptr, false);
+    if (value.is_discarded()) return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
+    TRY(each(std::move(value)));
+  }
+  return {};
 }
 
 std::string text_of(const json& value) {
@@ -118,6 +134,8 @@ std::string cell(const json& object, const char* member) { return text_of(at(obj
 std::string time_cell(const json& object, const char* member) {
   return time_of(at(object, json::json_pointer() / member));
 }
+
+std::string activity(const json& paused) { return paused == true ? "paused" : "active"; }
 
 std::string history_line(const json& entry) {
   auto line = "round " + cell(entry, "round") + ", ";

@@ -32,6 +32,10 @@ std::string query_of(std::initializer_list<std::pair<const char*, std::string>> 
 
 /// A file's content; "-" is standard input.
 Result<std::string> read_file(const std::string& name);
+/// The same, opened.
+Result<std::shared_ptr<std::istream>> open_file(const std::string& name);
+/// A JSON value for each line that is not blank; ends at the first error.
+Result<void> read_json_lines(std::istream& input, const std::function<Result<void>(nlohmann::json)>& each);
 
 /// A text as it is, anything else as JSON writes it, null as "".
 std::string text_of(const nlohmann::json& value);
@@ -40,6 +44,8 @@ std::string time_of(const nlohmann::json& value);
 /// text_of and time_of of a member, which may be absent.
 std::string cell(const nlohmann::json& object, const char* member);
 std::string time_cell(const nlohmann::json& object, const char* member);
+/// "paused" or "active"
+std::string activity(const nlohmann::json& paused);
 /// An attempt at a job, or that it was edited or sent back.
 std::string history_line(const nlohmann::json& entry);
 

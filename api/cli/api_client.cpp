@@ -3,7 +3,7 @@
 namespace tidemark::cli {
 namespace {
 
-ErrorCode code_of(unsigned status) {
+ErrorCode code_of(long status) {
   if (status == 404) return ErrorCode::kNotFound;
   if (status == 503) return ErrorCode::kUnavailable;
   return status < 500 ? ErrorCode::kInvalidInput : ErrorCode::kInternalError;
@@ -46,8 +46,8 @@ HttpHeaders ApiClient::authorized(HttpHeaders headers) const {
   return headers;
 }
 
-Result<void> ApiClient::stream(const std::string& path, const std::function<void(std::string_view)>& each) {
-  auto reply = TRY(http_.stream(path, authorized({{"Accept", "text/event-stream"}}), each));
+Result<void> ApiClient::stream(const std::string& path, const TakePiece& each) {
+  auto reply = TRY(http_.send("GET", path, authorized({{"Accept", "text/event-stream"}}), {}, &each));
   if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));
   return {};
 }

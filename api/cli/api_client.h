@@ -2,8 +2,6 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include <functional>
-
 #include "api/cli/http_client.h"
 #include "api/cli/options.h"
 
@@ -17,7 +15,7 @@ class ApiClient {
                               const HttpHeaders& extra = {});
 
   /// Pieces of an answer that has no end yet.
-  Result<void> stream(const std::string& path, const std::function<void(std::string_view)>& each);
+  Result<void> stream(const std::string& path, const TakePiece& each);
 
  private:
   [[nodiscard]] HttpHeaders authorized(HttpHeaders headers) const;

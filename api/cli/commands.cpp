@@ -20,7 +20,8 @@ void Commands::add_for_one(const char* collection, const char* argument, const c
   for (const auto& each : commands) {
     add(each.name, each.meaning,
         [given, collection, each](const GlobalOptions& options) {
-          return call_and_print(options, each.method, item_path(collection, *given, each.ending), each.print);
+          return call_and_print(options, each.method, item_path(collection, *given, each.ending), each.print,
+                                each.body);
         })
         .add_option(argument, *given, argument_meaning)
         ->required();

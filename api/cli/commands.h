@@ -22,6 +22,7 @@ struct ItemCommand {
   const char* method;
   const char* ending;
   Print print;
+  const char* body = "";
 };
 
 /// A level of commands: the program's own, or a family's, which share their first word. The command that was chosen

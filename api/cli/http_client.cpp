@@ -13,21 +13,13 @@ constexpr long kConnectTimeoutMs = 10'000;
 constexpr long kSilentRequestS = 300;
 constexpr long kSilentStreamS = 30;
 
-struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-void append(HeaderList& list, const std::string& line) {
-  if (auto* longer = curl_slist_append(list.get(), line.c_str())) {
-    static_cast<void>(list.release());
-    list.reset(longer);
-  }
-}
+void append(HeaderList& list, const std::string& line) { list.reset(curl_slist_append(list.release(), line.c_str())); }
 
 /// `Expect` and, of a body, `Content-Type` are what libcurl would add of its own accord.
 HeaderList list_of(const HttpHeaders& headers) {
-  HeaderList list;
+  HeaderList list(nullptr, &curl_slist_free_all);
   append(list, "Expect:");
   bool typed = false;
   for (const auto& [name, value] : headers) {
@@ -38,69 +30,29 @@ HeaderList list_of(const HttpHeaders& headers) {
   return list;
 }
 
-}  // namespace
-
-struct HttpClient::Transfer {
+/// An answer on its way.
+struct Transfer {
   CURL* easy;
-  std::string method, url;
-  HeaderList headers;
-  std::string_view body;
-  const std::function<void(std::string_view)>* each = nullptr;  // of a stream
+  const TakePiece* each;
   HttpReply reply = {};
-  char what[CURL_ERROR_SIZE] = {};
 
-  void set_up(const std::string& ca_file);
   /// libcurl's callback for a piece of the answer's body.
-  static std::size_t take(char* bytes, std::size_t size, std::size_t count, void* of);
+  static std::size_t take(char* bytes, std::size_t size, std::size_t count, void* of) {
+    auto& transfer = *static_cast<Transfer*>(of);
+    const std::string_view piece(bytes, size * count);
+    curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &transfer.reply.status);
+    if (transfer.each != nullptr && transfer.reply.status < 400) {
+      (*transfer.each)(piece);
+    } else if (transfer.reply.body.size() + piece.size() <= kMaxBodyBytes) {
+      transfer.reply.body += piece;
+    } else {
+      return 0;
+    }
+    return piece.size();
+  }
 };
 
-void HttpClient::Transfer::set_up(const std::string& ca_file) {
-  const auto set = [&](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
-  curl_easy_reset(easy);  // keeps the connection
-  set(CURLOPT_URL, url.c_str());
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_PATH_AS_IS, 1L);
-  set(CURLOPT_PROXY, "");
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
-  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, each != nullptr ? kSilentStreamS : kSilentRequestS);
-  set(CURLOPT_HTTPHEADER, headers.get());
-  set(CURLOPT_CUSTOMREQUEST, method.c_str());
-  if (method != "GET") {
-    set(CURLOPT_POST, 1L);
-    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
-    set(CURLOPT_POSTFIELDS, body.data());
-  }
-  set(CURLOPT_ERRORBUFFER, static_cast<char*>(what));
-  set(CURLOPT_WRITEFUNCTION, &Transfer::take);
-  set(CURLOPT_WRITEDATA, this);
-}
-
-std::size_t HttpClient::Transfer::take(char* bytes, std::size_t size, std::size_t count, void* of) {
-  auto& transfer = *static_cast<Transfer*>(of);
-  const std::string_view piece(bytes, size * count);
-  long status = 0;
-  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
-  if (transfer.each != nullptr && status < 400) {
-    (*transfer.each)(piece);
-  } else if (transfer.reply.body.size() + piece.size() <= kMaxBodyBytes) {
-    transfer.reply.body += piece;
-  } else {
-    return 0;
-  }
-  return piece.size();
-}
-
-std::string HttpReply::header(std::string_view name) const {
-  for (const auto& [key, value] : headers) {
-    if (iequals_ascii(key, name)) return value;
-  }
-  return {};
-}
+}  // namespace
 
 HttpClient::HttpClient(std::string base_url, std::string ca_file, Handle handle)
     : base_url_(std::move(base_url)), ca_file_(std::move(ca_file)), handle_(std::move(handle)) {
@@ -119,32 +71,46 @@ Result<HttpClient> HttpClient::create(std::string base_url, std::string ca_file)
 }
 
 Result<HttpReply> HttpClient::send(const std::string& method, const std::string& path, const HttpHeaders& headers,
-                                   std::string_view body) {
-  Transfer transfer{handle_.get(), method, base_url_ + path, list_of(headers), body};
-  return perform(transfer);
-}
-
-Result<HttpReply> HttpClient::stream(const std::string& path, const HttpHeaders& headers,
-                                     const std::function<void(std::string_view)>& each) {
-  Transfer transfer{handle_.get(), "GET", base_url_ + path, list_of(headers), {}, &each};
-  return perform(transfer);
-}
-
-Result<HttpReply> HttpClient::perform(Transfer& transfer) {
-  transfer.set_up(ca_file_);
+                                   std::string_view body, const TakePiece* each) {
+  Transfer transfer{handle_.get(), each};
+  const auto url = base_url_ + path;
+  const auto lines = list_of(headers);
+  char what[CURL_ERROR_SIZE] = {};
+  const auto set = [&](CURLoption option, auto value) { curl_easy_setopt(transfer.easy, option, value); };
+  curl_easy_reset(transfer.easy);  // keeps the connection
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!ca_file_.empty()) set(CURLOPT_CAINFO, ca_file_.c_str());
+  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, each != nullptr ? kSilentStreamS : kSilentRequestS);
+  set(CURLOPT_HTTPHEADER, lines.get());
+  set(CURLOPT_CUSTOMREQUEST, method.c_str());
+  if (method != "GET") {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    set(CURLOPT_POSTFIELDS, body.data());
+  }
+  set(CURLOPT_ERRORBUFFER, static_cast<char*>(what));
+  set(CURLOPT_WRITEFUNCTION, &Transfer::take);
+  set(CURLOPT_WRITEDATA, &transfer);
   if (const auto code = curl_easy_perform(transfer.easy); code != CURLE_OK) {
-    const std::string why = transfer.what[0] != 0 ? transfer.what : curl_easy_strerror(code);
+    const std::string why = what[0] != 0 ? what : curl_easy_strerror(code);
     const auto* hint = code == CURLE_COULDNT_CONNECT ? "; is the stack up? Try: scripts/stack up" : "";
     return fail(ErrorCode::kUnavailable, "cannot reach " + base_url_ + " (" + why + ")" + hint);
   }
-  long status = 0;
-  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
-  transfer.reply.status = static_cast<unsigned>(status);
-  curl_header* header = nullptr;
-  while ((header = curl_easy_nextheader(transfer.easy, CURLH_HEADER, -1, header)) != nullptr) {
-    transfer.reply.headers.emplace_back(header->name, header->value);
-  }
+  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &transfer.reply.status);
   return std::move(transfer.reply);
+}
+
+std::string HttpClient::header(const char* name) const {
+  curl_header* found = nullptr;
+  return curl_easy_header(handle_.get(), name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK ? found->value : "";
 }
 
 }  // namespace tidemark::cli

@@ -14,11 +14,12 @@ namespace tidemark::cli {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpReply {
-  unsigned status = 0;
-  HttpHeaders headers;
+  long status = 0;
   std::string body;
-  [[nodiscard]] std::string header(std::string_view name) const;  // empty if absent
 };
+
+/// Gets an answer's body as it comes.
+using TakePiece = std::function<void(std::string_view)>;
 
 class HttpClient {
  public:
@@ -26,21 +27,18 @@ class HttpClient {
   /// certificates (PEM) to trust beside the system's; empty for none.
   static Result<HttpClient> create(std::string base_url, std::string ca_file);
 
-  /// `path` is appended to the base. kUnavailable if there is no answer.
+  /// `path` is appended to the base. The reply has the body, or `each`, if given, gets it; of a refusal the reply has
+  /// it always. kUnavailable if there is no answer.
   Result<HttpReply> send(const std::string& method, const std::string& path, const HttpHeaders& headers,
-                         std::string_view body);
-  /// GET of an answer that comes bit by bit: `each` gets the pieces, unless the answer is a refusal, which the reply
-  /// has.
-  Result<HttpReply> stream(const std::string& path, const HttpHeaders& headers,
-                           const std::function<void(std::string_view)>& each);
+                         std::string_view body, const TakePiece* each = nullptr);
+  /// Of the last reply; empty if absent.
+  [[nodiscard]] std::string header(const char* name) const;
   [[nodiscard]] const std::string& prefix() const { return prefix_; }      // "/devstoreaccount1"
   [[nodiscard]] const std::string& base_url() const { return base_url_; }  // without a trailing '/'
 
  private:
-  struct Transfer;
   using Handle = std::unique_ptr<void, void (*)(void*)>;  // libcurl's
   HttpClient(std::string base_url, std::string ca_file, Handle handle);
-  Result<HttpReply> perform(Transfer& transfer);
 
   std::string base_url_, prefix_, ca_file_;
   Handle handle_;

@@ -45,14 +45,10 @@ Result<JobFile> jobs_of(const std::string& text) {
     return file;
   }
   std::istringstream lines(text);
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    file.jobs.push_back(json::parse(line, nullptr, false));
-    if (file.jobs.back().is_discarded()) {
-      return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
-    }
-  }
+  TRY(read_json_lines(lines, [&](json job) -> Result<void> {
+    file.jobs.push_back(std::move(job));
+    return {};
+  }));
   return file;
 }
 

@@ -76,6 +76,20 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
   }
 }
 
+void add_callback(nlohmann::json& job, const JobArguments& a) {
+  using nlohmann::json;
+  for (const auto& header : a.headers) {
+    const auto colon = header.find(':');
+    const auto value = header.find_first_not_of(' ', colon + 1);
+    job["headers"][header.substr(0, colon)] = value == std::string::npos ? "" : header.substr(value);
+  }
+  if (a.body) {
+    auto parsed = json::parse(*a.body, nullptr, false);
+    job["body"] = parsed.is_discarded() ? json(*a.body) : std::move(parsed);
+  }
+  if (!a.on_end.empty()) job["onEnd"] = {{"url", a.on_end}};
+}
+
 }  // namespace
 
 CLI::Validator positive_number() {
@@ -97,7 +111,14 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
     }
   });
   arguments.filter_option = command.add_option("--filter", arguments.filter, "OData filter; '' selects every entity");
-  arguments.callback.declare(command);
+  command.add_option("--header", arguments.headers, "callback: a header, as \"Name: value\"; may be given again")
+      ->check([](const std::string& text) {
+        return text.find(':') == std::string::npos ? "must be \"Name: value\"" : std::string();
+      });
+  command.add_option_function<std::string>(
+      "--body", [&arguments](const std::string& text) { arguments.body = text; },
+      "callback: what to send; as JSON if it is JSON");
+  command.add_option("--on-end", arguments.on_end, "URL to call when the job has ended");
 }
 
 nlohmann::json job_of(const JobArguments& a) {
@@ -124,7 +145,7 @@ nlohmann::json job_of(const JobArguments& a) {
     for (const auto* key : {"partitionKey", "rowKey"}) job.emplace(key, "");
   }
   if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
-  a.callback.add_to(job);
+  add_callback(job, a);
   return job;
 }
 

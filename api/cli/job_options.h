@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
-
-#include "api/cli/callback_options.h"
+#include <vector>
 
 namespace CLI {
 class App;
@@ -19,8 +19,10 @@ struct JobArguments {
   std::string kind;
   std::string filter;
   std::map<std::string, nlohmann::json> given;  // by flag
-  CallbackOptions callback;
-  CLI::Option* filter_option = nullptr;  // '' is a filter too
+  std::vector<std::string> headers;             // "Name: value"
+  std::optional<std::string> body;              // JSON if it is that, else text
+  std::string on_end;                           // URL
+  CLI::Option* filter_option = nullptr;         // '' is a filter too
 };
 
 /// A check with an answer that a person understands.

@@ -7,20 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string activity(const json& paused) { return paused == true ? "paused" : "active"; }
-
 std::string life(const json& alive) { return alive == true ? "alive" : "lost"; }
-
-void add_change(const Commands& kinds, const char* name, const char* meaning, const json& body, const Print& print) {
-  auto kind = std::make_shared<std::string>();
-  kinds
-      .add(name, meaning,
-           [kind, body, print](const GlobalOptions& options) {
-             return call_and_print(options, "PATCH", item_path("kinds", *kind), print, body.dump());
-           })
-      .add_option("kind", *kind, "the kind of job")
-      ->required();
-}
 
 }  // namespace
 
@@ -30,8 +17,11 @@ void add_operator_commands(const Commands& program) {
   kinds.add("list", "all kinds, and whether they are paused", [kind_table](const GlobalOptions& options) {
     return call_and_print(options, "GET", "/v1/kinds", member_of("kinds", kind_table));
   });
-  add_change(kinds, "pause", "jobs of this kind wait; running ones stop within a page", {{"paused", true}}, kind_table);
-  add_change(kinds, "resume", "jobs of this kind continue, within about a second", {{"paused", false}}, kind_table);
+  kinds.add_for_one("kinds", "kind", "the kind of job",
+                    {{"pause", "jobs of this kind wait; running ones stop within a page", "PATCH", "", kind_table,
+                      R"({"paused":true})"},
+                     {"resume", "jobs of this kind continue, within about a second", "PATCH", "", kind_table,
+                      R"({"paused":false})"}});
 
   const auto worker_table = table_of({{"worker", "/name"},
                                       {"state", "/alive", life},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/base/encoding.h"
+#include "common/base/numbers.h"
 
 namespace tidemark::cli {
 namespace {
@@ -23,11 +24,6 @@ std::string as_key(std::string text) {
   return text;
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 19 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 void add_field(nlohmann::json& entity, const std::string& name, std::string value) {
   if (name == "Package") {
     entity["RowKey"] = as_key(value);
@@ -35,7 +31,7 @@ void add_field(nlohmann::json& entity, const std::string& name, std::string valu
     entity["PartitionKey"] = as_key(value);
   }
   const auto property = without_dashes(name);
-  if (kNumbers.contains(name) && is_number(value)) {
+  if (kNumbers.contains(name) && parse_number<std::int64_t>(value, 0, INT64_MAX)) {
     entity[property + "@odata.type"] = "Edm.Int64";
     entity[property] = value;
   } else if (kTruths.contains(name)) {

@@ -9,8 +9,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string activity(const json& paused) { return paused == true ? "paused" : "active"; }
-
 std::string last_state(const json& run) { return run.contains("problem") ? "refused" : cell(run, "jobState"); }
 
 Print schedule_table() {

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -88,19 +87,6 @@ class Importer {
   std::size_t read_ = 0, waiting_ = 0, sent_ = 0;
 };
 
-Result<void> read_json_lines(std::istream& input, Importer& importer) {
-  std::string line;
-  for (std::size_t number = 1; std::getline(input, line); ++number) {
-    if (line.empty()) continue;
-    auto entity = json::parse(line, nullptr, false);
-    if (entity.is_discarded()) {
-      return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
-    }
-    TRY(importer.add(std::move(entity)));
-  }
-  return {};
-}
-
 Result<void> read_packages(std::istream& input, Importer& importer) {
   Result<void> outcome;
   read_package_index(input, [&](json entity) {
@@ -113,13 +99,12 @@ Result<void> read_packages(std::istream& input, Importer& importer) {
 Result<int> import_entities(const GlobalOptions& options, const std::string& table, const std::string& format,
                             const std::string& file) {
   auto tables = TRY(TableHttp::create(options));
-  std::ifstream opened;
-  if (file != "-") opened.open(file);
-  std::istream& input = file == "-" ? std::cin : opened;
-  if (!input) return fail(ErrorCode::kConfigInvalid, "cannot read " + file);
+  const auto input = TRY(open_file(file));
   TRY(tables.ensure_table(table));
   Importer importer(tables, table);
-  auto outcome = format == "jsonl" ? read_json_lines(input, importer) : read_packages(input, importer);
+  auto outcome = format == "jsonl"
+                     ? read_json_lines(*input, [&](json entity) { return importer.add(std::move(entity)); })
+                     : read_packages(*input, importer);
   if (outcome) outcome = importer.finish();
   if (isatty(STDERR_FILENO) != 0) std::cerr << "\n";
   TRY(outcome);

@@ -86,7 +86,7 @@ Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohm
   // A failed transaction answers 202 too; the failure is the only part inside.
   const auto failure = reply.body.find("{\"odata.error\"");
   if (failure == std::string::npos) return {};
-  HttpReply inner{400, {}, reply.body.substr(failure, reply.body.find("\r\n", failure) - failure)};
+  HttpReply inner{400, reply.body.substr(failure, reply.body.find("\r\n", failure) - failure)};
   return fail(error_of(inner));
 }
 
@@ -107,15 +107,15 @@ Result<void> TableHttp::query(const std::string& table, const std::string& filte
     for (const auto& entity : page["value"]) {
       if (!each(entity)) return {};
     }
-    const auto table_name = reply.header("x-ms-continuation-NextTableName");
+    const auto table_name = http_.header("x-ms-continuation-NextTableName");
     if (!table_name.empty()) {
       from = "NextTableName=" + percent_encode(table_name);
       continue;
     }
-    const auto partition = reply.header("x-ms-continuation-NextPartitionKey");
+    const auto partition = http_.header("x-ms-continuation-NextPartitionKey");
     if (partition.empty()) return {};
     from = "NextPartitionKey=" + percent_encode(partition);
-    const auto row = reply.header("x-ms-continuation-NextRowKey");
+    const auto row = http_.header("x-ms-continuation-NextRowKey");
     if (!row.empty()) from += "&NextRowKey=" + percent_encode(row);
   }
 }

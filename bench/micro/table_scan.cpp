@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <random>
 
 #include "common/base/random.h"
 #include "common/kv/rocksdb_engine.h"
@@ -41,6 +42,15 @@ std::size_t status_kib(const std::string& field) {
 }
 
 /// Ten properties, 1 KiB together; the text is as compressible as hexadecimal is.
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t next() override { return engine_(); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
 Mutation entity(Random& random, std::size_t row) {
   Mutation out;
   out.kind = MutationKind::kInsertOrReplace;
@@ -55,7 +65,7 @@ Mutation entity(Random& random, std::size_t row) {
 }
 
 bool fill(TableService& service, std::size_t entities) {
-  const auto random = make_seeded_random(1);
+  const auto random = std::make_unique<SeededRandom>(1);
   for (std::size_t n = 0; n < entities; n += kPerBatch) {
     std::vector<Mutation> batch;
     for (std::size_t i = 0; i < kPerBatch; ++i) batch.push_back(entity(*random, (n + i) % kPerPartition));
@@ -98,7 +108,7 @@ int measure(TableService& service, std::size_t entities) {
     std::cout << fmt::format("scan matching nothing: {:.0f} entities/s ({} pages)\n",
                              static_cast<double>(entities) / scan->seconds, scan->pages);
   }
-  const auto random = make_seeded_random(2);
+  const auto random = std::make_unique<SeededRandom>(2);
   constexpr int kQueries = 2000;
   const auto begun = std::chrono::steady_clock::now();
   for (int i = 0; i < kQueries; ++i) {

@@ -14,7 +14,6 @@ namespace {
 // Nothing if there is none; two of them are refused, since a proxy may have looked at the other one.
 Result<std::optional<std::string_view>> authorization_header(const SignedRequest& request) {
   std::optional<std::string_view> found;
-  if (request.headers == nullptr) return found;
   for (const auto& [name, value] : *request.headers) {
     if (!iequals_ascii(name, "authorization")) continue;
     if (found) return fail(ErrorCode::kInvalidAuthenticationInfo);
@@ -26,8 +25,7 @@ Result<std::optional<std::string_view>> authorization_header(const SignedRequest
 Result<Identity> identify(Service service, const SignedRequest& request, const Resource& resource,
                           const std::vector<Account>& accounts, Time now, const Policy& policy,
                           const PolicyLookup& find_policy) {
-  const auto account = std::find_if(accounts.begin(), accounts.end(),
-                                    [&](const Account& candidate) { return candidate.name == resource.account; });
+  const auto account = std::ranges::find(accounts, resource.account, &Account::name);
   if (account == accounts.end()) return fail(authentication_failed("The account of the URL does not exist."));
   auto header = TRY(authorization_header(request));
   if (header) {
@@ -42,7 +40,7 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
   }
   auto fields = TRY(parse_sas(*request.parameters));
   if (!fields.sig.empty()) {
-    const bool https = request.headers != nullptr && arrived_by_https(*request.headers, policy);
+    const bool https = arrived_by_https(*request.headers, policy);
     return verify_sas(service, request, resource, *account, fields, now, https, find_policy);
   }
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
@@ -53,7 +51,6 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
 
 /// x-ms-version, which a SAS may leave to its sv.
 Result<void> settle_version(const SignedRequest& request, Identity& identity) {
-  if (request.headers == nullptr) return {};
   for (const auto& [name, value] : *request.headers) {
     if (value.empty() || !iequals_ascii(name, "x-ms-version")) continue;
     if (is_version(value)) {

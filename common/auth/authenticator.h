@@ -26,9 +26,9 @@ struct Account {
 /// The request as it was on the wire.
 struct SignedRequest {
   std::string_view method;
-  std::string_view path;   // raw
-  std::string_view query;  // raw
-  const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;
+  std::string_view path;                                                                // raw
+  std::string_view query;                                                               // raw
+  const std::vector<std::pair<std::string_view, std::string_view>>* headers = nullptr;  // never null
   std::string_view remote_address;
   std::string_view host;                        // the Host header
   const QueryParameters* parameters = nullptr;  // the decoded query; null if it was not decoded yet

@@ -26,15 +26,12 @@ struct Match {
 };
 
 std::optional<Match> find_account(std::string_view name, const std::vector<Account>& accounts) {
-  for (const auto& account : accounts) {
-    if (name == account.name) return Match{account.name, false};
-  }
+  const bool known = std::ranges::find(accounts, name, &Account::name) != accounts.end();
+  if (known) return Match{std::string(name), false};
   if (!name.ends_with(kSecondary)) return std::nullopt;
   name.remove_suffix(kSecondary.size());
-  for (const auto& account : accounts) {
-    if (name == account.name) return Match{account.name, true};
-  }
-  return std::nullopt;
+  const auto account = std::ranges::find(accounts, name, &Account::name);
+  return account == accounts.end() ? std::nullopt : std::optional(Match{account->name, true});
 }
 
 }  // namespace

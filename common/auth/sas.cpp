@@ -44,29 +44,12 @@ bool only_letters_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-char letter_of(Service service) {
-  switch (service) {
-    case Service::kBlob:
-      return 'b';
-    case Service::kQueue:
-      return 'q';
-    case Service::kTable:
-      return 't';
-  }
-  return '?';
+std::string_view name_of(Service service) {
+  constexpr std::string_view kNames[] = {"/blob", "/queue", "/table"};
+  return kNames[static_cast<std::size_t>(service)];
 }
 
-std::string_view name_of(Service service) {
-  switch (service) {
-    case Service::kBlob:
-      return "/blob";
-    case Service::kQueue:
-      return "/queue";
-    case Service::kTable:
-      return "/table";
-  }
-  return "";
-}
+char letter_of(Service service) { return name_of(service)[1]; }
 
 Result<Identity> verify_account_sas(Service service, const SignedRequest& request, const Account& account,
                                     const SasFields& f, Time now, bool https) {

@@ -59,7 +59,6 @@ struct Headers {
 Headers collect(const SignedRequest& request) {
   Headers out;
   out.extension.reserve(12);
-  if (request.headers == nullptr) return out;
   for (const auto& [name, value] : *request.headers) {
     if (name.size() >= kPrefix.size() && iequals_ascii(name.substr(0, kPrefix.size()), kPrefix)) {
       const auto& line = out.extension.emplace_back(to_lower_ascii(name), trimmed(value));

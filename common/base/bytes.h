@@ -45,7 +45,6 @@ class ByteReader {
  public:
   explicit ByteReader(std::string_view in) : in_(in) {}
   [[nodiscard]] bool ok() const { return ok_; }
-  [[nodiscard]] bool at_end() const { return in_.empty(); }
   /// True if everything was read and nothing was missing.
   [[nodiscard]] bool finished() const { return ok_ && in_.empty(); }
   std::uint8_t u8() {

@@ -25,6 +25,10 @@ struct Error {
 
 inline Error make_error(ErrorCode code) { return {code, std::string(default_message_of(code)), {}, {}}; }
 inline Error make_error(ErrorCode code, std::string message) { return {code, std::move(message), {}, {}}; }
+/// The client is told the usual message, the log `detail`.
+inline Error error_for_log(ErrorCode code, std::string detail) {
+  return {code, std::string(default_message_of(code)), std::move(detail), {}};
+}
 inline std::unexpected<Error> fail(ErrorCode code) { return std::unexpected(make_error(code)); }
 inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
   return std::unexpected(make_error(code, std::move(message)));

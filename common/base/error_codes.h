@@ -30,11 +30,9 @@
     "The authentication information was not provided in the correct format. Verify the value of Authorization "      \
     "header.")                                                                                                       \
   X(17, Md5Mismatch, 400,                                                                                            \
-    "The MD5 value specified in the request did not match the MD5 value calculated by the "                          \
-    "server.")                                                                                                       \
+    "The MD5 value specified in the request did not match the MD5 value calculated by the server.")                  \
   X(18, InvalidMd5, 400,                                                                                             \
-    "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 "                      \
-    "encoded.")                                                                                                      \
+    "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.")             \
   X(19, NoAuthenticationInformation, 401,                                                                            \
     "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.")    \
   X(20, AuthenticationFailed, 403,                                                                                   \
@@ -111,8 +109,7 @@
   X(307, InvalidBlobOrBlock, 400, "The specified blob or block content is invalid.")                                 \
   X(308, BlockListTooLong, 400, "The block list may not contain more than 50,000 blocks.")                           \
   X(309, BlockCountExceedsLimit, 409,                                                                                \
-    "The uncommitted block count cannot exceed the maximum limit of 100,000 "                                        \
-    "blocks.")                                                                                                       \
+    "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.")                                \
   X(310, NotModified, 304, "The condition specified using HTTP conditional header(s) is not met.")                   \
   X(311, UnsatisfiableCondition, 400, "The request includes an unsatisfiable condition for this operation.")         \
   /* Tidemark: between processes, and the jobs api */                                                                \

@@ -1,9 +1,11 @@
 #include "common/base/fail_points.h"
 
 #include <algorithm>
-#include <charconv>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
+
+#include "common/base/numbers.h"
 
 namespace tidemark {
 namespace {
@@ -35,17 +37,11 @@ Result<void> arm_fail_point(std::string_view text) {
   if (text.empty()) return {};
   const auto colon = text.find(':');
   const auto name = text.substr(0, colon);
-  int count = 1;
-  if (colon != std::string_view::npos) {
-    const auto digits = text.substr(colon + 1);
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size() || count < 1) {
-      return fail(ErrorCode::kConfigInvalid, "TIDEMARK_FAIL_POINT: the count must be a number from 1.");
-    }
-  }
+  const auto count = colon == text.npos ? 1 : parse_number<int>(text.substr(colon + 1), 1, INT_MAX);
+  if (!count) return fail(ErrorCode::kConfigInvalid, "TIDEMARK_FAIL_POINT: the count must be a number from 1.");
   for (auto* point = last_registered; point != nullptr; point = point->next_) {
     if (point->name() != name) continue;
-    point->remaining_.store(count);
+    point->remaining_.store(*count);
     point->armed_.store(true);
     return {};
   }

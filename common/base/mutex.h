@@ -7,21 +7,16 @@
 #pragma once
 #include <condition_variable>
 #include <mutex>
-#include <shared_mutex>
 
 #define CAPABILITY(name) __attribute__((capability(name)))
 #define SCOPED_CAPABILITY __attribute__((scoped_lockable))
 /// A member that is touched only while the mutex is held.
 #define GUARDED_BY(mutex) __attribute__((guarded_by(mutex)))
-/// A function whose caller holds the mutex, or must not hold it.
+/// A function whose caller holds the mutex.
 #define REQUIRES(...) __attribute__((requires_capability(__VA_ARGS__)))
-#define EXCLUDES(...) __attribute__((locks_excluded(__VA_ARGS__)))
 /// A function that takes the mutex, or gives it up.
 #define ACQUIRE(...) __attribute__((acquire_capability(__VA_ARGS__)))
-#define ACQUIRE_SHARED(...) __attribute__((acquire_shared_capability(__VA_ARGS__)))
 #define RELEASE(...) __attribute__((release_capability(__VA_ARGS__)))
-#define RELEASE_SHARED(...) __attribute__((release_shared_capability(__VA_ARGS__)))
-#define RELEASE_GENERIC(...) __attribute__((release_generic_capability(__VA_ARGS__)))
 
 namespace tidemark {
 
@@ -69,40 +64,6 @@ class CondVar {
 
  private:
   std::condition_variable condition_;
-};
-
-/// For what is read by many threads and seldom changed.
-class CAPABILITY("mutex") SharedMutex {
- public:
-  void lock() ACQUIRE() { mutex_.lock(); }
-  void unlock() RELEASE() { mutex_.unlock(); }
-  void lock_shared() ACQUIRE_SHARED() { mutex_.lock_shared(); }
-  void unlock_shared() RELEASE_SHARED() { mutex_.unlock_shared(); }
-
- private:
-  std::shared_mutex mutex_;
-};
-
-class SCOPED_CAPABILITY ReaderLock {
- public:
-  explicit ReaderLock(SharedMutex& mutex) ACQUIRE_SHARED(mutex) : lock_(mutex) {}
-  ~ReaderLock() RELEASE_GENERIC() = default;
-  ReaderLock(const ReaderLock&) = delete;
-  ReaderLock& operator=(const ReaderLock&) = delete;
-
- private:
-  std::shared_lock<SharedMutex> lock_;
-};
-
-class SCOPED_CAPABILITY WriterLock {
- public:
-  explicit WriterLock(SharedMutex& mutex) ACQUIRE(mutex) : lock_(mutex) {}
-  ~WriterLock() RELEASE() = default;
-  WriterLock(const WriterLock&) = delete;
-  WriterLock& operator=(const WriterLock&) = delete;
-
- private:
-  std::unique_lock<SharedMutex> lock_;
 };
 
 }  // namespace tidemark

@@ -15,7 +15,6 @@
 namespace tidemark {
 
 inline constexpr std::size_t kMaxOperationIdBytes = 1024;
-inline constexpr std::size_t kMaxOperationCounters = 64;
 
 /// A write with this fence is refused with kFenced if a higher epoch was seen or the operation is closed.
 struct Fence {
@@ -44,11 +43,6 @@ struct OperationLedger {
 };
 
 Result<void> check_operation_id(std::string_view operation_id);  // kInvalidInput
-/// Raises the ledger's epoch. kFenced if the epoch is lower than the ledger's or the operation is closed.
-Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch);
-/// Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
-Result<void> close_ledger(OperationLedger& ledger, std::uint64_t epoch);
-Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount);
 
 std::string encode_ledger(const OperationLedger& ledger);
 Result<OperationLedger> decode_ledger(std::string_view bytes);  // kCorruption

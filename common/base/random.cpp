@@ -2,24 +2,8 @@
 
 #include <random>
 
-#include "common/base/encoding.h"
-#include "common/base/mutex.h"
-
 namespace tidemark {
 namespace {
-
-class EngineRandom final : public Random {
- public:
-  explicit EngineRandom(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t next() override {
-    MutexLock lock(mutex_);
-    return engine_();
-  }
-
- private:
-  Mutex mutex_;
-  std::mt19937_64 engine_ GUARDED_BY(mutex_);
-};
 
 // Seeded per thread from the operating system; ids only, never key material.
 class SystemRandom final : public Random {
@@ -59,6 +43,5 @@ std::string Random::guid() {
 }
 
 std::unique_ptr<Random> make_system_random() { return std::make_unique<SystemRandom>(); }
-std::unique_ptr<Random> make_seeded_random(std::uint64_t seed) { return std::make_unique<EngineRandom>(seed); }
 
 }  // namespace tidemark

@@ -1,4 +1,4 @@
-// Random numbers come from the system in production, and from a seeded generator in tests and the simulation.
+// Random numbers: from the system in production, from a seeded generator in tests and the simulation.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,6 +19,5 @@ class Random {
 };
 
 std::unique_ptr<Random> make_system_random();
-std::unique_ptr<Random> make_seeded_random(std::uint64_t seed);
 
 }  // namespace tidemark

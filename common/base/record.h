@@ -21,9 +21,7 @@
 namespace tidemark {
 
 inline std::unexpected<Error> corrupt_record(std::string_view what) {
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "bad " + std::string(what) + " record";
-  return fail(std::move(error));
+  return fail(error_for_log(ErrorCode::kCorruption, "bad " + std::string(what) + " record"));
 }
 
 class RecordWriter {

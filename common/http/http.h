@@ -84,7 +84,6 @@ struct Response {
   std::unique_ptr<BodySource> source;                // instead of body; source_length is then the Content-Length
   std::optional<std::uint64_t> source_length;        // if absent, a source is sent chunked
   std::optional<std::uint64_t> head_content_length;  // for HEAD: the length to declare, without a body
-  bool close = false;
   /// Appends a header.
   void set(std::string_view name, std::string_view value);
 };

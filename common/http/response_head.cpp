@@ -1,5 +1,4 @@
 #include <boost/beast/http/status.hpp>
-#include <charconv>
 
 #include "common/base/encoding.h"
 #include "common/http/session.h"
@@ -19,12 +18,6 @@ const std::string& date_now() {
   return text;
 }
 
-void append_number(std::string& out, std::uint64_t value) {
-  char digits[20];
-  auto [end, ec] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
-}
-
 void append_framing(std::string& out, const Request* request, const Response& response) {
   const bool bodyless = response.status == 204 || response.status == 304;
   if (bodyless) return;
@@ -34,9 +27,7 @@ void append_framing(std::string& out, const Request* request, const Response& re
     length = response.head_content_length;
   }
   if (length) {
-    out.append("Content-Length: ");
-    append_number(out, *length);
-    out.append("\r\n");
+    out.append("Content-Length: ").append(std::to_string(*length)).append("\r\n");
   } else {
     out.append("Transfer-Encoding: chunked\r\n");
   }
@@ -53,9 +44,7 @@ std::string render_head(const Request* request, const Response& response, bool k
                         const std::string& server_name) {
   std::string out;
   out.reserve(192 + response.headers.text().size());
-  out.append("HTTP/1.1 ");
-  append_number(out, response.status);
-  out.push_back(' ');
+  out.append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
   out.append(reason_phrase(response.status)).append("\r\n");
   out.append(response.headers.text());
   append_framing(out, request, response);

@@ -15,6 +15,17 @@ using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::ex
 using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 using boost::system::error_code;
 
+template <class AnyAcceptor>
+error_code listen(AnyAcceptor& acceptor, const asio::ip::tcp::endpoint& endpoint, bool shared_port) {
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error && shared_port) acceptor.set_option(ReusePort(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  return error;
+}
+
 // One I/O thread with its own acceptor and sessions. Everything but start and stop happens on that thread.
 class Worker {
  public:
@@ -24,15 +35,7 @@ class Worker {
   }
   ~Worker() { join(); }
 
-  error_code bind(const asio::ip::tcp::endpoint& endpoint) {
-    error_code error;
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-    if (!error) acceptor_.set_option(ReusePort(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    return error;
-  }
+  error_code bind(const asio::ip::tcp::endpoint& endpoint) { return listen(acceptor_, endpoint, true); }
   [[nodiscard]] std::uint16_t port() const {
     error_code ignored;
     return acceptor_.local_endpoint(ignored).port();
@@ -95,8 +98,7 @@ class Worker {
   }
 
   void refuse(Socket socket, const char* why) {
-    auto error = make_error(ErrorCode::kServerBusy);
-    error.detail = why;
+    const auto error = error_for_log(ErrorCode::kServerBusy, why);
     const auto request_id = context_.random.guid();
     process::log_failed_request(request_id, "connect", error);
     const auto response = context_.render_error(error, request_id);
@@ -168,9 +170,8 @@ class ServerImpl final : public Server {
     const auto address = TRY(address_of(context_.options.host));
     asio::ip::tcp::endpoint endpoint(address, context_.options.port);
     TRY(check_free(endpoint));
-    error_code error;
     for (auto& worker : workers_) {
-      if (error = worker->bind(endpoint); error) return bind_failure(endpoint, error);
+      if (const auto error = worker->bind(endpoint)) return bind_failure(endpoint, error);
       endpoint.port(worker->port());
     }
     port_ = endpoint.port();
@@ -204,13 +205,8 @@ class ServerImpl final : public Server {
     if (endpoint.port() == 0) return {};
     asio::io_context io;
     asio::ip::tcp::acceptor probe(io);
-    error_code error;
-    probe.open(endpoint.protocol(), error);
-    if (!error) probe.set_option(asio::socket_base::reuse_address(true), error);
-    if (!error) probe.bind(endpoint, error);
-    if (!error) probe.listen(1, error);
-    if (error) return bind_failure(endpoint, error);
-    return {};
+    const auto error = listen(probe, endpoint, false);
+    return error ? bind_failure(endpoint, error) : Result<void>();
   }
 
   static std::unexpected<Error> bind_failure(const asio::ip::tcp::endpoint& endpoint, const error_code& error) {

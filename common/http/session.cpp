@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <charconv>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/write.hpp>
@@ -44,10 +43,9 @@ Error parse_failure(const boost::system::error_code& error) {
 }
 
 // True when the head is complete or malformed, false when more must come.
-bool parse_head(Parser& parser, InputBuffer& input, boost::system::error_code& malformed) {
-  if (input.empty()) return false;
-  const auto bytes = input.unread();
-  input.consume(parser.put(asio::buffer(bytes.data(), bytes.size()), malformed));
+bool parse_head(Parser& parser, boost::beast::flat_buffer& input, boost::system::error_code& malformed) {
+  if (input.size() == 0) return false;
+  input.consume(parser.put(input.cdata(), malformed));
   if (malformed == boost::beast::http::error::need_more) malformed = {};
   return malformed || parser.is_header_done();
 }
@@ -96,7 +94,7 @@ void Session::close() {
 }
 
 bool Session::peer_gone() {
-  if (!input_.empty()) return false;
+  if (input_.size() > 0) return false;
   char next = 0;
   const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
@@ -104,9 +102,10 @@ bool Session::peer_gone() {
 
 Task<bool> Session::receive_more() {
   wait_for_peer();
-  auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+  auto [error, received] =
+      co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
   peer_moved(received);
-  input_.received(received);
+  input_.commit(received);
   co_return !error && received > 0;
 }
 
@@ -115,10 +114,10 @@ Task<void> Session::hang_up() {
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   set_deadline(kLongestHangUp);
   for (std::size_t discarded = 0; discarded < kMostAfterHangUp;) {
-    input_.consume(input_.unread().size());
-    auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+    input_.consume(input_.size());
+    auto [error, received] =
+        co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
     if (error || received == 0) break;
-    input_.received(received);
     discarded += received;
   }
 }
@@ -138,17 +137,18 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(boost::none);
   parser.eager(false);
-  idle_ = input_.empty();
+  idle_ = input_.size() == 0;
   set_deadline(idle_ ? context_.options.idle_timeout : context_.options.header_timeout);
   boost::system::error_code malformed;
   while (!parse_head(parser, input_, malformed)) {
-    if (idle_ && !input_.empty()) {
+    if (idle_ && input_.size() > 0) {
       idle_ = false;
       set_deadline(context_.options.header_timeout);
     }
-    auto [error, received] = co_await socket_.async_read_some(input_.room(), asio::as_tuple(asio::use_awaitable));
+    auto [error, received] =
+        co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
     if (error || received == 0) co_return false;
-    input_.received(received);
+    input_.commit(received);
   }
   idle_ = false;
   if (malformed) co_return co_await refuse(malformed);
@@ -171,8 +171,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   // Answer first: a client that is refused early learns it even while it still sends.
   // Whoever was refused entry does not get its body read.
   const bool stranger = !body.finished() && (response.status == 401 || response.status == 403);
-  const bool keep_alive =
-      parser.keep_alive() && !response.close && !stranger && !body.unwanted() && !context_.stopping.load();
+  const bool keep_alive = parser.keep_alive() && !stranger && !body.unwanted() && !context_.stopping.load();
   if (response.status == 503) response.set("Retry-After", "1");
   const auto head = render_head(&request_, response, keep_alive, context_.options.server_name);
   if (request_.method == "HEAD" || response.status == 204 || response.status == 304) {
@@ -216,9 +215,7 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
     sent += piece->size();
     std::string prefix;
     if (!length) {
-      char digits[20];
-      const auto [end, ec] = std::to_chars(digits, digits + sizeof digits, piece->size(), 16);
-      prefix.assign(digits, end).append("\r\n");
+      prefix = fmt::format("{:x}\r\n", piece->size());
       piece->append("\r\n");
     }
     if (!co_await write(prefix, *piece)) co_return false;

@@ -2,12 +2,12 @@
 // A sweeper on the same thread closes the socket when the deadline of the current step has passed.
 #pragma once
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <chrono>
 #include <memory_resource>
 
 #include "common/base/random.h"
 #include "common/http/connection_slots.h"
-#include "common/http/input_buffer.h"
 #include "common/http/outbox.h"
 #include "common/http/patience.h"
 #include "common/http/server.h"
@@ -44,6 +44,8 @@ class Session {
 
  private:
   friend class SessionBody;
+  static constexpr std::size_t kReadBytes = 8192;
+
   /// The request's head is kept in `head_memory`, which the next request reuses.
   Task<bool> serve_one(std::pmr::monotonic_buffer_resource& head_memory);
   /// Answers malformed or oversized requests; always returns false.
@@ -70,7 +72,7 @@ class Session {
   Socket socket_;
   ServerContext& context_;
   Outbox& outbox_;
-  InputBuffer input_;
+  boost::beast::flat_buffer input_;  // what has come and nobody has read yet
   SteadyTime deadline_ = SteadyTime::max();
   Patience patience_;
   bool idle_ = true;

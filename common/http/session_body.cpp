@@ -36,9 +36,7 @@ Result<void> SessionBody::hold(std::size_t bytes) {
   auto& all = session_.context_.body_memory;
   if (all.fetch_add(bytes) + bytes > session_.context_.options.max_body_memory) {
     all.fetch_sub(bytes);
-    auto error = make_error(ErrorCode::kServerBusy);
-    error.detail = "the bodies of requests take max_body_memory";
-    return fail(std::move(error));
+    return fail(error_for_log(ErrorCode::kServerBusy, "the bodies of requests take max_body_memory"));
   }
   held_ += bytes;
   return {};
@@ -77,9 +75,9 @@ Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
 
 Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, remaining_));
-  const auto unread = session_.input_.unread();
+  const auto unread = session_.input_.cdata();
   const auto buffered = std::min(wanted, unread.size());
-  std::string piece(unread.substr(0, buffered));
+  std::string piece(static_cast<const char*>(unread.data()), buffered);
   session_.input_.consume(buffered);
   remaining_ -= buffered;
   if (buffered == wanted) co_return piece;
@@ -106,8 +104,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
   body.more = true;
   while (!parser_.is_done()) {
     boost::system::error_code error;
-    const auto unread = session_.input_.unread();
-    const auto consumed = parser_.put(asio::buffer(unread.data(), unread.size()), error);
+    const auto consumed = parser_.put(session_.input_.cdata(), error);
     session_.input_.consume(consumed);
     const bool full = error == boost::beast::http::error::need_buffer || body.size == 0;
     if (full) break;
@@ -117,7 +114,7 @@ Task<Result<std::string>> SessionBody::read_chunked(std::size_t limit) {
     if (parser_.is_done()) break;
     if (error == boost::beast::http::error::need_more || consumed == 0) {
       if (body.size < piece.size()) break;  // hand over what there is
-      if (session_.input_.unread().size() > kMaxUnconsumed) {
+      if (session_.input_.size() > kMaxUnconsumed) {
         co_return malformed_chunks("a chunk's size or the trailers are too long");
       }
       if (!co_await session_.receive_more()) co_return truncated();

@@ -62,10 +62,9 @@ class Transaction : public Reader {
 /// - It runs on the engine's threads, one body at a time, so it must not block, and it touches nothing but its
 ///   Transaction and what it captured.
 /// - It may be run again, so it first resets what it captured.
-/// - It may refer to whatever lives until the outcome is told, and the engine destroys it before it tells. The frame of
-/// a
-///   coroutine that awaits transact() is such a place: meanwhile the engine alone holds the coroutine, so that nothing
-///   else resumes or destroys it, and a body may capture all of its frame by reference ([&]).
+/// - It may refer to whatever lives until the outcome is told, and the engine destroys it before it tells. Such a place
+///   is the frame of a coroutine that awaits transact(): meanwhile the engine alone holds the coroutine, so that
+///   nothing else resumes or destroys it, and a body may capture all of its frame by reference ([&]).
 /// - Whoever owns the executors of such coroutines calls Engine::drain() before they go.
 using TransactionBody = std::function<Result<void>(Transaction&)>;
 

@@ -1,12 +1,31 @@
 #include "common/kv/operation_ledgers.h"
 
+#include <algorithm>
+
 namespace tidemark::kv {
 namespace {
 
-bool fences_are_ignored() { return test_switches::ignore_fence.load(std::memory_order_relaxed); }
+constexpr std::size_t kMaxCounters = 64;
 
-Result<void> check_fence(OperationLedger& ledger, std::uint64_t epoch) {
-  return fences_are_ignored() ? Result<void>{} : pass_fence(ledger, epoch);
+/// Raises the ledger's epoch. kFenced if the epoch is lower than the ledger's or the operation is closed.
+Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch) {
+  if (test_switches::ignore_fence.load(std::memory_order_relaxed)) return {};
+  if (epoch < ledger.epoch || ledger.closed) return fail(ErrorCode::kFenced);
+  ledger.epoch = epoch;
+  return {};
+}
+
+Result<void> add_to_counter(OperationLedger& ledger, std::string_view name, std::uint64_t amount) {
+  const auto found = std::ranges::find(ledger.counters, name, &std::pair<std::string, std::uint64_t>::first);
+  if (found != ledger.counters.end()) {
+    found->second += amount;
+    return {};
+  }
+  if (ledger.counters.size() == kMaxCounters) {
+    return fail(ErrorCode::kInvalidInput, "An operation has too many counters.");
+  }
+  ledger.counters.emplace_back(name, amount);
+  return {};
 }
 
 Result<OperationLedger> load(const Reader& reader, const std::string& key) {
@@ -20,7 +39,7 @@ Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account
                                       const Effect& effect) const {
   const auto key = key_of_(account, fence.operation_id);
   auto ledger = TRY(load(txn, key));
-  TRY(check_fence(ledger, fence.epoch));
+  TRY(pass_fence(ledger, fence.epoch));
   const auto applied = TRY(effect(ledger));
   if (applied > 0 && !fence.count_applied_as.empty()) TRY(add_to_counter(ledger, fence.count_applied_as, applied));
   txn.put(key, encode_ledger(ledger));
@@ -54,14 +73,16 @@ Task<Result<OperationLedger>> OperationLedgers::change(std::string account, std:
 Task<Result<OperationLedger>> OperationLedgers::open_operation(std::string account, std::string operation_id,
                                                                std::uint64_t epoch) const {
   return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) {
-    return ledger.closed ? Result<void>{} : check_fence(ledger, epoch);
+    return ledger.closed ? Result<void>{} : pass_fence(ledger, epoch);
   });
 }
 
 Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string account, std::string operation_id,
                                                                 std::uint64_t epoch) const {
   return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) -> Result<void> {
-    if (!fences_are_ignored()) return close_ledger(ledger, epoch);
+    // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
+    if (ledger.closed && ledger.epoch == epoch) return {};
+    TRY(pass_fence(ledger, epoch));
     ledger.closed = true;
     return {};
   });
@@ -70,7 +91,7 @@ Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string acco
 Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence fence, std::uint64_t amount) const {
   if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
   co_return co_await change(std::move(account), fence.operation_id, [&](OperationLedger& ledger) -> Result<void> {
-    TRY(check_fence(ledger, fence.epoch));
+    TRY(pass_fence(ledger, fence.epoch));
     return add_to_counter(ledger, fence.count_applied_as, amount);
   });
 }

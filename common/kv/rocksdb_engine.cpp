@@ -390,9 +390,7 @@ class RocksEngine final : public Engine {
     try {
       outcome = body(txn);
     } catch (const std::exception& e) {
-      auto error = make_error(ErrorCode::kInternalError);
-      error.detail = std::string("a transaction body threw: ") + e.what();
-      outcome = fail(std::move(error));
+      outcome = fail(error_for_log(ErrorCode::kInternalError, std::string("a transaction body threw: ") + e.what()));
     }
     return txn.finish(std::move(outcome));
   }

@@ -107,9 +107,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
 }
 
 Error error_with(ErrorCode code, std::string message, std::string detail = {}) {
-  auto error = make_error(code, std::move(message));
-  error.detail = std::move(detail);
-  return error;
+  return {code, std::move(message), std::move(detail), {}};
 }
 
 Error not_permitted(const fs::path& path, std::string detail) {
@@ -183,9 +181,7 @@ Error open_error(const fs::path& path, const rocksdb::Status& status) {
 }  // namespace
 
 Error error_of(const rocksdb::Status& status) {
-  auto error = make_error(status.IsCorruption() ? ErrorCode::kCorruption : ErrorCode::kStorageFailure);
-  error.detail = status.ToString();
-  return error;
+  return error_for_log(status.IsCorruption() ? ErrorCode::kCorruption : ErrorCode::kStorageFailure, status.ToString());
 }
 
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env) {

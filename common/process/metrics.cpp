@@ -27,19 +27,17 @@ double cpu_seconds() {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-class ProcessFigures final : public prometheus::Collectable {
- public:
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    return {figure("process_resident_memory_bytes", "Resident memory of the process.", prometheus::MetricType::Gauge,
-                   resident_bytes()),
-            figure("process_cpu_seconds_total", "Processor time used by the process.", prometheus::MetricType::Counter,
-                   cpu_seconds())};
-  }
-};
+std::vector<prometheus::MetricFamily> process_figures() {
+  return {figure("process_resident_memory_bytes", "Resident memory of the process.", prometheus::MetricType::Gauge,
+                 resident_bytes()),
+          figure("process_cpu_seconds_total", "Processor time used by the process.", prometheus::MetricType::Counter,
+                 cpu_seconds())};
+}
 
 }  // namespace
 
-Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()), process_(std::make_shared<ProcessFigures>()) {
+Metrics::Metrics()
+    : registry_(std::make_shared<prometheus::Registry>()), process_(std::make_shared<Figures>(&process_figures)) {
   add(registry_);
   add(process_);
 }

@@ -7,6 +7,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,17 @@ class Metrics {
   std::shared_ptr<const prometheus::Collectable> process_;
   mutable Mutex mutex_;
   std::vector<std::weak_ptr<const prometheus::Collectable>> collectables_ GUARDED_BY(mutex_);
+};
+
+/// Figures that `read` gives whenever somebody asks.
+class Figures final : public prometheus::Collectable {
+ public:
+  using Read = std::function<std::vector<prometheus::MetricFamily>()>;
+  explicit Figures(Read read) : read_(std::move(read)) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override { return read_(); }
+
+ private:
+  Read read_;
 };
 
 /// One more value of a family of counters or gauges.

@@ -26,10 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // A line break or escape sequence in a message, perhaps from a client, must not forge a line of the log.
 std::string one_line(std::string_view text) {
   std::string out;
@@ -55,7 +51,8 @@ class EscapedMessage final : public spdlog::custom_flag_formatter {
   explicit EscapedMessage(bool json) : json_(json) {}
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
     std::string_view text(message.payload.data(), message.payload.size());
-    auto escaped = json_ ? json_string(text) : one_line(text);
+    const auto escaped =
+        json_ ? nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : one_line(text);
     out.append(escaped.data(), escaped.data() + escaped.size());
   }
   std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
@@ -140,7 +137,7 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
     if (file < 0) {
       return fail(ErrorCode::kConfigInvalid, "The pid file " + path.string() + " cannot be written: " + why() + ".");
     }
-    PidFile mine(path, file);
+    PidFile mine(path, Descriptor(file));
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
       std::ifstream in(path);
       std::string other;
@@ -162,17 +159,9 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
   }
 }
 
-PidFile::PidFile(PidFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::exchange(other.file_, -1)) {}
-PidFile& PidFile::operator=(PidFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(file_, other.file_);
-  return *this;
-}
 PidFile::~PidFile() {
   // Removed while it is still locked; but not if a person removed it and somebody else has a new one.
-  if (!path_.empty() && is_file_of(file_, path_)) ::unlink(path_.c_str());
-  if (file_ >= 0) ::close(file_);
+  if (!path_.empty() && is_file_of(file_.get(), path_)) ::unlink(path_.c_str());
 }
 
 std::size_t make_room_for_connections(std::size_t connections) {
@@ -197,12 +186,11 @@ Result<void> prepare_directory(const std::filesystem::path& directory) {
   }
   // Trying is the only true test: access() does not see quotas, and root passes it always.
   auto probe = (directory / ".write-probe-XXXXXX").string();
-  int fd = ::mkostemp(probe.data(), O_CLOEXEC);
-  if (fd < 0) {
+  const Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
+  if (!file) {
     return fail(ErrorCode::kConfigInvalid, "The directory " + shown + " cannot be written: " + why() +
                                                ". Give this user the right to write to it, or name another one.");
   }
-  ::close(fd);
   ::unlink(probe.c_str());
   return {};
 }

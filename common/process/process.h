@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "common/base/descriptor.h"
 #include "common/process/config.h"
 
 namespace tidemark::process {
@@ -24,14 +25,13 @@ class [[nodiscard]] PidFile {
  public:
   /// A name has letters, digits and ._- only. kConfigInvalid if it is not valid or another process has it.
   static Result<PidFile> create(const std::filesystem::path& data, const std::string& name);
-  PidFile(PidFile&&) noexcept;
-  PidFile& operator=(PidFile&&) noexcept;
+  PidFile(PidFile&&) = default;
   ~PidFile();
 
  private:
-  PidFile(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
+  PidFile(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   std::filesystem::path path_;
-  int file_ = -1;
+  Descriptor file_;
 };
 
 /// Raises the limit on open files as far as the system allows. Returns how many of `connections` there is room for

@@ -69,6 +69,15 @@ void allow_origin(const CorsRule& rule, std::string_view origin, http::Response&
   response.set("Access-Control-Allow-Credentials", "true");
 }
 
+/// The first rule that matches an actual request. Without an origin, only a rule for all origins can match.
+const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method) {
+  for (const auto& rule : rules) {
+    if (!contains(rule.methods, method)) continue;
+    if (allows_every_origin(rule) || (origin && contains(rule.origins, *origin))) return &rule;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin, std::string_view method,
@@ -76,14 +85,6 @@ const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin,
   for (const auto& rule : rules) {
     if (!allows_every_origin(rule) && !contains(rule.origins, origin)) continue;
     if (contains(rule.methods, method) && allows_headers(rule, headers)) return &rule;
-  }
-  return nullptr;
-}
-
-const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method) {
-  for (const auto& rule : rules) {
-    if (!contains(rule.methods, method)) continue;
-    if (allows_every_origin(rule) || (origin && contains(rule.origins, *origin))) return &rule;
   }
   return nullptr;
 }

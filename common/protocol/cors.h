@@ -17,8 +17,6 @@ using CorsRules = std::vector<CorsRule>;
 /// The first rule that lets this origin use this method with all of these headers (a comma-separated list), or null.
 const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin, std::string_view method,
                                 std::string_view headers);
-/// The first rule that matches an actual request. Without an origin, only a rule for all origins can match.
-const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method);
 
 /// The answer to OPTIONS. kInvalidHeaderValue, kCorsPreflightFailure.
 Result<http::Response> answer_preflight(const CorsRules& rules, const http::Request& request);

@@ -72,8 +72,7 @@ std::string render_stored_policies(const StoredPolicies& policies) {
 }
 
 std::optional<StoredPolicy> find_policy(const StoredPolicies& policies, std::string_view id) {
-  const auto found =
-      std::find_if(policies.begin(), policies.end(), [&](const auto& policy) { return policy.id == id; });
+  const auto found = std::ranges::find(policies, id, &StoredPolicy::id);
   return found == policies.end() ? std::nullopt : std::optional(*found);
 }
 

@@ -1,5 +1,6 @@
 #include "common/protocol/xml.h"
 
+#include <charconv>
 #include <pugixml.hpp>
 
 #include "common/base/xml_text.h"
@@ -19,14 +20,9 @@ bool is_known_reference(std::string_view text) {  // begins after '&'
   const bool hex = name[1] == 'x';
   const auto digits = name.substr(hex ? 2 : 1);
   std::uint32_t code = 0;
-  for (const char c : digits) {
-    const bool decimal = c >= '0' && c <= '9';
-    const char lower = static_cast<char>(c | 0x20);
-    if (!decimal && !(hex && lower >= 'a' && lower <= 'f')) return false;
-    code = code * (hex ? 16 : 10) + static_cast<std::uint32_t>(decimal ? c - '0' : lower - 'a' + 10);
-    if (code > 0x10FFFF) return false;
-  }
-  if (digits.empty() || (code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF) return false;
+  const auto [last, status] = std::from_chars(digits.data(), digits.data() + digits.size(), code, hex ? 16 : 10);
+  if (status != std::errc() || last != digits.data() + digits.size() || code > 0x10FFFF) return false;
+  if ((code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF) return false;
   return code >= 0x20 || code == 9 || code == 10 || code == 13;
 }
 

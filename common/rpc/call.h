@@ -20,9 +20,7 @@ namespace tidemark::rpc {
 namespace detail {
 
 inline std::unexpected<Error> malformed(ErrorCode code, std::string_view what, std::string_view method) {
-  auto error = make_error(code);
-  error.detail = "malformed " + std::string(what) + " of " + std::string(method);
-  return fail(std::move(error));
+  return fail(error_for_log(code, "malformed " + std::string(what) + " of " + std::string(method)));
 }
 
 template <class Call>

@@ -70,21 +70,15 @@ class Answer {
   std::uint64_t id_;
 };
 
-Error escaped_exception(const char* what) {
-  auto error = make_error(ErrorCode::kInternalError);
-  error.detail = std::string("exception: ") + what;
-  return error;
-}
-
 Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, FailureHook failed, Answer answer, std::string method,
                      std::string payload) {
   Result<std::string> result;
   try {
     result = co_await (*dispatch)(method, std::move(payload));
   } catch (const std::exception& e) {
-    result = fail(escaped_exception(e.what()));
+    result = fail(error_for_log(ErrorCode::kInternalError, std::string("exception: ") + e.what()));
   } catch (...) {
-    result = fail(escaped_exception("of an unknown type"));
+    result = fail(error_for_log(ErrorCode::kInternalError, "exception: of an unknown type"));
   }
   if (!result && failed != nullptr) failed(method, result.error());
   answer.send(std::move(result));
@@ -206,9 +200,8 @@ class ZmqServer final : public Server {
   bool send(const std::string& identity, std::uint64_t id, Result<std::string> result) {
     // The client would drop the connection, and every other call with it, over a body that it finds too large.
     if (result && result->size() > kMaxMessageBytes) {
-      auto error = make_error(ErrorCode::kInternalError);
-      error.detail = "rpc reply of " + std::to_string(result->size()) + " bytes is over the limit";
-      result = fail(std::move(error));
+      result = fail(error_for_log(ErrorCode::kInternalError,
+                                  "rpc reply of " + std::to_string(result->size()) + " bytes is over the limit"));
     }
     auto status = result ? std::uint16_t{0} : static_cast<std::uint16_t>(result.error().code);
     auto body = result ? std::move(*result) : encode_error(result.error());

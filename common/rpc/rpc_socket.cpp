@@ -38,19 +38,15 @@ int connect_or_bind(decltype(&::connect) operation, int fd, const std::string& p
 }
 
 bool somebody_listens(const std::string& path) {
-  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
-  bool alive = connect_or_bind(&::connect, fd, path) == 0 || errno == EAGAIN || errno == EINPROGRESS;
-  ::close(fd);
-  return alive;
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return fd && (connect_or_bind(&::connect, fd.get(), path) == 0 || errno == EAGAIN || errno == EINPROGRESS);
 }
 
 std::unexpected<Error> cannot_listen(const std::string& path, const std::string& reason) {
   return fail(ErrorCode::kConfigInvalid, "The socket " + path + " cannot be listened on: " + reason + ".");
 }
 
-}  // namespace
-
+/// The only context of the process. It is never terminated; nothing is lost by that, because sockets do not linger.
 void* zmq_context() {
   static void* context = [] {
     void* made = ::zmq_ctx_new();
@@ -60,6 +56,8 @@ void* zmq_context() {
   }();
   return context;
 }
+
+}  // namespace
 
 Socket::Socket(int type) : raw_(::zmq_socket(zmq_context(), type)) {
   if (raw_ == nullptr) give_up("zmq_socket");
@@ -107,17 +105,16 @@ std::optional<Socket::Message> Socket::receive() {
 }
 
 WakeUp::WakeUp() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ < 0) give_up("eventfd");
+  if (!fd_) give_up("eventfd");
 }
-WakeUp::~WakeUp() { ::close(fd_); }
 void WakeUp::notify() {
   std::uint64_t one = 1;
   // It fails only when the counter is full, and then the thread is awake.
-  [[maybe_unused]] auto written = ::write(fd_, &one, sizeof(one));
+  [[maybe_unused]] auto written = ::write(fd_.get(), &one, sizeof(one));
 }
 void WakeUp::clear() {
   std::uint64_t count = 0;
-  [[maybe_unused]] auto got = ::read(fd_, &count, sizeof(count));
+  [[maybe_unused]] auto got = ::read(fd_.get(), &count, sizeof(count));
 }
 
 Result<std::string> socket_path(const std::string& endpoint) {
@@ -141,9 +138,9 @@ Result<Listener> Listener::open(const std::string& path) {
     if (somebody_listens(path)) return cannot_listen(path, "another process listens on it");
     ::unlink(path.c_str());
   }
-  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return cannot_listen(path, std::strerror(errno));
-  Listener listener(fd, path);
+  Listener listener(Descriptor(fd), path);
   // The mode must be right from the first moment on; a file that another thread makes meanwhile is only more private.
   auto old_mask = ::umask(0177);
   int bound = connect_or_bind(&::bind, fd, path);
@@ -159,15 +156,10 @@ Result<Listener> Listener::open(const std::string& path) {
 }
 
 Listener::Listener(Listener&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
+    : fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
       device_(other.device_),
       inode_(std::exchange(other.inode_, 0)) {}
-
-Listener::~Listener() {
-  if (fd_ >= 0) ::close(fd_);
-  remove_file();
-}
 
 void Listener::remove_file() {
   struct stat found{};

@@ -6,12 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 
 namespace tidemark::rpc {
-
-/// The only context of the process. It is never terminated; nothing is lost by that, because sockets do not linger.
-void* zmq_context();
 
 class Socket {
  public:
@@ -42,15 +40,12 @@ class Socket {
 class WakeUp {
  public:
   WakeUp();
-  ~WakeUp();
-  WakeUp(const WakeUp&) = delete;
-  WakeUp& operator=(const WakeUp&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   void notify();
   void clear();
 
  private:
-  int fd_;
+  Descriptor fd_;
 };
 
 /// The path of "ipc:///path"; kConfigInvalid for anything else, or if the path is too long for a socket.
@@ -63,15 +58,15 @@ class Listener {
   static Result<Listener> open(const std::string& path);
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&&) = delete;
-  ~Listener();
+  ~Listener() { remove_file(); }
   /// ZeroMQ takes over the descriptor; the file remains ours.
-  int release() { return std::exchange(fd_, -1); }
+  int release() { return fd_.release(); }
   /// Removes the file unless a successor has put its own there.
   void remove_file();
 
  private:
-  Listener(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  int fd_;
+  Listener(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Descriptor fd_;
   std::string path_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;

@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "common/base/bytes.h"
+#include "common/rpc/wire.h"
 
 namespace tidemark::rpc {
 namespace {
 
-Error broken_reply(std::string detail) {
-  auto error = make_error(ErrorCode::kInternalError);
-  error.detail = std::move(detail);
-  return error;
-}
+/// An error as the body of a reply.
+struct ErrorText {
+  std::string message, detail;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
 
 }  // namespace
 
@@ -45,33 +46,20 @@ std::optional<std::uint16_t> decode_status(std::string_view frame) {
 }
 
 std::string encode_error(const Error& error) {
-  std::string out;
-  ByteWriter writer(out);
-  writer.string(error.message);
-  writer.string(error.detail);
-  auto count = std::min(error.fields.size(), kMaxErrorFields);
-  writer.varint(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    writer.string(error.fields[i].first);
-    writer.string(error.fields[i].second);
-  }
-  return out;
+  ErrorText text{error.message, error.detail, error.fields};
+  if (text.fields.size() > kMaxErrorFields) text.fields.resize(kMaxErrorFields);
+  return wire::encode(text);
 }
 
 Result<std::string> decode_reply(std::uint16_t status, std::string body) {
   if (status == 0) return body;
-  auto code = error_code_from_number(status);
-  if (!code) return fail(broken_reply("rpc reply with unknown status " + std::to_string(status)));
-  ByteReader reader(body);
-  Error error{*code, std::string(reader.string()), std::string(reader.string()), {}};
-  auto count = reader.varint();
-  if (count > kMaxErrorFields) return fail(broken_reply("rpc error with too many fields"));
-  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
-    std::string name(reader.string());
-    error.fields.emplace_back(std::move(name), std::string(reader.string()));
+  const auto code = error_code_from_number(status);
+  auto text = wire::decode<ErrorText>(body);
+  if (!code || !text || text->fields.size() > kMaxErrorFields) {
+    return fail(error_for_log(ErrorCode::kInternalError,
+                              "rpc reply with status " + std::to_string(status) + " that makes no sense"));
   }
-  if (!reader.finished()) return fail(broken_reply("rpc error that cannot be decoded"));
-  return fail(std::move(error));
+  return fail(Error{*code, std::move(text->message), std::move(text->detail), std::move(text->fields)});
 }
 
 }  // namespace tidemark::rpc

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <boost/algorithm/string/split.hpp>
+
 #include "common/base/encoding.h"
 #include "common/service/store_process.h"
 
@@ -6,21 +9,13 @@ namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const auto end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
+  boost::split(parts, text, [separator](char c) { return c == separator; });
+  return parts;
 }
 
 bool is_account_name(const std::string& name) {
-  if (name.size() < 3 || name.size() > 24) return false;
-  for (const char c : name) {
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) return false;
-  }
-  return true;
+  return name.size() >= 3 && name.size() <= 24 &&
+         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
 }  // namespace

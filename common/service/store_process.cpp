@@ -114,40 +114,25 @@ std::optional<http::Response> serve_health(const http::Request& request, const p
   return response;
 }
 
-class EngineFigures final : public prometheus::Collectable {
- public:
-  explicit EngineFigures(const kv::Engine& engine) : engine_(engine) {}
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const auto used = engine_.memory();
-    prometheus::MetricFamily memory{
-        "tidemark_database_memory_bytes", "Memory of the database, by part.", prometheus::MetricType::Gauge, {}};
-    process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
-    process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
-    return {std::move(memory),
-            process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.",
-                            prometheus::MetricType::Gauge, static_cast<double>(engine_.queue_depth()))};
-  }
+std::vector<prometheus::MetricFamily> engine_figures(const kv::Engine& engine) {
+  constexpr auto kGauge = prometheus::MetricType::Gauge;
+  const auto used = engine.memory();
+  prometheus::MetricFamily memory{"tidemark_database_memory_bytes", "Memory of the database, by part.", kGauge, {}};
+  process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
+  process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
+  return {std::move(memory),
+          process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.", kGauge,
+                          static_cast<double>(engine.queue_depth()))};
+}
 
- private:
-  const kv::Engine& engine_;
-};
-
-class InternalFigures final : public prometheus::Collectable {
- public:
-  explicit InternalFigures(const rpc::Server& server) : server_(server) {}
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const auto counters = server_.counters();
-    constexpr auto kCounter = prometheus::MetricType::Counter;
-    return {
-        process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
-                        static_cast<double>(counters.calls)),
-        process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
-                        kCounter, static_cast<double>(counters.busy))};
-  }
-
- private:
-  const rpc::Server& server_;
-};
+std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server) {
+  constexpr auto kCounter = prometheus::MetricType::Counter;
+  const auto counters = server.counters();
+  return {process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
+                          static_cast<double>(counters.calls)),
+          process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
+                          kCounter, static_cast<double>(counters.busy))};
+}
 
 Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const process::Metrics& metrics,
                                    const kv::Engine& engine, http::Request& request) {
@@ -171,41 +156,29 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
 
 Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
   TRY(process::prepare_directory(path));
-  kv::RocksDbOptions options;
-  options.path = path;
-  options.durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs;
-  options.block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20;
-  return kv::open_rocksdb(options);
-}
-
-auth::Policy auth_policy(const StoreSettings& settings) {
-  auth::Policy policy;
-  policy.check_clock_skew = settings.check_clock_skew;
-  policy.trust_forwarded_proto = settings.trust_forwarded_proto;
-  return policy;
+  return kv::open_rocksdb({.path = path,
+                           .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
+                           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20});
 }
 
 http::ServerOptions http_options(const StoreSettings& settings) {
-  http::ServerOptions options;
-  options.host = settings.host;
-  options.port = process::port_before().value_or(static_cast<std::uint16_t>(settings.port));
-  options.threads = static_cast<unsigned>(settings.threads);
-  options.max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections));
-  options.max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address);
-  options.max_body_memory = static_cast<std::size_t>(settings.max_body_memory_mib) << 20;
-  options.slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s);
-  options.idle_timeout = std::chrono::seconds(settings.idle_timeout_s);
-  return options;
+  return {.host = settings.host,
+          .port = process::port_before().value_or(static_cast<std::uint16_t>(settings.port)),
+          .threads = static_cast<unsigned>(settings.threads),
+          .max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections)),
+          .max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address),
+          .max_body_memory = static_cast<std::size_t>(settings.max_body_memory_mib) << 20,
+          .idle_timeout = std::chrono::seconds(settings.idle_timeout_s),
+          .slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s)};
 }
 
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
                                                       Store& store, const Executor& executor) {
-  rpc::ServerOptions options;
-  options.endpoint = endpoint;
-  options.max_in_flight = static_cast<std::size_t>(settings.max_internal_calls);
-  options.undelivered = store.undelivered();
-  options.failed = &process::log_failed_call;
-  return rpc::serve(options, executor, store.internal_face());
+  return rpc::serve({.endpoint = endpoint,
+                     .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
+                     .undelivered = store.undelivered(),
+                     .failed = &process::log_failed_call},
+                    executor, store.internal_face());
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
@@ -217,18 +190,19 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   const auto clock = make_system_clock();
   const auto random = make_system_random();
   process::Metrics metrics;
-  const auto engine_figures = std::make_shared<EngineFigures>(*engine);
-  metrics.add(engine_figures);
+  const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
+  metrics.add(of_engine);
   auto server = TRY(http::bind_server(http_options(settings), *random));
 
-  StoreContext context{*engine,
-                       *clock,
-                       *random,
-                       metrics,
-                       std::move(accounts),
-                       auth_policy(settings),
-                       server->executor(),
-                       static_cast<std::size_t>(settings.threads)};
+  StoreContext context{
+      *engine,
+      *clock,
+      *random,
+      metrics,
+      std::move(accounts),
+      {.check_clock_skew = settings.check_clock_skew, .trust_forwarded_proto = settings.trust_forwarded_proto},
+      server->executor(),
+      static_cast<std::size_t>(settings.threads)};
   const auto store = build(context);
   auto internal =
       serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, server->executor());
@@ -239,8 +213,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     server.reset();
     return fail(std::move(internal.error()));
   }
-  const auto internal_figures = std::make_shared<InternalFigures>(**internal);
-  metrics.add(internal_figures);
+  const auto of_calls = std::make_shared<process::Figures>([&] { return internal_figures(**internal); });
+  metrics.add(of_calls);
   const auto stopping = std::make_shared<Signal>();
   if (description.ledgers) {
     spawn(server->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,

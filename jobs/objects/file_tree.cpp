@@ -30,27 +30,6 @@ std::unexpected<Error> failed(const char* what, const std::string& path) {
   return fail(std::move(error));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return number_; }
-  void release() { number_ = -1; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 bool is_segment(std::string_view text) {
   if (text.empty() || text.size() > 255 || text.front() == '.') return false;
   return std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || std::string_view("-_%~@.").contains(c); });
@@ -181,22 +160,20 @@ Result<void> FileTree::make_directory(int parent, const std::string& name, std::
   return {};
 }
 
-FileTree::~FileTree() { ::close(root_); }
-
 Result<void> FileTree::write(const std::string& path, const std::string& temporary, const std::string& bytes) const {
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput, "'" + temporary + "' is no file name.");
-  auto staging = TRY(temporaries(root_));
+  auto staging = TRY(temporaries(root_.get()));
   const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
     return make_directory(parent, name, way);
   };
-  auto place = descend(root_, path, make);
+  auto place = descend(root_.get(), path, make);
   if (place && !place->directory) {
     // Somebody removed what we made.
     {
       MutexLock lock(mutex_);
       durable_.clear();
     }
-    place = descend(root_, path, make);
+    place = descend(root_.get(), path, make);
   }
   if (!place) return fail(std::move(place.error()));
   if (!place->directory) return failed("opening a directory", path);
@@ -215,7 +192,7 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
 }
 
 Result<std::optional<std::string>> FileTree::read(const std::string& path, std::size_t limit) const {
-  auto place = TRY(descend(root_, path, nullptr));
+  auto place = TRY(descend(root_.get(), path, nullptr));
   if (!place.directory) return std::optional<std::string>();
   Descriptor file(::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>();
@@ -239,7 +216,7 @@ Result<std::optional<std::string>> FileTree::read(const std::string& path, std::
 }
 
 Result<void> FileTree::remove(const std::string& path) const {
-  auto place = TRY(descend(root_, path, nullptr));
+  auto place = TRY(descend(root_.get(), path, nullptr));
   if (!place.directory) return {};
   if (::unlinkat(place.directory.get(), place.name.c_str(), 0) != 0 && errno != ENOENT) {
     return failed("removing a file", path);
@@ -248,7 +225,7 @@ Result<void> FileTree::remove(const std::string& path) const {
 }
 
 Result<void> FileTree::remove_temporary(const std::string& temporary) const {
-  auto staging = TRY(temporaries(root_));
+  auto staging = TRY(temporaries(root_.get()));
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput);
   if (::unlinkat(staging.get(), temporary.c_str(), 0) != 0 && errno != ENOENT) {
     return failed("removing a file", temporary);
@@ -258,10 +235,10 @@ Result<void> FileTree::remove_temporary(const std::string& temporary) const {
 
 Result<std::vector<FileTree::Found>> FileTree::walk(std::size_t most) const {
   std::vector<Found> out;
-  auto staging = TRY(temporaries(root_));
+  auto staging = TRY(temporaries(root_.get()));
   TRY(walk_directory(std::move(staging), "", most, kMaxDepth, out));
   for (auto& found : out) found.temporary = true;
-  Descriptor root(::openat(root_, ".", kDirectory));
+  Descriptor root(::openat(root_.get(), ".", kDirectory));
   if (!root) return failed("opening a directory", ".");
   // The temporaries' own directory begins with a dot and is passed over.
   TRY(walk_directory(std::move(root), "", most, 0, out));

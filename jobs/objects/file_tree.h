@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
 
@@ -19,7 +20,6 @@ class FileTree {
  public:
   /// The directory must exist. kConfigInvalid.
   static Result<std::shared_ptr<FileTree>> open(const std::string& path);
-  ~FileTree();
   FileTree(const FileTree&) = delete;
   FileTree& operator=(const FileTree&) = delete;
 
@@ -42,7 +42,7 @@ class FileTree {
   explicit FileTree(int root) : root_(root) {}
   /// Makes a directory whose name is on disk.
   Result<void> make_directory(int parent, const std::string& name, std::string_view path) const;
-  int root_;
+  Descriptor root_;
   /// Directories whose names are on disk. One that is there may be another writer's that has not synced it yet, so
   /// being there is not enough.
   mutable Mutex mutex_;

@@ -67,8 +67,8 @@ std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most)
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
-  const auto items = read_all(service_, most_);
+std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::size_t most) {
+  const auto items = read_all(service, most);
   std::vector<prometheus::MetricFamily> families;
   using Labels = std::vector<prometheus::ClientMetric::Label>;
   for (const auto& series : kSeries) {
@@ -87,7 +87,7 @@ std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
     process::add_value(families.back(), age, Labels{{"account", item.account}, {"queue", item.queue}});
   }
   families.push_back(process::figure("tidemark_queue_waiters", "Long polls under way.", kGauge,
-                                     static_cast<double>(service_.waiters())));
+                                     static_cast<double>(service.waiters())));
   return families;
 }
 

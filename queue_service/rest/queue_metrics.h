@@ -1,7 +1,7 @@
 // The figures of the queues as Prometheus metrics, read on demand. The first `most` queues have their own series; the
 // others are added up as queue="(other)", so that the number of series is bounded.
 #pragma once
-#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 
 #include <vector>
 
@@ -9,14 +9,6 @@
 
 namespace tidemark::queue_service::rest {
 
-class QueueMetrics final : public prometheus::Collectable {
- public:
-  QueueMetrics(QueueService& service, std::size_t most) : service_(service), most_(most) {}
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
-
- private:
-  QueueService& service_;
-  std::size_t most_;
-};
+std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::size_t most);
 
 }  // namespace tidemark::queue_service::rest

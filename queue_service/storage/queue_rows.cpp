@@ -3,11 +3,7 @@
 namespace tidemark::queue_service {
 namespace {
 
-Error corrupt(std::string_view what) {
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "row=" + std::string(what);
-  return error;
-}
+Error corrupt(std::string_view what) { return error_for_log(ErrorCode::kCorruption, "row=" + std::string(what)); }
 
 FoundMessage found_at(Set set, const Place& place, MessageRecord record) {
   record.message.next_visible = place.visible_at;

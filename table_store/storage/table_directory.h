@@ -40,7 +40,7 @@ class TableDirectory {
  private:
   static constexpr std::size_t kMaxTables = 16384;  // with more, everything is forgotten and learned again
 
-  mutable SharedMutex mutex_;
+  mutable Mutex mutex_;
   std::unordered_map<std::string, std::uint64_t> generations_ GUARDED_BY(mutex_);
   std::size_t drops_ GUARDED_BY(mutex_) = 0;  // in progress
   Ticket drops_ended_ GUARDED_BY(mutex_) = 0;

@@ -1,6 +1,7 @@
 #include "tests/simulation/client_hosts.h"
 
 #include "tests/simulation/table_oracle.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::simulation {
 namespace {

@@ -5,6 +5,7 @@
 #include "table_store/client/table_calls.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::simulation {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/base/random.h"
+#include "tests/support/seeded_random.h"
 #include "tests/unit/auth_support.h"
 
 namespace tidemark::auth::testing {

@@ -4,7 +4,7 @@
 #include "common/base/encoding.h"
 #include "common/base/error.h"
 #include "common/base/query.h"
-#include "common/base/random.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark {
 namespace {

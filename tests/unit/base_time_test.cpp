@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "common/base/random.h"
 #include "common/base/time.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark {
 namespace {

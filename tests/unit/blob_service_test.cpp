@@ -8,6 +8,7 @@
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::blob_store {
 namespace {

@@ -12,6 +12,7 @@
 #include "common/base/query.h"
 #include "common/http/patience.h"
 #include "common/http/server.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::http {
 namespace {

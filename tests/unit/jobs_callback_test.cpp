@@ -6,9 +6,9 @@
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 
-#include "common/base/random.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/spec/job_spec.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -2,8 +2,8 @@
 #include <date/tz.h>
 #include <gtest/gtest.h>
 
-#include "common/base/random.h"
 #include "jobs/schedules/cron.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::jobs {
 namespace {

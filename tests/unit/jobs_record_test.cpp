@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "jobs/store/job_record.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::jobs {
 namespace {

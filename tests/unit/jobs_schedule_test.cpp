@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "common/base/random.h"
 #include "jobs/schedules/schedule_plan.h"
 #include "jobs/spec/time_template.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::jobs {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "common/kv/key_codec.h"
 #include "queue_service/storage/queue_rows.h"
+#include "tests/support/seeded_random.h"
 #include "tests/unit/queue_plain_model.h"
 #include "tests/unit/queue_test_support.h"
 

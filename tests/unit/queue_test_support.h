@@ -8,6 +8,7 @@
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::queue_service {
 

@@ -11,6 +11,7 @@
 #include "table_store/rest/table_routes.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark {
 namespace {

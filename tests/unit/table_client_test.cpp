@@ -1,5 +1,6 @@
 // TableClient against the dispatch through a loopback that carries bytes only, as the wire does.
 #include "table_fixture.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -8,6 +8,7 @@
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
 

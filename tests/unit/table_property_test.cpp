@@ -11,6 +11,7 @@
 #include "kv_test_support.h"
 #include "table_fixture.h"
 #include "table_random_filter.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::table_store {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/operation_ledger.h"
-#include "common/base/random.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/stored_entities.h"
 
 namespace tidemark::table_store {

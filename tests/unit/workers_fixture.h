@@ -15,6 +15,7 @@
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
 #include "workers/runtime/job_runner.h"
 
 namespace tidemark::workers {

@@ -1,4 +1,5 @@
 // The heartbeat of a lease under a clock of the test's own.
+#include "tests/support/seeded_random.h"
 #include "tests/unit/queue_test_support.h"
 #include "workers/runtime/lease.h"
 

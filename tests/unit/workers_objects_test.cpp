@@ -10,6 +10,7 @@
 #include "jobs/objects/file_objects.h"
 #include "jobs/plan/plan.h"
 #include "table_store/odata/entity_text.h"
+#include "tests/support/seeded_random.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {

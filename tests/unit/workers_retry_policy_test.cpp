@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/support/seeded_random.h"
 #include "workers/runtime/retry_policy.h"
 
 namespace tidemark::workers {
