@@ -11,9 +11,9 @@ std::string_view after_number(std::string_view key) {
 }
 
 /// The keys with this prefix that are not before `from`.
-kv::KeyRange under_from(std::string prefix, std::string from) {
+kv::KeyRange under_from(std::string prefix, const std::string& from) {
   auto range = kv::under(std::move(prefix));
-  range.lower = std::max(std::move(range.lower), std::move(from));
+  range.lower = std::max(range.lower, from);
   return range;
 }
 

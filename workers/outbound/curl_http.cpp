@@ -189,11 +189,10 @@ class CurlHttp final : public OutboundHttp {
   static bool set_headers(Transfer& transfer) {
     bool typed = false;
     const auto add = [&](const std::string& line) {
-      auto* longer = curl_slist_append(transfer.headers.get(), line.c_str());
-      if (longer == nullptr) return false;
-      static_cast<void>(transfer.headers.release());
-      transfer.headers.reset(longer);
-      return true;
+      auto* list = transfer.headers.release();
+      auto* longer = curl_slist_append(list, line.c_str());
+      transfer.headers.reset(longer != nullptr ? longer : list);
+      return longer != nullptr;
     };
     for (const auto& [name, value] : transfer.request.headers) {
       typed = typed || iequals_ascii(name, "content-type");
