@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -118,7 +119,7 @@ std::string text_of(const json& value) {
 }
 
 std::string time_of(const json& value) {
-  const auto text = text_of(value);
+  auto text = text_of(value);
   const auto time = parse_iso8601(text);
   if (!time) return text;
   const auto seconds =
@@ -185,7 +186,7 @@ void accept_local_time(CLI::Option& option) {
 }
 
 std::string readable_duration(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const auto whole = std::lround(seconds);
   if (whole < 60) return std::to_string(whole) + " s";
   if (whole < 3600) return std::to_string(whole / 60) + " min";
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";

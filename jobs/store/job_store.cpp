@@ -32,7 +32,7 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
   const bool behind = !change.state && change.skipped.value_or(record.skipped) < record.skipped;
   if (change.done) record.done = change.state ? *change.done : std::max(record.done, *change.done);
   if (change.skipped && !behind) record.skipped = *change.skipped;
-  if (change.total) record.total = *change.total;
+  if (change.total) record.total = change.total;
   if (change.attempts) record.attempts = *change.attempts;
   if (change.phase) record.phase = *change.phase;
   if (change.error) record.error = *change.error;

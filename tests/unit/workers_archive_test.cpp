@@ -109,7 +109,7 @@ TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
   const auto job = submit(
       R"({"kind":"archive","source":"Source","destination":"Archive","partitionKey":"p","rowKey":"r","maxAttempts":3})");
   table_link_.before = [](std::string method) -> Task<Result<void>> {
-    if (method.find("close") != std::string::npos) co_return fail(ErrorCode::kInternalError);
+    if (method.find("close") != std::string::npos) co_return fail(ErrorCode::kOperationTimedOut);
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
@@ -125,7 +125,7 @@ TEST_F(WorkersArchive, AJobThatKeepsFailingBecomesPoisonAndCanBeSentBack) {
   EXPECT_EQ(poison.message_id, job.message_id);
   EXPECT_EQ(poison.job_id, job.id);
   EXPECT_EQ(poison.attempts.size(), 3U);
-  EXPECT_EQ(poison.attempts[0].code, "InternalError");
+  EXPECT_EQ(poison.attempts[0].code, "OperationTimedOut");
 
   ASSERT_TRUE(run(poison_.redrive(poison.message_id, std::nullopt, "me")).has_value());
   EXPECT_EQ(record(job.id).state, jobs::JobState::kQueued);

@@ -363,7 +363,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
   queue_service::Lease lease{"tidemark-jobs", lost->id, lost->epoch};
   ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
   table_link_.before = [](std::string method) -> Task<Result<void>> {
-    if (method == "table.open") co_return fail(ErrorCode::kInternalError);
+    if (method == "table.open") co_return fail(ErrorCode::kOperationTimedOut);
     co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kRetried);
@@ -374,7 +374,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
   EXPECT_EQ(history[0].outcome, "lost");
   EXPECT_EQ(history[0].worker, "dead");
   EXPECT_EQ(history[1].outcome, "failed");
-  EXPECT_EQ(history[1].code, "InternalError");
+  EXPECT_EQ(history[1].code, "OperationTimedOut");
   EXPECT_EQ(history[2].outcome, "succeeded");
   EXPECT_EQ(history[2].number, 3U);
 }
