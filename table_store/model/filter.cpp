@@ -10,7 +10,7 @@
 namespace tidemark::table_store {
 namespace {
 
-constexpr std::size_t kMaxFilterBytes = 32 * 1024;
+constexpr std::size_t kMaxFilterBytes = 32UL * 1024;
 constexpr std::size_t kMaxEchoedBytes = 1024;
 constexpr int kMaxDepth = 512;
 
