@@ -20,7 +20,11 @@ std::unexpected<Error> malformed_chunks(const std::string& why) {
 }  // namespace
 
 SessionBody::SessionBody(Session& session, Parser& parser, bool expects_continue)
-    : session_(session), parser_(parser), chunked_(parser.chunked()), expects_continue_(expects_continue) {
+    : session_(session),
+      context_(session.context_),
+      parser_(parser),
+      chunked_(parser.chunked()),
+      expects_continue_(expects_continue) {
   if (const auto length = parser.content_length()) declared_ = *length;
   remaining_ = declared_.value_or(0);
   if (finished()) expects_continue_ = false;
@@ -33,8 +37,8 @@ Task<bool> SessionBody::send_continue() {
 }
 
 Result<void> SessionBody::hold(std::size_t bytes) {
-  auto& all = session_.context_.body_memory;
-  if (all.fetch_add(bytes) + bytes > session_.context_.options.max_body_memory) {
+  auto& all = context_.body_memory;
+  if (all.fetch_add(bytes) + bytes > context_.options.max_body_memory) {
     all.fetch_sub(bytes);
     return fail(error_for_log(ErrorCode::kServerBusy, "the bodies of requests take max_body_memory"));
   }

@@ -15,7 +15,8 @@ using Parser =
 class SessionBody final : public BodyReader {
  public:
   SessionBody(Session& session, Parser& parser, bool expects_continue);
-  ~SessionBody() override { session_.context_.body_memory -= held_; }
+  /// At shutdown a request's frame, and this with it, may end after its session.
+  ~SessionBody() override { context_.body_memory -= held_; }
   SessionBody(const SessionBody&) = delete;
   SessionBody& operator=(const SessionBody&) = delete;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return declared_; }
@@ -32,6 +33,7 @@ class SessionBody final : public BodyReader {
   /// Sets aside memory until the request is answered. kServerBusy if all bodies together need too much.
   Result<void> hold(std::size_t bytes);
   Session& session_;
+  ServerContext& context_;
   Parser& parser_;
   bool chunked_;
   bool expects_continue_;
