@@ -336,7 +336,11 @@ TEST_F(HttpServer, AnAddressHasSoManyConnections) {
   options_.max_connections_of_address = 2;
   start();
   auto one = connect(), two = connect();
-  send(one, "GET /ignore HTTP/1.1\r\nHost: h\r\n\r\n");
+  for (auto* socket : {&one, &two}) {
+    send(*socket, "GET /ignore HTTP/1.1\r\nHost: h\r\n\r\n");
+    std::array<char, 17> answered{};  // so it was accepted, by whichever thread
+    asio::read(*socket, asio::buffer(answered));
+  }
   auto three = connect();
   const auto refused = read_to_end(three);
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 503")) << refused;
