@@ -88,7 +88,7 @@ Result<CallbackUrl> parse_callback_url(std::string_view text) {
   if (text.size() > kMaxCallbackUrlBytes) return refuse("must not be longer than 2048 characters");
   const auto parsed = urls::parse_absolute_uri(urls::string_view(text.data(), text.size()));
   if (parsed.has_error()) return refuse("must be an absolute URL without a fragment, such as https://example.com/done");
-  const urls::url_view url = *parsed;
+  const auto& url = *parsed;
   CallbackUrl out;
   const auto scheme = url.scheme_id();
   if (scheme != urls::scheme::https && scheme != urls::scheme::http) return refuse("must begin with https://");
