@@ -245,6 +245,11 @@ void start_again(std::uint16_t port) {
   ::_exit(1);
 }
 
+void leave() {
+  spdlog::default_logger()->flush();
+  ::_exit(0);
+}
+
 std::optional<std::uint16_t> port_before() {
   const char* text = std::getenv(kPortVariable);
   return text == nullptr ? std::nullopt : parse_number<std::uint16_t>(text, 1, 65535);

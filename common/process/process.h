@@ -53,6 +53,8 @@ void interrupt_wait();
 /// Replaces this process by the same program with the same arguments, under the same process id, and closes nothing:
 /// what is durable is what the new one finds. If `port` was any free one, the new one takes it again by port_before().
 [[noreturn]] void start_again(std::uint16_t port);
+/// Ends the process as a success, and closes nothing.
+[[noreturn]] void leave();
 /// The port of the process that this one replaced.
 std::optional<std::uint16_t> port_before();
 

@@ -10,6 +10,8 @@ namespace tidemark::service {
 namespace {
 
 constexpr std::size_t kProbeBytes = 1UL << 20;
+/// A disk that takes the probe but not the database's writes must not keep the store restarting.
+constexpr auto kBetweenRestarts = std::chrono::seconds(10);
 
 std::optional<std::uint64_t> free_bytes(const std::filesystem::path& directory) {
   std::error_code unknown;
@@ -26,6 +28,7 @@ DiskWatch::DiskWatch(kv::Engine& engine, Options options, std::function<void()> 
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void DiskWatch::run(const std::stop_token& stop) {
+  const auto began = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     const auto failure = engine_.failure();
     if (!failure || failure->code == ErrorCode::kInsufficientStorage) {
@@ -35,7 +38,8 @@ void DiskWatch::run(const std::stop_token& stop) {
         spdlog::error("the disk failed a write; writes are refused until it takes them again detail=\"{}\"",
                       failure->detail);
       }
-      if (takes_writes()) {
+      const bool too_soon = options_.restarted && std::chrono::steady_clock::now() - began < kBetweenRestarts;
+      if (!too_soon && takes_writes()) {
         spdlog::warn("the disk takes writes again: the program starts again");
         return reopen_();
       }

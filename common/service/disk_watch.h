@@ -19,6 +19,7 @@ class DiskWatch {
   struct Options {
     std::filesystem::path directory;   // of the database
     std::uint64_t min_free_bytes = 0;  // 0: any
+    bool restarted = false;            // by an earlier watch: then it is not asked to restart again at once
     std::chrono::milliseconds interval{500};
   };
 

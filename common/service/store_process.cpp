@@ -228,7 +228,10 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
   const auto waited = [&] {
-    const DiskWatch disk(*engine, {data / description.folder, static_cast<std::uint64_t>(settings.min_free_mib) << 20},
+    const DiskWatch disk(*engine,
+                         {.directory = data / description.folder,
+                          .min_free_bytes = static_cast<std::uint64_t>(settings.min_free_mib) << 20,
+                          .restarted = process::port_before().has_value()},
                          &process::interrupt_wait);
     return process::wait_for_shutdown();
   }();
@@ -241,8 +244,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   engine->drain();
-  // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
   if (waited == process::Waited::kInterrupted) process::start_again(server->port());
+  // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
+  if (const auto trouble = engine->failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {
+    spdlog::warn("stopped without closing the database, because its disk fails");
+    process::leave();
+  }
   internal->reset();
   server.reset();
   return {};

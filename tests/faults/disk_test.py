@@ -80,6 +80,16 @@ class DiskTest(unittest.TestCase):
     def test_a_disk_that_refuses_to_write(self):
         self.heals("write EIO")
 
+    def test_a_store_can_be_stopped_while_its_disk_fails(self):
+        for table, fault in (("One", "write ENOSPC"), ("Two", "sync EIO"), ("Three", "write EIO")):
+            tables = self.start_table_store()
+            self.fail_calls(fault)
+            self.refused(tables.create_table, table)
+            wait_until(lambda: not self.ready(tables), "the failure is seen")
+            self.assertEqual(self.stack.children["table_store"].terminate(), 0, self.stack.children["table_store"].log())
+            self.fail_calls()
+        self.start_table_store().create_table("Things")
+
     def test_reads_that_fail_are_errors_and_no_wrong_answers(self):
         tables = self.start_table_store("--block-cache-mib", "1")
         tables.create_table("Things")

@@ -19,6 +19,8 @@ namespace {
 
 using asio::ip::tcp;
 
+constexpr std::size_t kLargeBytes = 6'888'890;  // of the answer to /large
+
 // "abc" a thousand times, in pieces.
 class Pieces final : public BodySource {
  public:
@@ -323,6 +325,26 @@ TEST_F(HttpServer, APeerThatDripsItsBodyIsClosed) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 200 bytes/s
   }
   EXPECT_TRUE(error == asio::error::broken_pipe || error == asio::error::connection_reset) << error.message();
+}
+
+TEST_F(HttpServer, APeerThatDoesNotTakeItsAnswerIsClosed) {
+  options_.transfer_grace = std::chrono::milliseconds(100);
+  options_.slowest_bytes_per_s = 100'000'000;
+  options_.sweep_interval = std::chrono::milliseconds(20);
+  start();
+  tcp::socket socket(io_, tcp::v4());
+  socket.set_option(asio::socket_base::receive_buffer_size(4096));  // so that the rest of the answer has to wait
+  socket.connect({asio::ip::address_v4::loopback(), port_});
+  send(socket, "GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  std::array<char, 20'000> piece{};
+  std::size_t taken = 0;
+  boost::system::error_code ended;
+  while (!ended && taken < kLargeBytes) {
+    taken += socket.read_some(asio::buffer(piece), ended);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // 4 MB/s
+  }
+  EXPECT_TRUE(ended);
+  EXPECT_LT(taken, kLargeBytes);
 }
 
 TEST_F(HttpServer, TheHandlersTimeIsNotThePeers) {
