@@ -3,21 +3,16 @@
 #include <set>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::blob_store {
-namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-}  // namespace
 
 Result<void> check_container_name(std::string_view name) {
   if (name == "$root" || name == "$web" || name == "$logs") return {};
   if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
-    if ((c >= 'a' && c <= 'z') || is_digit(c)) continue;
+    if (is_lower(c) || is_digit(c)) continue;
     const bool inner = i > 0 && i + 1 < name.size();
     if (c != '-' || !inner || name[i - 1] == '-') return fail(ErrorCode::kInvalidResourceName);
   }
@@ -35,9 +30,9 @@ Result<void> check_metadata(const Metadata& metadata) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : metadata) {
     if (name.empty()) return fail(ErrorCode::kEmptyMetadataKey);
-    if (!is_letter(name[0])) return fail(ErrorCode::kInvalidMetadata);
+    if (is_digit(name[0])) return fail(ErrorCode::kInvalidMetadata);
     for (char c : name) {
-      if (!is_letter(c) && !is_digit(c)) return fail(ErrorCode::kInvalidMetadata);
+      if (!is_letter(c) && !is_digit(c) && c != '_') return fail(ErrorCode::kInvalidMetadata);
     }
     for (char c : value) {
       if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) {

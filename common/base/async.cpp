@@ -99,27 +99,10 @@ void wake(Executor executor, std::function<void(bool)> resume) {
 }  // namespace
 
 void Signal::notify_all() {
-  std::list<std::shared_ptr<Waiter>> woken;
-  {
-    MutexLock lock(mutex_);
-    woken.swap(waiters_);
-    for (auto& waiter : woken) {
-      if (waiter->timer) waiter->timer->cancel();
-      if (auto resume = std::exchange(waiter->resume, nullptr)) wake(waiter->executor, std::move(resume));
-    }
-  }
-}
-
-void Signal::notify_one() {
   MutexLock lock(mutex_);
-  while (!waiters_.empty()) {
-    auto waiter = waiters_.front();
-    waiters_.pop_front();
+  for (auto& waiter : std::exchange(waiters_, {})) {
     if (waiter->timer) waiter->timer->cancel();
-    if (auto resume = std::exchange(waiter->resume, nullptr)) {
-      wake(waiter->executor, std::move(resume));
-      return;
-    }
+    if (auto resume = std::exchange(waiter->resume, nullptr)) wake(waiter->executor, std::move(resume));
   }
 }
 

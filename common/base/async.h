@@ -49,7 +49,6 @@ class Signal {
   /// True if notified, false if `timeout` passed first. Resumes on the caller's executor.
   Task<bool> wait(Clock& clock, Duration timeout);
   void notify_all();
-  void notify_one();
   [[nodiscard]] std::size_t waiting() const;
 
  private:

@@ -20,7 +20,9 @@ constexpr Row kRows[] = {
 static_assert(std::ranges::is_sorted(kRows, {}, &Row::number));
 
 const Row& row_of(ErrorCode code) noexcept {
-  return *std::ranges::lower_bound(kRows, static_cast<std::uint16_t>(code), {}, &Row::number);
+  const auto* const row = std::ranges::lower_bound(kRows, static_cast<std::uint16_t>(code), {}, &Row::number);
+  return row == std::end(kRows) || row->number != static_cast<std::uint16_t>(code) ? row_of(ErrorCode::kInternalError)
+                                                                                   : *row;
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 
 namespace tidemark {
 
+/// Of ASCII, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+
 namespace detail {
 template <class IsBlank>
 constexpr std::string_view trimmed(std::string_view text, IsBlank is_blank) {
@@ -35,7 +40,7 @@ constexpr bool is_version(std::string_view text) {
   if (text.size() != 10) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 4 || i == 7;
-    if (dash ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+    if (dash ? text[i] != '-' : !is_digit(text[i])) return false;
   }
   return true;
 }

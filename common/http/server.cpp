@@ -1,5 +1,7 @@
 #include "common/http/server.h"
 
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -36,6 +38,12 @@ class Worker {
   ~Worker() { join(); }
 
   error_code bind(const asio::ip::tcp::endpoint& endpoint) { return listen(acceptor_, endpoint, true); }
+  error_code adopt(const asio::ip::tcp& protocol, int listener) {
+    error_code error;
+    acceptor_.assign(protocol, listener, error);
+    return error;
+  }
+  int listener() { return ::dup(acceptor_.native_handle()); }
   [[nodiscard]] std::uint16_t port() const {
     error_code ignored;
     return acceptor_.local_endpoint(ignored).port();
@@ -169,9 +177,12 @@ class ServerImpl final : public Server {
   Result<void> bind() {
     const auto address = TRY(address_of(context_.options.host));
     asio::ip::tcp::endpoint endpoint(address, context_.options.port);
-    TRY(check_free(endpoint));
+    const auto& listener = context_.options.listener;
+    if (!listener) TRY(check_free(endpoint));
     for (auto& worker : workers_) {
-      if (const auto error = worker->bind(endpoint)) return bind_failure(endpoint, error);
+      const bool adopts = listener && worker == workers_.front();
+      const auto error = adopts ? worker->adopt(endpoint.protocol(), *listener) : worker->bind(endpoint);
+      if (error) return bind_failure(endpoint, error);
       endpoint.port(worker->port());
     }
     port_ = endpoint.port();
@@ -185,6 +196,7 @@ class ServerImpl final : public Server {
   }
 
   std::uint16_t port() const override { return port_; }
+  int keep_listening() const override { return workers_.front()->listener(); }
   Executor executor() override { return workers_[next_.fetch_add(1) % workers_.size()]->executor(); }
 
   void stop(Duration grace) override {

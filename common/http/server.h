@@ -2,6 +2,7 @@
 // everything is bounded.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/random.h"
@@ -11,7 +12,8 @@ namespace tidemark::http {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;  // 0 for any free port, see port()
+  std::uint16_t port = 0;       // 0 for any free port, see port()
+  std::optional<int> listener;  // of keep_listening(): in place of a new one at `port`
   unsigned threads = 2;
   std::size_t max_header_bytes = 32UL << 10;
   std::size_t max_connections = 4096;                  // for more, the one that is idle longest is closed; else 503
@@ -36,6 +38,9 @@ class Server {
   /// The executor of one of the I/O threads in turn, for background coroutines and RPC. They run before start() too.
   [[nodiscard]] virtual Executor executor() = 0;
   virtual void start(Handler handler, ErrorRenderer render_error) = 0;
+  /// Another descriptor of a socket that listens here. Connections wait there when this server has stopped, for one
+  /// that takes its place.
+  [[nodiscard]] virtual int keep_listening() const = 0;
   /// Stops accepting, gives requests in progress `grace` to finish, then closes all connections and ends the I/O
   /// threads. Idempotent.
   virtual void stop(Duration grace) = 0;

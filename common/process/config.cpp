@@ -303,17 +303,4 @@ std::string Settings::describe() const {
   return out;
 }
 
-std::string Settings::reference() const {
-  std::string out = "| setting | environment variable | default | meaning |\n|---|---|---|---|\n";
-  for (const auto& setting : settings_) {
-    auto shown = setting.secret || setting.default_text.empty() ? std::string("-") : "`" + setting.default_text + "`";
-    auto meaning = setting.meaning;
-    for (auto at = meaning.find('|'); at != std::string::npos; at = meaning.find('|', at + 2))
-      meaning.insert(at, 1, '\\');
-    if (!setting.is<std::string>() || !setting.allowed.empty()) meaning += " Allowed: " + setting.allowed_text() + ".";
-    out += "| `" + setting.name + "` | `" + setting.variable() + "` | " + shown + " | " + meaning + " |\n";
-  }
-  return out;
-}
-
 }  // namespace tidemark::process

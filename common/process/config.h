@@ -35,8 +35,6 @@ class Settings {
   Result<Outcome> parse(int argc, const char* const* argv);
   /// "name=value" for every setting, with secrets masked, for the log at startup.
   [[nodiscard]] std::string describe() const;
-  /// A markdown table of all settings: name, environment variable, default, meaning.
-  [[nodiscard]] std::string reference() const;
 
  private:
   std::string program_, summary_;

@@ -47,11 +47,6 @@ prometheus::Counter& Metrics::counter(const std::string& name, const std::string
   return prometheus::BuildCounter().Name(name).Help(help).Register(*registry_).Add(labels);
 }
 
-prometheus::Gauge& Metrics::gauge(const std::string& name, const std::string& help,
-                                  const std::map<std::string, std::string>& labels) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(*registry_).Add(labels);
-}
-
 prometheus::Histogram& Metrics::latency_histogram(const std::string& name, const std::string& help,
                                                   const std::map<std::string, std::string>& labels) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, kLatencyBuckets);

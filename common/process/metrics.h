@@ -23,8 +23,6 @@ class Metrics {
   Metrics();
   prometheus::Counter& counter(const std::string& name, const std::string& help,
                                const std::map<std::string, std::string>& labels = {});
-  prometheus::Gauge& gauge(const std::string& name, const std::string& help,
-                           const std::map<std::string, std::string>& labels = {});
   prometheus::Histogram& latency_histogram(const std::string& name, const std::string& help,
                                            const std::map<std::string, std::string>& labels = {});
   /// Asked at each render(), from any thread, as long as it lives: for figures that are kept elsewhere.

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/base/numbers.h"
@@ -233,26 +234,33 @@ Waited wait_for_shutdown() {
 }
 
 namespace {
-constexpr const char* kPortVariable = "TIDEMARK_PORT_BEFORE";
+constexpr const char* kListenerVariable = "TIDEMARK_LISTENER";
 std::vector<char*> command_line;
 }  // namespace
 
-void start_again(std::uint16_t port) {
-  ::setenv(kPortVariable, std::to_string(port).c_str(), 1);
+void start_again(int listener) {
+  ::setenv(kListenerVariable, std::to_string(listener).c_str(), 1);
   spdlog::default_logger()->flush();
   ::execv("/proc/self/exe", command_line.data());
   std::fprintf(stderr, "error: the program cannot be started again: %s\n", why().c_str());
   ::_exit(1);
 }
 
+AssertionsEndTheStart::AssertionsEndTheStart() {
+  std::signal(SIGABRT, [](int) { ::_exit(1); });
+}
+AssertionsEndTheStart::~AssertionsEndTheStart() { std::signal(SIGABRT, SIG_DFL); }
+
 void leave() {
   spdlog::default_logger()->flush();
   ::_exit(0);
 }
 
-std::optional<std::uint16_t> port_before() {
-  const char* text = std::getenv(kPortVariable);
-  return text == nullptr ? std::nullopt : parse_number<std::uint16_t>(text, 1, 65535);
+std::optional<int> listener_before() {
+  const char* text = std::getenv(kListenerVariable);
+  const auto listener = text == nullptr ? std::nullopt : parse_number<int>(text, 3, std::numeric_limits<int>::max());
+  if (listener) ::fcntl(*listener, F_SETFD, FD_CLOEXEC);
+  return listener;
 }
 
 int report_startup_failure(const Error& error) {

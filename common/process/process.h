@@ -51,12 +51,20 @@ Waited wait_for_shutdown();
 /// From any thread.
 void interrupt_wait();
 /// Replaces this process by the same program with the same arguments, under the same process id, and closes nothing:
-/// what is durable is what the new one finds. If `port` was any free one, the new one takes it again by port_before().
-[[noreturn]] void start_again(std::uint16_t port);
+/// what is durable is what the new one finds. It inherits the descriptor `listener`: see listener_before().
+[[noreturn]] void start_again(int listener);
+/// As long as it lives, a failed assertion of a library ends the process as a failure to start, not by a signal.
+class AssertionsEndTheStart {
+ public:
+  AssertionsEndTheStart();
+  ~AssertionsEndTheStart();
+  AssertionsEndTheStart(const AssertionsEndTheStart&) = delete;
+  AssertionsEndTheStart& operator=(const AssertionsEndTheStart&) = delete;
+};
 /// Ends the process as a success, and closes nothing.
 [[noreturn]] void leave();
-/// The port of the process that this one replaced.
-std::optional<std::uint16_t> port_before();
+/// The listening socket of the process that this one replaced. Who connected meanwhile waits there.
+std::optional<int> listener_before();
 
 /// "error: message" on stderr, and the exit code for it (2 for configuration, 1 otherwise).
 int report_startup_failure(const Error& error);

@@ -156,6 +156,8 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
 
 Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
   TRY(process::prepare_directory(path));
+  // Debian's RocksDB is built with assertions, and one of them fails if the disk does while the database is opened.
+  const process::AssertionsEndTheStart guard;
   return kv::open_rocksdb({.path = path,
                            .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
                            .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20});
@@ -163,7 +165,8 @@ Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings,
 
 http::ServerOptions http_options(const StoreSettings& settings) {
   return {.host = settings.host,
-          .port = process::port_before().value_or(static_cast<std::uint16_t>(settings.port)),
+          .port = static_cast<std::uint16_t>(settings.port),
+          .listener = process::listener_before(),
           .threads = static_cast<unsigned>(settings.threads),
           .max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections)),
           .max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address),
@@ -231,12 +234,14 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     const DiskWatch disk(*engine,
                          {.directory = data / description.folder,
                           .min_free_bytes = static_cast<std::uint64_t>(settings.min_free_mib) << 20,
-                          .restarted = process::port_before().has_value()},
+                          .restarted = process::listener_before().has_value()},
                          &process::interrupt_wait);
     return process::wait_for_shutdown();
   }();
 
   spdlog::info("stopping");
+  const auto listener =
+      waited == process::Waited::kInterrupted ? std::optional(server->keep_listening()) : std::nullopt;
   store->begin_shutdown();
   stopping->notify_all();
   (*internal)->stop();
@@ -244,7 +249,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
   engine->drain();
-  if (waited == process::Waited::kInterrupted) process::start_again(server->port());
+  if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
   if (const auto trouble = engine->failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {
     spdlog::warn("stopped without closing the database, because its disk fails");

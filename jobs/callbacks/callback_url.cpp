@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -18,12 +19,10 @@ constexpr std::size_t kMaxLabelBytes = 63;
 
 std::unexpected<Error> refuse(const char* why) { return fail(ErrorCode::kInvalidInput, why); }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_label(std::string_view label) {
   if (label.empty() || label.size() > kMaxLabelBytes || label.front() == '-' || label.back() == '-') return false;
   return std::all_of(label.begin(), label.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_'; });
+                     [](char c) { return is_lower(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
 /// Old resolvers take 1, 0x7f.1 and 017700000001 for IPv4 addresses: names end in something else.

@@ -4,14 +4,13 @@
 
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/base/text.h"
 #include "common/base/xml_text.h"
 
 namespace tidemark::queue_service {
 namespace {
 
-bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower_or_digit(char c) { return is_lower(c) || is_digit(c); }
 
 bool is_identifier(std::string_view name) {
   if (!is_letter(name.front()) && name.front() != '_') return false;

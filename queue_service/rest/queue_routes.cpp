@@ -98,8 +98,6 @@ Result<Operation> find_operation(const Call& call) {
 
 Answer answer(Call& call) {
   CO_TRY(split_resource(call.resource.rest, call));
-  // The protocol tells a name that no queue can have apart from one that no queue has.
-  if (!call.queue.empty()) CO_TRY(check_queue_name(call.queue));
   const auto operation = CO_TRY(find_operation(call));
   CO_TRY(auth::authorize(call.identity, operation.need, call.queue));
   co_return co_await operation.run(call);

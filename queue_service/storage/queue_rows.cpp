@@ -23,8 +23,9 @@ Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::str
 
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue) {
   auto record = TRY(read_queue(reader, account, queue));
-  if (!record) return fail(ErrorCode::kQueueNotFound);
-  return std::move(*record);
+  if (record) return std::move(*record);
+  TRY(check_queue_name(queue));
+  return fail(ErrorCode::kQueueNotFound);
 }
 
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation) {

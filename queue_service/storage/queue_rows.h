@@ -57,7 +57,7 @@ struct Placed {
 
 Result<std::optional<QueueRecord>> read_queue(const kv::Reader& reader, std::string_view account,
                                               std::string_view queue);
-/// kQueueNotFound.
+/// kQueueNotFound; that of check_queue_name() for a name that no queue can have.
 Result<QueueRecord> require_queue(const kv::Reader& reader, std::string_view account, std::string_view queue);
 Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t generation);
 /// A listed message.

@@ -4,16 +4,13 @@
 
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/base/text.h"
 
 namespace tidemark::table_store {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c) ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+bool is_word(char c) { return is_letter(c) || c == '_' || is_digit(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 template <class T>
 std::optional<Value> made_of(std::optional<T> parsed) {

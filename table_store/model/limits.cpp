@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -10,9 +11,6 @@ namespace {
 using namespace std::chrono;
 constexpr Time kEarliest = sys_days{year{1601} / January / 1};
 constexpr Time kPastLatest = sys_days{year{10000} / January / 1};
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t size_of(const Value& value) {
   // In the order of Value; String and Binary are their length besides.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSyntaxError = "Bad Request - Error in query syntax.";
 
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
 
 /// Takes a quoted literal off the front of `text`; a doubled quote stands for one.
 std::optional<std::string> take_literal(std::string_view& text) {

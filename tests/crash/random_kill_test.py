@@ -7,6 +7,9 @@ then perhaps at another while they recover), several at once, or all; workers al
 the scenarios run side by side, and users write entities, messages and blobs. When the time is up everything is
 restarted, all stories come to their ends, and the whole is judged: every job has one end, everything acknowledged is
 there, queues are empty, no poison is left. --seed N repeats the choices of a run, not its timing.
+
+With --disk the disks of the stores fail as well: full, read-only or broken, for writes, syncs and reads, each call or
+one of many, for up to two seconds; a store that cannot even open its database then may end, and is started again.
 """
 import collections
 import itertools
@@ -30,12 +33,36 @@ from stack import Stack, program, wait_until  # noqa: E402
 from store_crashes import OPTIONS, read_options  # noqa: E402
 
 WORKER = (*WORKER, *HOSTS, "--callback-secrets", SECRET)
-STORES = ("table_store", "queue_service", "blob_store")
+PROGRAM_FOLDER = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}  # of the data directory
+STORES = tuple(PROGRAM_FOLDER)
 WORKERS = ("w-a", "w-b", "w-c")
 PROGRAM_OF = {**{name: name for name in (*STORES, "api")}, **{name: "worker" for name in WORKERS}}
 AT_ONCE = 5        # scenarios
 ASLEEP_S = 3.0     # longer than a lease
+AILING_S = 2.0     # at most
 CALM_LIMIT_S = 240.0
+
+
+class FailingDisk:
+    """What a store's calls for files below its own directory answer."""
+
+    def __init__(self, stack, name):
+        self.control = os.path.join(stack.directory, name + ".faults")
+        self.failed_at = -1000.0
+        self.environment = {"LD_PRELOAD": os.path.abspath(program("disk_faults.so")), "TIDEMARK_DISK_FAULTS": self.control,
+                            "TIDEMARK_DISK_FAULTS_BELOW": os.path.join(stack.data, PROGRAM_FOLDER[name])}
+        self.fails()
+
+    def fails(self, *calls):
+        if calls:
+            self.failed_at = time.monotonic()
+        with open(self.control + ".new", "w", encoding="utf-8") as file:
+            file.write("\n".join(calls))
+        os.replace(self.control + ".new", self.control)
+
+    def may_have_ended(self, child):
+        """A store may end that finds its database impossible to open, and says so."""
+        return child.wait() == 1 and time.monotonic() - self.failed_at < 30
 
 
 class World:
@@ -55,7 +82,8 @@ class World:
         self.put_by_hand = set()   # texts of messages that were no submissions
         self.entities, self.texts, self.contents = {}, set(), {}  # acknowledged
         self.points = {name: self._list_points(name) for name in set(PROGRAM_OF.values())}
-        self.armed, self.asleep = {}, {}
+        self.armed, self.asleep, self.ailing = {}, {}, {}
+        self.disks = {name: FailingDisk(stack, name) for name in STORES if OPTIONS["disk"]}
         self.faults = collections.Counter()
 
     @staticmethod
@@ -152,7 +180,14 @@ class World:
             self.must_have_been_killed(child, point)
             self.faults["deaths at fail points"] += 1
             self.start(name, arm=self.choice.random() < 0.4)
-        for name, child in self.stack.children.items():
+        for name, until in list(self.ailing.items()):
+            if time.monotonic() >= until:
+                self.heal(name)
+        for name, child in list(self.stack.children.items()):
+            if not child.alive() and name in self.disks and self.disks[name].may_have_ended(child):
+                self.faults["ends for a disk"] += 1
+                self.start(name, arm=False)
+            child = self.stack.children[name]
             assert child.alive(), f"{name} ended by itself, {child.popen.returncode}; it wrote:\n{child.log()}"
         for name, until in list(self.asleep.items()):
             if time.monotonic() >= until:
@@ -175,8 +210,23 @@ class World:
             arguments = ("--name", name, *WORKER)
         else:
             arguments = ("--port", str(self.stack.ports[name]), *(HOSTS if name == "api" else ()))
-        environment = {"TIDEMARK_FAIL_POINT": point} if point else None
+        environment = {"TIDEMARK_FAIL_POINT": point} if point else {}
+        if name in self.disks:
+            self.heal(name)
+            environment |= self.disks[name].environment
         self.stack.launch(name, PROGRAM_OF[name], *arguments, environment=environment)
+
+    def heal(self, name):
+        self.disks[name].fails()
+        self.ailing.pop(name, None)
+
+    def spoil_a_disk(self):
+        name = self.choice.choice(STORES)
+        calls = self.choice.sample(("write", "sync", "read"), self.choice.choice((1, 1, 2)))
+        self.disks[name].fails(*(f"{call} {self.choice.choice(('ENOSPC', 'EIO', 'EROFS') if call == 'write' else ('EIO',))}"
+                                 f" {self.choice.choice((0, 0, 1, 5, 30))}" for call in calls))
+        self.ailing[name] = time.monotonic() + self.choice.uniform(0.0, AILING_S)
+        self.faults["disks that failed"] += 1
 
     def kill(self, names, arm):
         for name in names:
@@ -191,6 +241,8 @@ class World:
             self.start(name, arm)
 
     def do_harm(self):
+        if self.disks and self.choice.random() < 0.6:
+            return self.spoil_a_disk()
         everybody = list(PROGRAM_OF)
         dice = self.choice.random()
         if dice < 0.50:
@@ -208,6 +260,8 @@ class World:
             self.kill(everybody, arm=False)
 
     def calm_down(self):
+        for name in self.disks:
+            self.heal(name)
         for name in list(self.asleep):
             self.stack.children[name].resume()
         self.asleep.clear()
@@ -325,6 +379,7 @@ def main():
         for name in WORKERS:
             world.start(name, arm=False)
         run = Run(world)
+        world.kill(world.disks, arm=False)  # they start again on disks that can fail
         run.under_faults(OPTIONS["seconds"])
         under_faults = run.finished.total()
         run.until_quiet()

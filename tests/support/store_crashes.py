@@ -14,7 +14,7 @@ import unittest
 from stack import Stack, program, wait_until
 
 OPTIONS = {"seconds": float(os.environ.get("TIDEMARK_CRASH_SECONDS", 20)),
-           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": ""}
+           "rounds": int(os.environ.get("TIDEMARK_CRASH_ROUNDS", 4)), "seed": None, "points": "", "disk": False}
 REACH_LIMIT_S = 40.0
 
 
@@ -89,8 +89,8 @@ def read_options(arguments):
     while arguments:
         word = arguments.pop(0)
         if word[2:] in OPTIONS:
-            kind = {"seconds": float, "rounds": int, "seed": int, "points": str}[word[2:]]
-            OPTIONS[word[2:]] = kind(arguments.pop(0))
+            kind = {"seconds": float, "rounds": int, "seed": int, "points": str, "disk": bool}[word[2:]]
+            OPTIONS[word[2:]] = kind is bool or kind(arguments.pop(0))
         else:
             rest.append(word)
     return rest

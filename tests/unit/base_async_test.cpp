@@ -34,9 +34,6 @@ TEST_F(Async, ASignalWakesThoseWhoWaitAndTheOthersTimeOut) {
   spawn(io_.get_executor(), wait_for(signal, *clock_, std::chrono::hours(1), outcomes));
   spawn(io_.get_executor(), wait_for(signal, *clock_, std::chrono::hours(1), outcomes));
   while (signal.waiting() < 2) io_.run_one();
-  signal.notify_one();
-  while (outcomes.empty()) io_.run_one();
-  EXPECT_EQ(signal.waiting(), 1U);
   signal.notify_all();
   io_.run();
   EXPECT_EQ(outcomes, (std::vector<bool>{true, true}));

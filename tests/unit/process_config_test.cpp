@@ -203,11 +203,5 @@ TEST_F(Config, HelpAndVersionPrintAndEnd) {
   EXPECT_THAT(text, ::testing::StartsWith("program "));
 }
 
-TEST_F(Config, ReferenceIsATableOfAllSettings) {
-  EXPECT_THAT(settings_.reference(),
-              AllOf(HasSubstr("| `port` | `TIDEMARK_PORT` | `10002` | The port. Allowed: 1 to 65535. |"),
-                    HasSubstr("| `accounts` | `TIDEMARK_ACCOUNTS` | - | Names and keys. |")));
-}
-
 }  // namespace
 }  // namespace tidemark::process

@@ -110,6 +110,7 @@ TEST_F(QueueTest, CreateComparesMetadata) {
   EXPECT_EQ(run(service_.create_queue("acc", "q-1", {{"owner", "me"}})).value(), CreateOutcome::kExistedAlready);
   EXPECT_TRUE(run(service_.create_queue("acc", "q-1", {})).failed_with(ErrorCode::kQueueAlreadyExists));
   EXPECT_TRUE(run(service_.create_queue("acc", "a--b", {})).failed_with(ErrorCode::kInvalidResourceName));
+  EXPECT_TRUE(run(service_.clear("acc", "a--b")).failed_with(ErrorCode::kInvalidResourceName));
   EXPECT_TRUE(run(service_.create_queue("acc", "ab", {})).failed_with(ErrorCode::kOutOfRangeInput));
   EXPECT_TRUE(run(service_.set_metadata("acc", "q-1", {{"1x", ""}})).failed_with(ErrorCode::kInvalidMetadata));
 }

@@ -116,7 +116,7 @@ TEST_F(WorkersLimits, TheTightestRateDecides) {
   set(jobs::kind_target("archive"), 0, 1'000'000);
   set(jobs::partition_target("People", "p"), 0, 10);
   auto one = gate(), two = gate();
-  const std::vector<Place> here{{"People", "p"}, {"Former", "p"}};
+  const std::vector<PartitionRef> here{{"People", "p"}, {"Former", "p"}};
   const auto first = run(one->book("archive", here, 100));
   const auto second = run(two->book("archive", here, 100));
   EXPECT_GE(second - first, Duration(seconds(10)));
@@ -139,7 +139,7 @@ TEST_F(WorkersLimits, ChangesOfAQuarterSecondAreBookedTogether) {
 TEST_F(WorkersLimits, SoManyTransactionsAtOnceInAPartition) {
   set(jobs::partition_target("People", "p"), 1, 0);
   auto one = gate(), two = gate();
-  const std::vector<Place> here{{"Former", "p"}, {"People", "p"}};
+  const std::vector<PartitionRef> here{{"Former", "p"}, {"People", "p"}};
   auto first = run(one->permit(here, "j1/1"));
   ASSERT_TRUE(first && *first);
   EXPECT_FALSE(run(two->permit(here, "j2/1")));

@@ -32,7 +32,7 @@ struct BulkTraits {
 /// Changes that belong together, in one transaction or one after the other.
 struct Change {
   std::uint64_t count = 0;  // entities
-  std::vector<Place> places;
+  std::vector<PartitionRef> places;
   std::function<Task<Result<void>>()> make;
 };
 

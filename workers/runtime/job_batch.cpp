@@ -83,7 +83,7 @@ Task<Result<void>> JobBatch::prepare(Batch& batch) {
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     auto& job = batch.jobs[i];
     const std::string kind(jobs::kind_name(job.spec));
-    std::vector<Place> places{{job.move.source, job.move.partition_key}};
+    std::vector<PartitionRef> places{{job.move.source, job.move.partition_key}};
     if (!job.move.destination.empty()) places.push_back({job.move.destination, job.move.partition_key});
     if (!gate_.unrestricted(kind, places)) continue;
     // At its first delivery a job is still what its submission put into the record.

@@ -37,7 +37,7 @@ Task<Result<void>> JobContext::wait_until(Time when) {
   }
 }
 
-Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places) {
+Task<Result<StepPermit>> JobContext::admit(std::uint64_t done, std::uint64_t count, std::vector<PartitionRef> places) {
   if (spec_.max_affected && done + count > *spec_.max_affected) {
     co_return fail(ErrorCode::kMaxAffectedExceeded,
                    "After " + std::to_string(done) + " changes the job stopped: more would be more than maxAffected, " +

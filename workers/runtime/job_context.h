@@ -68,7 +68,7 @@ class JobContext : public JobServices {
   /// Call it before `count` more changes at these places, after `done`. It waits as long as the job's maxPerSecond and
   /// the limits of its kind, tables and partitions require. Keep the permit while you make the changes.
   /// kMaxAffectedExceeded, and the errors of check().
-  Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<Place> places);
+  Task<Result<StepPermit>> admit(std::uint64_t done, std::uint64_t count, std::vector<PartitionRef> places);
   /// Runs the steps of a page (side_by_side.h). After a store refused the job because it had too much to do, they run
   /// one by one at first, then twice as many at once with each page that the store takes.
   Task<Result<void>> side_by_side(std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);

@@ -10,7 +10,7 @@ namespace {
 constexpr Duration kCreditLasts = std::chrono::seconds(1);
 constexpr std::uint32_t kChunksPerSecond = 4;
 
-std::vector<jobs::LimitTarget> targets_of(const std::string& kind, const std::vector<Place>& places) {
+std::vector<jobs::LimitTarget> targets_of(const std::string& kind, const std::vector<PartitionRef>& places) {
   std::vector<jobs::LimitTarget> out{jobs::kind_target(kind)};
   for (const auto& place : places) {
     out.push_back(jobs::table_target(place.table));
@@ -32,7 +32,7 @@ bool LimitGate::paused(const std::string& kind) const {
   return limit != nullptr && limit->paused;
 }
 
-bool LimitGate::unrestricted(const std::string& kind, const std::vector<Place>& places) const {
+bool LimitGate::unrestricted(const std::string& kind, const std::vector<PartitionRef>& places) const {
   if (known_.empty()) return true;
   const auto targets = targets_of(kind, places);
   return std::ranges::none_of(targets, [&](const auto& target) { return find(target) != nullptr; });
@@ -113,7 +113,7 @@ Task<void> LimitGate::leave(std::string job_id) {
   }
 }
 
-Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std::string holder) {
+Task<std::optional<StepPermit>> LimitGate::permit(std::vector<PartitionRef> places, std::string holder) {
   if (known_.empty()) co_return StepPermit();
   std::vector<jobs::LimitTarget> targets;
   for (const auto& place : places) {
@@ -127,7 +127,7 @@ Task<std::optional<StepPermit>> LimitGate::permit(std::vector<Place> places, std
   co_return StepPermit(this, [executor, holder](LimitGate* gate) { spawn(executor, gate->leave(holder)); });
 }
 
-Task<Time> LimitGate::book(std::string kind, std::vector<Place> places, std::uint64_t count) {
+Task<Time> LimitGate::book(std::string kind, std::vector<PartitionRef> places, std::uint64_t count) {
   auto from = clock_.now();
   if (known_.empty() || count == 0) co_return from;
   for (const auto& [key, per_second] : figures_at(targets_of(kind, places), &jobs::Limit::max_per_second)) {

@@ -17,7 +17,7 @@ inline constexpr Duration kGateRefresh = std::chrono::seconds(1);
 enum class Admission : std::uint8_t { kEntered = 1, kPaused = 2, kFull = 3 };
 
 /// Where a job makes changes; without a key, anywhere in the table.
-struct Place {
+struct PartitionRef {
   std::string table;
   std::optional<std::string> partition_key;
 };
@@ -34,15 +34,15 @@ class LimitGate {
   Task<void> refresh();
   [[nodiscard]] bool paused(const std::string& kind) const;
   /// True if there are no limits for a job of the kind at these places.
-  [[nodiscard]] bool unrestricted(const std::string& kind, const std::vector<Place>& places) const;
+  [[nodiscard]] bool unrestricted(const std::string& kind, const std::vector<PartitionRef>& places) const;
   /// A job that entered under limits, of its kind and of the tables it names, has slots until leave().
   Task<Admission> enter(std::string kind, std::vector<std::string> tables, std::string job_id);
   Task<void> leave(std::string job_id);
 
   /// The time from which `count` changes at these places may be made, as far as rates go.
-  Task<Time> book(std::string kind, std::vector<Place> places, std::uint64_t count);
+  Task<Time> book(std::string kind, std::vector<PartitionRef> places, std::uint64_t count);
   /// For changes in partitions with a limit on concurrent transactions. Nothing if there are too many; ask again.
-  Task<std::optional<StepPermit>> permit(std::vector<Place> places, std::string holder);
+  Task<std::optional<StepPermit>> permit(std::vector<PartitionRef> places, std::string holder);
 
  private:
   struct Held {

@@ -67,7 +67,7 @@ class Mover final : public BulkJob {
   Task<Result<void>> move_changed();
   Task<Result<std::vector<Entity>>> read_changed();
   /// Where a move of the unit changes something in tables.
-  [[nodiscard]] std::vector<Place> places_of(const Unit& unit) const;
+  [[nodiscard]] std::vector<PartitionRef> places_of(const Unit& unit) const;
 
   jobs::Reach reach_;
   std::unique_ptr<Side> from_;
@@ -156,10 +156,10 @@ Task<Result<void>> Mover::note_units(const std::vector<Unit>& units) {
   co_return co_await note("pending", to_->note(units), fail_points::kMovePlan);
 }
 
-std::vector<Place> Mover::places_of(const Unit& unit) const {
+std::vector<PartitionRef> Mover::places_of(const Unit& unit) const {
   std::set<std::string_view> partitions;
   for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
-  std::vector<Place> places;
+  std::vector<PartitionRef> places;
   for (const auto* table : {&reach_.from.table, &reach_.to.table}) {
     if (table->empty()) continue;
     for (const auto partition : partitions) places.push_back({*table, std::string(partition)});
