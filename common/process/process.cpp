@@ -241,6 +241,9 @@ std::vector<char*> command_line;
 void start_again(int listener) {
   ::setenv(kListenerVariable, std::to_string(listener).c_str(), 1);
   spdlog::default_logger()->flush();
+  // A connection that is still open ends here, so that its client does not wait for an answer of the new process.
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::fcntl(listener, F_SETFD, 0);
   ::execv("/proc/self/exe", command_line.data());
   std::fprintf(stderr, "error: the program cannot be started again: %s\n", why().c_str());
   ::_exit(1);
