@@ -27,6 +27,7 @@ SMALL = ("--block-cache-mib", "16")  # so that caches are full long before the c
 KEYS = 5_000
 BLOBS = 100
 SAMPLE_S = 1.0
+BETWEEN_S = 0.003  # two doings of a user, so that a machine with two cores is not at its limit
 
 
 def status_of(pid, field):
@@ -64,6 +65,7 @@ class Users:
             doing = self.choice.choice(doings)
             doing()
             self.done[doing.__name__] += 1
+            time.sleep(BETWEEN_S)
 
     def key(self):
         number = self.choice.randrange(KEYS)
