@@ -156,8 +156,6 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
 
 Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
   TRY(process::prepare_directory(path));
-  // Debian's RocksDB is built with assertions, and one of them fails if the disk does while the database is opened.
-  const process::AssertionsEndTheStart guard;
   return kv::open_rocksdb({.path = path,
                            .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
                            .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20});
@@ -189,6 +187,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto accounts = TRY(parse_accounts(settings.accounts));
   TRY(check_key_safety(settings, accounts));
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
+  // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
+  std::optional<process::AssertionsEndTheStart> start(std::in_place);
   const auto engine = TRY(open_database(settings, data / description.folder));
   const auto clock = make_system_clock();
   const auto random = make_system_random();
@@ -230,6 +230,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       [&](http::Request& request) { return serve_metered(front, meter, metrics, *engine, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
+  start.reset();
   const auto waited = [&] {
     const DiskWatch disk(*engine,
                          {.directory = data / description.folder,
