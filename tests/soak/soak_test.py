@@ -27,7 +27,7 @@ SMALL = ("--block-cache-mib", "16")  # so that caches are full long before the c
 KEYS = 5_000
 BLOBS = 100
 SAMPLE_S = 1.0
-BETWEEN_S = 0.003  # two doings of a user, so that a machine with two cores is not at its limit
+BETWEEN_S = 0.02  # between two doings of a user: a machine with two cores is not at its limit
 
 
 def status_of(pid, field):
