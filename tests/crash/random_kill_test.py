@@ -62,7 +62,7 @@ class FailingDisk:
 
     def may_have_ended(self, child):
         """A store may end that finds its database impossible to open, and says so."""
-        return child.wait() == 1 and time.monotonic() - self.failed_at < 30
+        return child.wait() in (1, 2) and time.monotonic() - self.failed_at < 30
 
 
 class World:
