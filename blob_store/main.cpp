@@ -9,7 +9,7 @@ namespace {
 class BlobStore final : public service::Store {
  public:
   explicit BlobStore(service::StoreContext& context)
-      : service_(context.engine, context.clock, context.random, context.background),
+      : service_(context.engine, context.clock, context.random, context.background, &context.ages),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
     service_.collector().start();
   }

@@ -27,7 +27,7 @@ class QueueStore final : public service::Store {
  public:
   QueueStore(service::StoreContext& context, const QueueSettings& settings)
       : service_(context.engine, context.clock, context.random,
-                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}),
+                 ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}, &context.ages),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
         metrics_(
             std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {

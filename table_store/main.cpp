@@ -18,7 +18,7 @@ ScanLimits scan_limits(const service::StoreContext& context) {
 class TableStore final : public service::Store {
  public:
   explicit TableStore(service::StoreContext& context)
-      : service_(context.engine, context.clock, context.random, scan_limits(context)),
+      : service_(context.engine, context.clock, context.random, scan_limits(context), &context.ages),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
     process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
   }

@@ -142,7 +142,8 @@ std::string history_line(const json& entry) {
   auto line = "round " + cell(entry, "round") + ", ";
   if (!entry.contains("number")) {
     line += entry.value("outcome", "") == "edited" ? "edited" : "sent back";
-    return line + " by " + cell(entry, "by") + "  " + time_cell(entry, "startedAt");
+    line += " by " + cell(entry, "by") + "  " + time_cell(entry, "startedAt");
+    return entry.contains("done") ? line + "  (done before: " + cell(entry, "done") + ")" : line;
   }
   line += "attempt " + cell(entry, "number") + ": " + cell(entry, "outcome") + "  " + cell(entry, "worker") + "  " +
           time_cell(entry, "startedAt") + "  " + cell(entry, "durationMs") + " ms";

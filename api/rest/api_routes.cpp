@@ -59,6 +59,8 @@ Task<http::Response> ApiRoutes::serve(http::Request& request) {
 
 Answer ApiRoutes::route(http::Request& request) {
   const auto path = segments_of(request.path);
+  // A HEAD is answered like a GET; the server leaves the body away.
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   const Route* chosen = nullptr;
   std::string id;
   std::string allowed;
@@ -66,7 +68,7 @@ Answer ApiRoutes::route(http::Request& request) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;
-      if (candidate.method == request.method) {
+      if (candidate.method == method) {
         chosen = &candidate;
         id = std::move(*found);
       } else {

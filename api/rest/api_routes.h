@@ -39,6 +39,7 @@ struct Api {
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<int>> streams = std::make_shared<std::atomic<int>>(0);  // of events, open now
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;

@@ -115,17 +115,37 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
+constexpr int kMostStreams = 256;
+constexpr Duration kLongestStream = std::chrono::hours(1);
+
+/// Counts a stream as long as it lives. Null: there are too many.
+using StreamTicket = std::shared_ptr<void>;
+StreamTicket take_ticket(std::shared_ptr<std::atomic<int>> streams) {
+  if (streams->fetch_add(1) >= kMostStreams) {
+    streams->fetch_sub(1);
+    return nullptr;
+  }
+  auto* counter = streams.get();
+  return {counter, [streams = std::move(streams)](std::atomic<int>*) { streams->fetch_sub(1); }};
+}
 
 /// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, and "end" after the
-/// last. A comment every few seconds keeps the connection known to be alive.
+/// last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for whoever watches
+/// that long to ask again.
 class JobEvents final : public http::BodySource {
  public:
-  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping)
-      : jobs_(jobs), clock_(clock), job_id_(std::move(job_id)), stopping_(std::move(stopping)) {}
+  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping,
+            StreamTicket ticket)
+      : jobs_(jobs),
+        clock_(clock),
+        job_id_(std::move(job_id)),
+        stopping_(std::move(stopping)),
+        ticket_(std::move(ticket)),
+        begun_(clock.monotonic()) {}
 
   Task<Result<std::string>> next() override {
-    auto said = clock_.now();
-    while (!ended_ && !stopping_->load()) {
+    auto said = clock_.monotonic();
+    while (!ended_ && !stopping_->load() && clock_.monotonic() - begun_ < kLongestStream) {
       if (looked_) {
         co_await sleep_for(clock_, kLook);
       }
@@ -139,7 +159,7 @@ class JobEvents final : public http::BodySource {
         if (jobs::is_terminal((*found)->state)) text += end(std::string(jobs::state_name((*found)->state)));
         co_return text;
       }
-      if (clock_.now() - said >= kKeepAlive) co_return std::string(": still " + job_id_ + "\n\n");
+      if (clock_.monotonic() - said >= kKeepAlive) co_return std::string(": still " + job_id_ + "\n\n");
     }
     co_return std::string();
   }
@@ -154,6 +174,8 @@ class JobEvents final : public http::BodySource {
   Clock& clock_;
   std::string job_id_;
   std::shared_ptr<const std::atomic<bool>> stopping_;
+  StreamTicket ticket_;
+  Duration begun_;
   table_store::Version seen_ = 0;
   bool looked_ = false;
   bool ended_ = false;
@@ -162,10 +184,13 @@ class JobEvents final : public http::BodySource {
 Answer job_events(Api& api, http::Request&, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
+  auto ticket = take_ticket(api.streams);
+  if (!ticket)
+    co_return fail(ErrorCode::kServerBusy, "Too many event streams are open. Please retry, or ask for the job.");
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping);
+  response.source = std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping, std::move(ticket));
   co_return response;
 }
 

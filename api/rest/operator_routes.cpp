@@ -61,7 +61,8 @@ Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\
 
 Answer ready(Api& api, http::Request&, std::string) {
   std::string table(jobs::kJobTable);
-  CO_TRY(co_await api.tables.table_exists(std::move(table)));
+  const auto there = CO_TRY(co_await api.tables.table_exists(std::move(table)));
+  if (!there) CO_TRY(co_await api.jobs.ensure_ready());
   co_return text_response("ok\n");
 }
 

@@ -82,14 +82,14 @@ struct OpenOperation {
   static constexpr std::string_view kMethod = "blob.open";
   using Reply = OperationLedger;
   std::string account, operation_id;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0, since = 0;
 };
 
 struct CloseOperation {
   static constexpr std::string_view kMethod = "blob.close";
   using Reply = OperationLedger;
   std::string account, operation_id;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0, since = 0;
 };
 
 struct ReadOperation {

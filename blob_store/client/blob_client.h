@@ -33,6 +33,10 @@ class BlobClient {
   rpc::Method<calls::OpenOperation> open_operation{caller_};
   rpc::Method<calls::CloseOperation> close_operation{caller_};
   rpc::Method<calls::ReadOperation> read_operation{caller_};
+  /// Closes the operation for every epoch. Waits only so long for the store; for those who can try again later.
+  Task<Result<OperationLedger>> close_for_good(std::string id, std::uint64_t since, Duration wait) {
+    return rpc::call(caller_.transport, calls::CloseOperation{caller_.account, std::move(id), INT64_MAX, since}, wait);
+  }
 };
 
 }  // namespace tidemark::blob_store

@@ -32,7 +32,7 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string byt
     co_return co_await writer.finish();
   };
   auto payload = co_await write();
-  if (!payload && writer.id() != 0) CO_TRY(co_await service.abandon(writer.id()));
+  if (!payload && writer.id() != 0) co_await service.abandon(writer.id());
   co_return payload;
 }
 

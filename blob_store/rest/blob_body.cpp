@@ -68,10 +68,7 @@ Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::st
   CO_TRY(check_declared(call, limit, expected_md5));
   auto writer = call.service.new_payload();
   auto received = co_await stream_body(call, writer, limit, std::move(expected_md5));
-  if (!received && writer.id() != 0) {
-    // If this fails as well, the next start of the store collects it.
-    (void)co_await call.service.abandon(writer.id());
-  }
+  if (!received && writer.id() != 0) co_await call.service.abandon(writer.id());
   co_return received;
 }
 

@@ -31,8 +31,7 @@ NewContent read_new_content(const Call& call, bool plain) {
 }
 
 Task<void> discard(Call& call, std::uint64_t payload) {
-  // If this fails, the next start of the store collects it.
-  if (payload != 0) (void)co_await call.service.abandon(payload);
+  if (payload != 0) co_await call.service.abandon(payload);
 }
 
 }  // namespace

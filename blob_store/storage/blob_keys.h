@@ -1,5 +1,5 @@
 // The keyspace of the blob store. text and u64 as in common/kv/key_codec.h; one leading byte names the kind.
-//
+// The key 'a' is everywhere that of common/kv/age_clock.h.
 //   'A' account(text)                                       service properties
 //   'B' generation(u64) name(bytes, to the end)             blob: headers, metadata, version, size
 //   'C' account(text) container(text)                       container record with its generation

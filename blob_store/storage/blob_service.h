@@ -53,7 +53,8 @@ struct BlockLists {
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   /// `random` is for future ids; the store's own ids come from its counter.
-  BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background);
+  /// `ages`: by which staged blocks expire (common/kv/age_clock.h); by default the same clock.
+  BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background, const Clock* ages = nullptr);
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
@@ -64,9 +65,9 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<ListPage<NamedContainer>> list_containers(const std::string& account, const ListRequest& request) const;
 
   /// Content is streamed into a writer and then published by one of the next three calls. After any error, call
-  /// abandon() with its id unless that is 0.
+  /// abandon() with its id unless that is 0. If the store has too much to do for that, the collector does it.
   [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
-  Task<Result<void>> abandon(std::uint64_t payload);
+  Task<void> abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, the container.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);

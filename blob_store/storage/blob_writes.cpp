@@ -52,16 +52,15 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
 
 }  // namespace
 
-Task<Result<void>> BlobService::abandon(std::uint64_t payload) {
-  auto done = co_await engine_.transact(
+Task<void> BlobService::abandon(std::uint64_t payload) {
+  const auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        txn.erase(blob_keys::pending(payload));
-        txn.put(blob_keys::dead(payload), "");
+        bury_pending(txn, payload);
         return {};
       },
       &kAbandonStep);
+  if (!done) collector_.abandon_later(payload);
   collector_.kick();
-  co_return done;
 }
 
 Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,

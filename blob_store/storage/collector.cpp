@@ -1,6 +1,5 @@
 #include "blob_store/storage/collector.h"
 
-#include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "common/kv/generations.h"
@@ -14,6 +13,7 @@ const FailStep kCollectGenerationStep("blob.collect_generation");
 
 constexpr std::size_t kPayloadsPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
+constexpr std::size_t kSummariesPerTurn = 256;
 constexpr std::size_t kExtentListsPerStep = 64;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kStagedCheck = std::chrono::hours(1);
@@ -82,7 +82,34 @@ Task<void> Collector::run(Collector* self) {
   }
 }
 
+void bury_pending(kv::Transaction& txn, std::uint64_t payload) {
+  txn.erase(blob_keys::pending(payload));
+  bury(txn, payload);
+}
+
+void Collector::abandon_later(std::uint64_t payload) {
+  MutexLock lock(mutex_);
+  abandoned_.push_back(payload);
+}
+
+Task<Result<void>> Collector::bury_abandoned() {
+  std::vector<std::uint64_t> some;
+  {
+    MutexLock lock(mutex_);
+    some = abandoned_;
+  }
+  if (some.empty()) co_return Result<void>{};
+  CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
+    for (const auto payload : some) bury_pending(txn, payload);
+    return {};
+  }));
+  MutexLock lock(mutex_);
+  abandoned_.erase(abandoned_.begin(), abandoned_.begin() + static_cast<std::ptrdiff_t>(some.size()));
+  co_return Result<void>{};
+}
+
 Task<Result<void>> Collector::collect() {
+  CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
   const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
   CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
@@ -92,38 +119,42 @@ Task<Result<void>> Collector::collect() {
 }
 
 Task<Result<void>> Collector::expire_staged() {
-  const auto now = clock_.now();
+  const auto now = ages_.now();
   if (now - looked_for_staged_ < kStagedCheck) co_return Result<void>{};
   looked_for_staged_ = now;
-  std::vector<blob_keys::StagedBlob> old;
-  {
-    const auto snapshot = engine_.snapshot();
-    const auto cursor = snapshot->scan(blob_keys::all('U'));
-    for (; cursor->valid(); cursor->next()) {
-      auto summary = CO_TRY(records::kStagedSummary.decode(cursor->value()));
-      auto staged = blob_keys::staged_blob(cursor->key());
-      if (staged && now - summary.last_staged > kStagedLifetime) old.push_back(std::move(*staged));
+  const auto executor = co_await asio::this_coro::executor;
+  auto range = blob_keys::all('U');
+  while (!range.lower.empty()) {
+    const auto page = CO_TRY(read_some(*engine_.snapshot(), range, kSummariesPerTurn));
+    range.lower = page.size() < kSummariesPerTurn ? std::string() : page.back().first + '\0';
+    for (const auto& [key, value] : page) {
+      const auto summary = CO_TRY(records::kStagedSummary.decode(value));
+      const auto staged = blob_keys::staged_blob(key);
+      if (!staged || now - summary.last_staged <= kStagedLifetime) continue;
+      CO_TRY(co_await drop_old_staged(*staged, now));
     }
-    CO_TRY(cursor->status());
-  }
-  for (const auto& [generation, name] : old) {
-    CO_TRY(co_await engine_.transact([&](kv::Transaction& txn) -> Result<void> {
-      auto stored = TRY(txn.get(blob_keys::staged_summary(generation, name)));
-      if (!stored) return {};
-      auto summary = TRY(records::kStagedSummary.decode(*stored));
-      // One may have been added meanwhile.
-      return now - summary.last_staged > kStagedLifetime ? drop_staged(txn, generation, name) : Result<void>{};
-    }));
+    co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
   }
   co_return Result<void>{};
+}
+
+Task<Result<void>> Collector::drop_old_staged(const blob_keys::StagedBlob& staged, Time now) {
+  return engine_.transact([&staged, now](kv::Transaction& txn) -> Result<void> {
+    auto stored = TRY(txn.get(blob_keys::staged_summary(staged.generation, staged.name)));
+    if (!stored) return {};
+    auto summary = TRY(records::kStagedSummary.decode(*stored));
+    // One may have been added meanwhile.
+    if (now - summary.last_staged <= kStagedLifetime) return {};
+    return drop_staged(txn, staged.generation, staged.name);
+  });
 }
 
 Task<Result<std::size_t>> Collector::collect_payloads() {
   const auto entries = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all('D'), kPayloadsPerStep));
   if (entries.empty()) co_return std::size_t{0};
-  for (const auto& entry : entries) {
-    CO_TRY(engine_.erase_range(blob_keys::chunks(blob_keys::number(entry.first))));
-  }
+  std::vector<kv::KeyRange> chunks;
+  for (const auto& entry : entries) chunks.push_back(blob_keys::chunks(blob_keys::number(entry.first)));
+  CO_TRY(co_await engine_.erase(std::move(chunks)));
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         for (const auto& entry : entries) txn.erase(entry.first);

@@ -6,31 +6,43 @@
 #include <atomic>
 #include <memory>
 
+#include "blob_store/storage/blob_keys.h"
 #include "common/base/async.h"
+#include "common/base/mutex.h"
 #include "common/kv/engine.h"
 
 namespace tidemark::blob_store {
 
 class Collector {
  public:
-  Collector(kv::Engine& engine, Clock& clock, Executor background)
-      : engine_(engine), clock_(clock), background_(std::move(background)) {}
+  /// `ages`: the clock by which staged blocks grow old.
+  Collector(kv::Engine& engine, const Clock& ages, Executor background)
+      : engine_(engine), ages_(ages), background_(std::move(background)) {}
   /// Call it before anything is written. What is pending then was left by an earlier process and is dead.
   void start();
   void kick();
+  /// Buries the payload in the next pass: it was abandoned when the store had too much to do.
+  void abandon_later(std::uint64_t payload);
   /// Makes one pass, until nothing is dead or an error occurs. For kick() and tests.
   Task<Result<void>> collect();
 
  private:
   static Task<void> run(Collector* self);
+  Task<Result<void>> bury_abandoned();
   Task<Result<std::size_t>> collect_payloads();
   Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();
+  Task<Result<void>> drop_old_staged(const blob_keys::StagedBlob& staged, Time now);
   kv::Engine& engine_;
-  Clock& clock_;
+  const Clock& ages_;
   Executor background_;
   std::atomic<int> wanted_{0};
   Time looked_for_staged_{};
+  Mutex mutex_;
+  std::vector<std::uint64_t> abandoned_ GUARDED_BY(mutex_);
 };
+
+/// A payload that nobody will publish.
+void bury_pending(kv::Transaction& txn, std::uint64_t payload);
 
 }  // namespace tidemark::blob_store

@@ -35,6 +35,9 @@ class SystemTimer final : public Timer, public std::enable_shared_from_this<Syst
 class SystemClock final : public Clock {
  public:
   Time now() const override { return std::chrono::time_point_cast<Ticks>(std::chrono::system_clock::now()); }
+  Duration monotonic() const override {
+    return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+  }
   std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
     auto timer = std::make_shared<SystemTimer>(executor, std::move(fn));
     asio::post(executor, [timer, delay] { timer->start(delay); });

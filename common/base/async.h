@@ -34,6 +34,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual Time now() const = 0;
+  /// Time since some moment, which nobody can set.
+  [[nodiscard]] virtual Duration monotonic() const { return now().time_since_epoch(); }
   /// Calls `fn` on `executor` after `delay`.
   virtual std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) = 0;
 };

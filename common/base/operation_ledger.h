@@ -22,6 +22,9 @@ struct Fence {
   std::uint64_t epoch = 0;
   /// The operation's counter that each applied write raises, such as "moved" or "copied"; empty for none.
   std::string count_applied_as;
+  /// Not 0 if the work was given another text, which made another operation of it: the last epoch under the earlier
+  /// text. A ledger of that epoch or an earlier one counts for nothing, and begins anew.
+  std::uint64_t since = 0;
 };
 
 /// What became of a write under a fence.

@@ -75,6 +75,18 @@ Task<Result<void>> Engine::transact(TransactionBody body, const FailStep* step) 
   co_return outcome;
 }
 
+Task<Result<void>> Engine::erase(std::vector<KeyRange> ranges) {
+  auto initiate = [this](auto handler, std::vector<KeyRange> all) {
+    auto executor = executor_of(handler);
+    auto resume = [handler = std::move(handler)](Result<void> outcome) mutable {
+      std::move(handler)(std::move(outcome));
+    };
+    erase_ranges(std::move(all), Completion(std::move(executor), std::move(resume)));
+  };
+  co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Result<void>)>(
+      initiate, asio::use_awaitable, std::move(ranges));
+}
+
 Task<std::vector<Result<void>>> Engine::transact_all(std::vector<TransactionBody> bodies, const FailStep* step) {
   std::vector<Result<void>> outcomes;
   if (bodies.empty()) co_return outcomes;

@@ -124,8 +124,9 @@ class Engine {
   /// Why transactions are refused: that error, or kStorageFailure once the disk failed a write. Nothing: they are not.
   [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }
 
-  /// Deletes a range of keys durably, but not atomically with anything else; for keys that nothing refers to any more.
-  virtual Result<void> erase_range(const KeyRange& range) = 0;
+  /// Deletes ranges of keys, also while transactions are refused; for keys that nothing refers to or writes any more.
+  /// `done` is called once, when they are gone durably.
+  virtual void erase_ranges(std::vector<KeyRange> ranges, Completion done) = 0;
 
   /// The number of waiting transactions, for metrics.
   [[nodiscard]] virtual std::size_t queue_depth() const = 0;
@@ -136,6 +137,8 @@ class Engine {
   /// submit() as a coroutine, which resumes on the caller's executor. `step` names the write for crash tests; it is
   /// reached before the transaction is submitted and once it is durable.
   Task<Result<void>> transact(TransactionBody body, const FailStep* step = nullptr);
+  /// erase_ranges() as a coroutine.
+  Task<Result<void>> erase(std::vector<KeyRange> ranges);
   /// Submits independent transactions together and resumes once, with all their outcomes.
   Task<std::vector<Result<void>>> transact_all(std::vector<TransactionBody> bodies, const FailStep* step = nullptr);
 };

@@ -6,7 +6,7 @@
 namespace tidemark::kv {
 namespace {
 
-constexpr std::size_t kRowsPerPage = 1024;
+constexpr std::size_t kRowsPerTurn = 256;  // about a millisecond of an I/O thread
 constexpr std::size_t kHashBytes = 16;
 
 struct Mark {
@@ -54,13 +54,14 @@ Result<bool> drop_or_mark(Transaction& txn, const std::string& key, const std::s
 
 Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration retention, Time now) {
   std::size_t dropped = 0;
+  const auto executor = co_await asio::this_coro::executor;
   for (auto from = fading.rows.lower; !from.empty();) {
     std::vector<std::string> chosen;
     {
       const auto snapshot = engine.snapshot();
       const auto cursor = snapshot->scan({std::exchange(from, ""), fading.rows.upper});
       for (std::size_t n = 0; cursor->valid(); cursor->next()) {
-        if (++n > kRowsPerPage) {
+        if (++n > kRowsPerTurn) {
           from = cursor->key();
           break;
         }
@@ -70,7 +71,10 @@ Task<Result<std::size_t>> drop_faded(Engine& engine, FadingRows fading, Duration
       }
       CO_TRY(cursor->status());
     }
-    if (chosen.empty()) continue;
+    if (chosen.empty()) {
+      co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
+      continue;
+    }
     std::size_t now_dropped = 0;
     CO_TRY(co_await engine.transact([&](Transaction& txn) -> Result<void> {
       now_dropped = 0;

@@ -2,7 +2,8 @@
 // row is removed once it has not changed for long enough. The time is kept in a mark beside each row, so the rows need
 // no timestamp and writing them costs nothing more.
 //   mark   key: the mark prefix, then the row's key     value: u64 first seen so (ticks), 16 bytes of its hash
-// A round reads all rows in snapshots. Only new, changed and faded ones take part in transactions, of bounded size.
+// A round reads all rows in turns, so that requests go on. Only new, changed and faded ones take part in transactions,
+// of bounded size.
 #pragma once
 #include "common/kv/engine.h"
 

@@ -7,6 +7,14 @@ namespace {
 
 constexpr std::size_t kMaxCounters = 64;
 
+/// Forgets what was done under an earlier text. Whoever still works on that has an epoch that the ledger refuses from
+/// now on.
+void forget_earlier_text(OperationLedger& ledger, std::uint64_t since) {
+  if (since == 0 || ledger.epoch > since) return;
+  ledger.closed = false;
+  ledger.counters.clear();
+}
+
 /// Raises the ledger's epoch. kFenced if the epoch is lower than the ledger's or the operation is closed.
 Result<void> pass_fence(OperationLedger& ledger, std::uint64_t epoch) {
   if (test_switches::ignore_fence.load(std::memory_order_relaxed)) return {};
@@ -39,6 +47,7 @@ Result<void> OperationLedgers::fenced(Transaction& txn, std::string_view account
                                       const Effect& effect) const {
   const auto key = key_of_(account, fence.operation_id);
   auto ledger = TRY(load(txn, key));
+  forget_earlier_text(ledger, fence.since);
   TRY(pass_fence(ledger, fence.epoch));
   const auto applied = TRY(effect(ledger));
   if (applied > 0 && !fence.count_applied_as.empty()) TRY(add_to_counter(ledger, fence.count_applied_as, applied));
@@ -71,15 +80,17 @@ Task<Result<OperationLedger>> OperationLedgers::change(std::string account, std:
 }
 
 Task<Result<OperationLedger>> OperationLedgers::open_operation(std::string account, std::string operation_id,
-                                                               std::uint64_t epoch) const {
-  return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) {
+                                                               std::uint64_t epoch, std::uint64_t since) const {
+  return change(std::move(account), std::move(operation_id), [epoch, since](OperationLedger& ledger) {
+    forget_earlier_text(ledger, since);
     return ledger.closed ? Result<void>{} : pass_fence(ledger, epoch);
   });
 }
 
 Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string account, std::string operation_id,
-                                                                std::uint64_t epoch) const {
-  return change(std::move(account), std::move(operation_id), [epoch](OperationLedger& ledger) -> Result<void> {
+                                                                std::uint64_t epoch, std::uint64_t since) const {
+  return change(std::move(account), std::move(operation_id), [epoch, since](OperationLedger& ledger) -> Result<void> {
+    forget_earlier_text(ledger, since);
     // Closing again with the same epoch succeeds, because the reply to the first close may have been lost.
     if (ledger.closed && ledger.epoch == epoch) return {};
     TRY(pass_fence(ledger, epoch));
@@ -91,6 +102,7 @@ Task<Result<OperationLedger>> OperationLedgers::close_operation(std::string acco
 Task<Result<OperationLedger>> OperationLedgers::count(std::string account, Fence fence, std::uint64_t amount) const {
   if (fence.count_applied_as.empty()) co_return fail(ErrorCode::kInvalidInput, "Name the counter.");
   co_return co_await change(std::move(account), fence.operation_id, [&](OperationLedger& ledger) -> Result<void> {
+    forget_earlier_text(ledger, fence.since);
     TRY(pass_fence(ledger, fence.epoch));
     return add_to_counter(ledger, fence.count_applied_as, amount);
   });

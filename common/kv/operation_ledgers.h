@@ -26,10 +26,11 @@ class OperationLedgers {
                       const Effect& effect) const;
 
   /// Opening a closed operation is not an error; the ledger says that the work is done.
-  Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id,
-                                               std::uint64_t epoch) const;
-  Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id,
-                                                std::uint64_t epoch) const;
+  /// `since`: as in Fence.
+  Task<Result<OperationLedger>> open_operation(std::string account, std::string operation_id, std::uint64_t epoch,
+                                               std::uint64_t since = 0) const;
+  Task<Result<OperationLedger>> close_operation(std::string account, std::string operation_id, std::uint64_t epoch,
+                                                std::uint64_t since = 0) const;
   Task<Result<OperationLedger>> count(std::string account, Fence fence, std::uint64_t amount) const;
   /// Empty if the operation is unknown.
   Task<Result<OperationLedger>> read_operation(std::string account, std::string operation_id) const;

@@ -219,7 +219,7 @@ class RocksEngine final : public Engine {
       body = nullptr;
       return done(fail(std::move(refusal)));
     }
-    queue_.push_back({std::move(body), std::move(done)});
+    queue_.push_back({std::move(body), std::move(done), {}});
     const auto woken = handover_.submitted(queue_.size());
     lock.unlock();
     wake(woken);
@@ -235,27 +235,12 @@ class RocksEngine final : public Engine {
     return failure_ ? failure_ : refusal_;
   }
 
-  Result<void> erase_range(const KeyRange& range) override {
-    if (!range.upper.empty() && range.upper <= range.lower) return {};
-    if (auto failure = failure_now()) return fail(std::move(*failure));
-    rocksdb::WriteBatch batch;
-    auto end = range.upper;
-    if (end.empty()) {
-      rocksdb::ReadOptions options;
-      std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
-      it->SeekToLast();
-      if (!it->status().ok()) return fail(error_of(it->status()));
-      if (!it->Valid()) return {};
-      end = it->key().ToString() + '\0';  // just after the last key
-      if (end <= range.lower) return {};
-    }
-    auto status = batch.DeleteRange(slice(range.lower), slice(end));
-    kEraseRangeStep.before.reach();
-    if (status.ok()) status = db_->Write(write_options_, &batch);
-    kEraseRangeStep.after.reach();
-    if (status.ok()) return {};
-    remember_failure(error_of(status));
-    return fail(error_of(status));
+  void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
+    MutexLock lock(mutex_);
+    queue_.push_back({nullptr, std::move(done), std::move(ranges)});
+    const auto woken = handover_.submitted(queue_.size());
+    lock.unlock();
+    wake(woken);
   }
 
   std::size_t queue_depth() const override {
@@ -273,19 +258,22 @@ class RocksEngine final : public Engine {
 
  private:
   struct Waiting {
-    TransactionBody body;
+    TransactionBody body;  // or, if there is none:
     Completion done;
+    std::vector<KeyRange> erased;
   };
 
   /// Transactions that go to the log in one write.
   struct Group {
     WriteOverlay writes;
+    std::vector<KeyRange> erased;
     Memo memo;
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
     void clear() {
       writes.clear();
+      erased.clear();
       memo.clear();
     }
     [[nodiscard]] bool full() const {
@@ -303,7 +291,7 @@ class RocksEngine final : public Engine {
       auto& group = groups_[handover_.begin_write()];
       writing_ = true;
       lock.unlock();
-      const auto failure = write(group.writes);
+      const auto failure = write(group);
       auto members = std::exchange(group.members, {});
       auto outcomes = std::exchange(group.outcomes, {});
       // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
@@ -343,7 +331,7 @@ class RocksEngine final : public Engine {
       mutex_.unlock();
       if (!std::exchange(done, true)) other.clear();
       for (; !taken_.empty() && go_on(); taken_.pop_front()) {
-        group.outcomes.push_back(failed ? Result<void>() : run_body(taken_.front().body, group, ahead));
+        group.outcomes.push_back(failed ? Result<void>() : carry_out(taken_.front(), group, ahead));
         group.members.push_back(std::move(taken_.front()));
       }
       mutex_.lock();
@@ -358,11 +346,16 @@ class RocksEngine final : public Engine {
     if (woken == GroupHandover::Wake::kHelper) wake_helper_.notify_one();
   }
 
-  std::optional<Error> write(const WriteOverlay& writes) {
+  std::optional<Error> write(const Group& group) {
+    const auto& writes = group.writes;
     auto failure = failure_now();
-    if (failure || writes.rows().empty()) return failure;
+    if (failure || (writes.rows().empty() && group.erased.empty())) return failure;
     rocksdb::WriteBatch batch(writes.bytes() + writes.rows().size() * kRowOverhead);
     rocksdb::Status status;
+    for (auto range = group.erased.begin(); status.ok() && range != group.erased.end(); ++range) {
+      status = erase_range(*range, batch);
+    }
+    if (!group.erased.empty()) kEraseRangeStep.before.reach();
     for (auto row = writes.rows().begin(); status.ok() && row != writes.rows().end(); ++row) {
       const auto& [key, value] = *row;
       status = value ? batch.Put(slice(key), slice(*value)) : batch.Delete(slice(key));
@@ -370,8 +363,20 @@ class RocksEngine final : public Engine {
     kWriteStep.before.reach();
     if (status.ok()) status = db_->Write(write_options_, &batch);
     kWriteStep.after.reach();
+    if (!group.erased.empty()) kEraseRangeStep.after.reach();
     if (!status.ok()) failure = remember_failure(error_of(status));
     return failure;
+  }
+
+  rocksdb::Status erase_range(const KeyRange& range, rocksdb::WriteBatch& batch) {
+    auto end = range.upper;
+    if (end.empty()) {
+      const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
+      it->SeekToLast();
+      if (!it->status().ok() || !it->Valid()) return it->status();
+      end = it->key().ToString() + '\0';  // just after the last key
+    }
+    return end <= range.lower ? rocksdb::Status::OK() : batch.DeleteRange(slice(range.lower), slice(end));
   }
 
   static void tell(std::vector<Waiting> members, std::vector<Result<void>> outcomes) {
@@ -382,6 +387,12 @@ class RocksEngine final : public Engine {
       group.push_back({std::move(members[i].done), std::move(outcomes[i])});
     }
     Completion::deliver(std::move(group));
+  }
+
+  Result<void> carry_out(Waiting& waiting, Group& group, const WriteOverlay* ahead) {
+    if (waiting.body) return run_body(waiting.body, group, ahead);
+    for (auto& range : waiting.erased) group.erased.push_back(std::move(range));
+    return {};
   }
 
   Result<void> run_body(const TransactionBody& body, Group& group, const WriteOverlay* ahead) {

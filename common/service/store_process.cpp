@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "common/kv/age_clock.h"
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
 #include "common/process/failures.h"
@@ -143,6 +144,15 @@ Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const proc
   co_return response;
 }
 
+// Until `stopping` is notified.
+Task<void> keep_ages(kv::AgeClock& ages, std::shared_ptr<Signal> stopping) {
+  for (bool stopped = false; !stopped;) {
+    const auto kept = co_await ages.keep();
+    if (!kept) process::log_failed_task("keep_ages", kept.error());
+    stopped = co_await stopping->wait(ages, kv::kKeepAge);
+  }
+}
+
 // Once an hour until `stopping` is notified.
 Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows ledgers, Duration retention,
                             std::shared_ptr<Signal> stopping) {
@@ -191,6 +201,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   std::optional<process::AssertionsEndTheStart> start(std::in_place);
   const auto engine = TRY(open_database(settings, data / description.folder));
   const auto clock = make_system_clock();
+  kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
   process::Metrics metrics;
   const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
@@ -200,6 +211,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   StoreContext context{
       *engine,
       *clock,
+      ages,
       *random,
       metrics,
       std::move(accounts),
@@ -219,8 +231,9 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   const auto of_calls = std::make_shared<process::Figures>([&] { return internal_figures(**internal); });
   metrics.add(of_calls);
   const auto stopping = std::make_shared<Signal>();
+  spawn(server->executor(), keep_ages(ages, stopping));
   if (description.ledgers) {
-    spawn(server->executor(), drop_old_ledgers(*engine, *clock, *description.ledgers,
+    spawn(server->executor(), drop_old_ledgers(*engine, ages, *description.ledgers,
                                                std::chrono::hours(settings.operation_retention_h), stopping));
   }
 

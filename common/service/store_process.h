@@ -20,6 +20,7 @@ namespace tidemark::service {
 struct StoreContext {
   kv::Engine& engine;
   Clock& clock;
+  const Clock& ages;  // how old things are: common/kv/age_clock.h
   Random& random;
   process::Metrics& metrics;
   std::vector<auth::Account> accounts;

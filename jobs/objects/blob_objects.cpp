@@ -15,7 +15,7 @@ Task<Result<bool>> BlobObjects::open(Fence fence) {
   // Nobody was here before the first delivery, and its first write opens the operation.
   if (fence.epoch == 1) co_return false;
   auto id = fence.operation_id;
-  auto opened = co_await blobs_.open_operation(std::move(fence.operation_id), fence.epoch);
+  auto opened = co_await blobs_.open_operation(std::move(fence.operation_id), fence.epoch, fence.since);
   if (opened) co_return opened->closed;
   if (opened.error().code != ErrorCode::kFenced) co_return fail(std::move(opened.error()));
   auto ledger = CO_TRY(co_await blobs_.read_operation(std::move(id)));
@@ -24,7 +24,7 @@ Task<Result<bool>> BlobObjects::open(Fence fence) {
 }
 
 Task<Result<void>> BlobObjects::close(Fence fence) {
-  CO_TRY(co_await blobs_.close_operation(std::move(fence.operation_id), fence.epoch));
+  CO_TRY(co_await blobs_.close_operation(std::move(fence.operation_id), fence.epoch, fence.since));
   co_return Result<void>{};
 }
 

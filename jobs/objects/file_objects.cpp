@@ -128,7 +128,7 @@ Task<Result<void>> FileObjects::prepare() { return ensure_table(tables_, std::st
 Task<Result<bool>> FileObjects::open(Fence fence) {
   // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
   // would take it for one that is gone.
-  CO_TRY(co_await tables_.open_operation(std::move(fence.operation_id), fence.epoch));
+  CO_TRY(co_await tables_.open_operation(std::move(fence.operation_id), fence.epoch, fence.since));
   co_return false;
 }
 

@@ -36,11 +36,6 @@ std::string shape_of(std::string_view message) {
   return out;
 }
 
-/// An edited job stays a member of its group.
-void keep_group(const std::string& body, JobSpec& edited) {
-  if (auto parsed = parse_job_message(body)) edited.group = std::move(parsed->spec.group);
-}
-
 void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.count++ == 0) {
     group.fingerprint = std::move(record.fingerprint);
@@ -54,10 +49,20 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
 }
 
+/// Somebody may have deleted the queue; the next job that is given up makes it again.
 template <class T>
 Result<T> or_not_found(Result<T> outcome) {
-  if (outcome.failed_with(ErrorCode::kMessageNotFound)) return fail(ErrorCode::kPoisonNotFound);
+  const bool nothing =
+      outcome.failed_with(ErrorCode::kMessageNotFound) || outcome.failed_with(ErrorCode::kQueueNotFound);
+  if (nothing) return fail(ErrorCode::kPoisonNotFound);
   return outcome;
+}
+
+Task<Result<queue_service::MessagePage>> page_of(queue_service::QueueClient& queues, std::uint32_t limit,
+                                                 std::string continuation) {
+  auto page = co_await queues.list(std::string(kPoisonQueue), limit, std::move(continuation));
+  if (page.failed_with(ErrorCode::kQueueNotFound)) co_return queue_service::MessagePage{};
+  co_return page;
 }
 
 }  // namespace
@@ -109,7 +114,7 @@ Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string cont
   for (int pages = 0; pages < kPagesPerList; ++pages) {
     // No more than there is room for, so that a page ends where the queue's page ends.
     const auto room = static_cast<std::uint32_t>(limit - out.records.size());
-    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), room, out.continuation));
+    auto page = CO_TRY(co_await page_of(queues_, room, out.continuation));
     out.continuation = std::move(page.continuation);
     for (const auto& message : page.messages) {
       auto record = poison_record_of(message);
@@ -126,7 +131,7 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   std::string continuation;
   std::uint64_t seen = 0;
   do {
-    auto page = CO_TRY(co_await queues_.list(std::string(kPoisonQueue), kGroupingPage, std::move(continuation)));
+    auto page = CO_TRY(co_await page_of(queues_, kGroupingPage, std::move(continuation)));
     for (const auto& message : page.messages) {
       auto record = poison_record_of(message);
       if (!matches(which, record)) continue;
@@ -159,12 +164,23 @@ Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
   co_return poison_record_of(message);
 }
 
+Task<Result<std::string>> PoisonStore::replace_text(PoisonRecord& poison, JobSpec& edited, std::string by) {
+  const auto before = parse_job_message(poison.body);
+  if (before) edited.group = before->spec.group;  // it stays a member of its group
+  add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
+  auto text = job_message_text(poison.job_id, edited);
+  if (before && before->spec == edited) co_return text;
+  if (const auto record = CO_TRY(co_await jobs_.find(poison.job_id)); record && record->epoch > poison.edited_epoch) {
+    poison.attempts.back().done = record->done;
+  }
+  poison.edited_epoch = poison.epoch;
+  co_return text;
+}
+
 Task<Result<PoisonRecord>> PoisonStore::edit(std::string id, JobSpec edited, std::string by) {
   auto message = CO_TRY(co_await message_of(std::move(id)));
   auto poison = poison_record_of(message);
-  keep_group(poison.body, edited);
-  auto text = job_message_text(poison.job_id, edited);
-  add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
+  auto text = CO_TRY(co_await replace_text(poison, edited, std::move(by)));
   // From the queue to itself: one transaction, and the story stays.
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message.id, std::string(kPoisonQueue),
                                                std::move(text), poison_annotation(poison))));
@@ -180,22 +196,18 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
   std::optional<JobRecord> record;
   if (!poison.job_id.empty()) record = CO_TRY(co_await jobs_.find(poison.job_id));
   std::optional<std::string> text;
-  if (edited) {
-    keep_group(poison.body, *edited);
-    text = job_message_text(poison.job_id, *edited);
-    add_mark(poison.attempts, kEdited, jobs_.now(), by);
-  }
+  if (edited) text = CO_TRY(co_await replace_text(poison, *edited, by));
   add_mark(poison.attempts, kSentBack, jobs_.now(), std::move(by));
   poison.redrives += 1;
   // The beginning of the message's next story, which the worker goes on with.
-  const json annotation = {
-      {"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
+  json annotation = {{"jobId", poison.job_id}, {"redrives", poison.redrives}, {"attempts", kept_json(poison.attempts)}};
+  if (poison.edited_epoch != 0) annotation["editedEpoch"] = poison.edited_epoch;
   auto queue = is_job_queue(poison.queue) ? poison.queue : std::string(kJobQueue);
   if (edited) queue = std::string(queue_of(edited->priority));
   CO_TRY(or_not_found(co_await queues_.redrive(std::string(kPoisonQueue), message_id, std::move(queue), std::move(text),
                                                annotation.dump(-1, ' ', false, json::error_handler_t::ignore))));
   if (record && record->message_id == message_id) {
-    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.attempts);
+    auto requeued = co_await jobs_.requeue(std::move(*record), std::move(edited), poison.edited_epoch, poison.attempts);
     // The message is on its way, so the redrive has happened whatever became of the note.
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
   }

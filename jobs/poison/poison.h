@@ -1,6 +1,6 @@
 // Poison messages: jobs that were given up, with everything needed to understand and to send them back. The message
 // keeps its id and text in queue tidemark-jobs-poison; the story is in its annotation:
-//   {"jobId":I,"reason":R,"fingerprint":F,"queue":Q,"movedAt":T,"redrives":N,"attempts":[...]}
+//   {"jobId":I,"reason":R,"fingerprint":F,"queue":Q,"movedAt":T,"redrives":N,"editedEpoch":N,"attempts":[...]}
 // Its attempts (attempt.h) are those of all rounds, with marks where it was edited or sent back.
 // The fingerprint names the kind of failure, so that like failures can be counted and sent back together.
 #pragma once
@@ -25,7 +25,8 @@ struct PoisonRecord {
   std::string queue;  // where it came from
   std::vector<Attempt> attempts;
   std::optional<Time> moved_at;
-  std::uint32_t redrives = 0;  // how often it was sent back before
+  std::uint32_t redrives = 0;      // how often it was sent back before
+  std::uint64_t edited_epoch = 0;  // the last delivery before the text was edited; 0: it never was
   std::uint64_t epoch = 0;
 };
 
@@ -35,6 +36,7 @@ inline constexpr std::tuple kPoisonFields{Field{"jobId", &PoisonRecord::job_id},
                                           Field{"fingerprint", &PoisonRecord::fingerprint},
                                           Field{"queue", &PoisonRecord::queue},
                                           Field{"redrives", &PoisonRecord::redrives},
+                                          Field{"editedEpoch", &PoisonRecord::edited_epoch, kSparse},
                                           Field{"movedAt", &PoisonRecord::moved_at}};
 
 /// Poison messages of one kind of failure.
@@ -87,6 +89,9 @@ class PoisonStore {
 
  private:
   Task<Result<queue_service::Message>> message_of(std::string id);
+  /// Its text from now on. If that asks for something else, the job is another operation, and its history tells what
+  /// was done before.
+  Task<Result<std::string>> replace_text(PoisonRecord& poison, JobSpec& edited, std::string by);
   JobStore& jobs_;
   queue_service::QueueClient& queues_;
 };

@@ -19,7 +19,8 @@ constexpr std::tuple kFields{
     Field{"round", &Attempt::round},
     Field{"startedAt", &Attempt::started_at},
     Field{"outcome", &Attempt::outcome},
-    Field{"by", &Attempt::by, kSparse}};
+    Field{"by", &Attempt::by, kSparse},
+    Field{"done", &Attempt::done, kSparse}};
 /// Not of a mark.
 constexpr std::tuple kRunFields{
     Field{"number", &Attempt::number},

@@ -1,6 +1,6 @@
 // The history of a job, as its record and its message keep it: attempts, and what happened between them. Pure.
 //   {"round":N,"number":N,"worker":W,"startedAt":T,"durationMs":N,"outcome":O,"errorClass":C,"code":NAME,"message":M}
-//   {"round":N,"startedAt":T,"outcome":"edited"|"sentBack","by":WHO}
+//   {"round":N,"startedAt":T,"outcome":"edited"|"sentBack","by":WHO,"done":N}
 // A round begins when the job is submitted and each time that it is sent back from poison; attempts are counted anew.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
@@ -31,7 +31,8 @@ struct Attempt {
   std::string code;         // the error's name
   std::string message;
   std::uint32_t round = 1;
-  std::string by = {};  // of a mark: the address of a caller of the api, or a redrive job's id
+  std::string by = {};     // of a mark: the address of a caller of the api, or a redrive job's id
+  std::uint64_t done = 0;  // of an edit: what the job had done until then
 
   /// Whether both are entries of the same event.
   [[nodiscard]] bool is_same(const Attempt& other) const {

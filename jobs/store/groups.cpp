@@ -188,7 +188,7 @@ Task<Result<std::uint64_t>> Groups::collect(Time limit) {
 
 Task<Result<bool>> Groups::remove(Group group) {
   // The group's own row last: whatever is left is found by it.
-  auto closed = co_await tables_.close_operation(ends_of(group.id), INT64_MAX);
+  auto closed = co_await tables_.close_operation(ends_of(group.id), INT64_MAX, 0);
   if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
   for (std::uint32_t first = 0; first < group.members; first += kMostErased) {
     std::vector<Mutation> erasures;

@@ -36,7 +36,9 @@ constexpr std::tuple kFields{
     Field{"Kind", &JobRecord::kind},
     Field{"Spec", &JobRecord::spec},
     Field{"MessageId", &JobRecord::message_id},
+    Field{"Receipt", &JobRecord::receipt, kSparse},
     Field{"Epoch", &JobRecord::epoch},
+    Field{"EditedEpoch", &JobRecord::edited_epoch, kSparse},
     Field{"Attempts", &JobRecord::attempts},
     Field{"Done", &JobRecord::done},
     Field{"Skipped", &JobRecord::skipped},
@@ -97,6 +99,10 @@ Result<JobRecord> record_from_entity(const Entity& entity) {
   record.state = *state;
   if (history != nullptr) record.history = parse_history(std::get<std::string>(*history));
   return record;
+}
+
+std::vector<std::string> all_job_queues() {
+  return {std::string(kHighQueue), std::string(kJobQueue), std::string(kLowQueue), std::string(kPoisonQueue)};
 }
 
 std::string_view queue_of(Priority priority) {

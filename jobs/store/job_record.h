@@ -29,6 +29,9 @@ inline constexpr std::string_view kPoisonQueue = "tidemark-jobs-poison";
 inline constexpr std::string_view kDone = "done";        // entities that the job is done with
 inline constexpr std::string_view kWritten = "written";  // copies, of jobs whose work is to write copies
 
+/// The one that says how much a job of this kind has done.
+inline std::string_view counter_of_work(std::string_view kind) { return kind == "copy" ? kWritten : kDone; }
+
 enum class JobState : std::uint8_t { kQueued = 1, kRunning = 2, kSucceeded = 3, kPoisoned = 4, kCancelled = 5 };
 
 std::string_view state_name(JobState state);  // "queued", "running", "succeeded", "poisoned", "cancelled"
@@ -40,11 +43,13 @@ inline bool is_terminal(JobState state) {
 struct JobRecord {
   std::string id;
   JobState state = JobState::kQueued;
-  std::string kind;            // of kinds.h; "unknown" for a message that could not be read
-  std::string spec;            // JSON text, canonical
-  std::string message_id;      // the job's one message
-  std::uint64_t epoch = 0;     // of the last delivery that changed the record
-  std::uint32_t attempts = 0;  // since submission or the last redrive
+  std::string kind;                // of kinds.h; "unknown" for a message that could not be read
+  std::string spec;                // JSON text, canonical
+  std::string message_id;          // the job's one message
+  std::string receipt;             // of its putting, until a delivery has claimed the record
+  std::uint64_t epoch = 0;         // of the last delivery that changed the record
+  std::uint64_t edited_epoch = 0;  // the last delivery before its text was edited (Fence::since); 0: it never was
+  std::uint32_t attempts = 0;      // since submission or the last redrive
   std::uint64_t done = 0;
   std::uint64_t skipped = 0;
   std::optional<std::uint64_t> total;
@@ -66,6 +71,8 @@ std::vector<table_store::Property> record_properties(JobRecord record);
 /// kCorruption for an entity that is not a job record.
 Result<JobRecord> record_from_entity(const table_store::Entity& entity);
 
+/// Whichever queue it may be in.
+std::vector<std::string> all_job_queues();
 /// The queue of a priority, and whether a queue is one of these.
 std::string_view queue_of(Priority priority);
 bool is_job_queue(std::string_view queue);

@@ -17,6 +17,8 @@ constexpr int kMaxRaces = 16;
 // The protocol's limit on a visibility delay; a worker puts a message that comes too early back again.
 constexpr Duration kMaxDelay = std::chrono::hours(24 * 7);
 constexpr std::size_t kSubmissionLanes = 32;
+// Nobody who cancels a job should have to wait for a store that is away.
+constexpr Duration kWaitForBlobs = std::chrono::seconds(1);
 
 std::unexpected<Error> contended(const std::string& id) {
   return fail(ErrorCode::kServerBusy, "The record of job " + id + " is being changed by others. Please retry.");
@@ -27,10 +29,11 @@ void apply(const RecordChange& change, Time now, JobRecord& record) {
     record.state = *change.state;
     if (is_terminal(*change.state)) record.finished_at = now;
   }
-  // Until its end a job's figures only rise: a delivery that takes over from an older checkpoint tells, for a while,
-  // less than what was reached.
+  // Until its success a job's figures only rise: a delivery that takes over from an older checkpoint tells, for a
+  // while, less than what was reached, and some kinds count in no ledger.
+  const bool succeeded = change.state == JobState::kSucceeded;
   const bool behind = !change.state && change.skipped.value_or(record.skipped) < record.skipped;
-  if (change.done) record.done = change.state ? *change.done : std::max(record.done, *change.done);
+  if (change.done) record.done = succeeded ? *change.done : std::max(record.done, *change.done);
   if (change.skipped && !behind) record.skipped = *change.skipped;
   if (change.total) record.total = change.total;
   if (change.attempts) record.attempts = *change.attempts;
@@ -53,6 +56,15 @@ Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) 
   return attempt;
 }
 
+/// With another text, the job is another operation, whose figures begin anew; the history tells of the earlier one.
+void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
+  if (edited_epoch <= record.edited_epoch) return;
+  record.edited_epoch = edited_epoch;
+  record.done = record.skipped = 0;
+  record.total.reset();
+  for (auto* text : {&record.phase, &record.skips, &record.result}) text->clear();
+}
+
 /// The record as a delivery takes it over.
 void take(const Delivery& delivery, Time now, JobRecord& record) {
   // One that gave the job back uncounted, and could not say so here, is not lost.
@@ -61,12 +73,14 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
     record.history.push_back(attempt_cut_off(record, now, "lost"));
   }
   add_marks(record.history, delivery.story);
+  note_edit(delivery.edited_epoch, record);
   record.claimed_at = now;
   record.not_before = delivery.not_before;
   record.state = JobState::kRunning;
   record.epoch = delivery.epoch;
   record.attempts = delivery.attempt;
   record.worker = delivery.worker;
+  record.receipt.clear();
   // A redrive may have brought another spec, and this delivery may be faster than the redrive's own note of it.
   if (record.spec.empty() || delivery.kind != "unknown") {
     record.kind = delivery.kind;
@@ -103,8 +117,8 @@ std::optional<ClaimVerdict> refusal(const JobRecord& record, const Delivery& del
 
 Task<Result<void>> JobStore::ensure_ready() {
   CO_TRY(co_await ensure_table(tables_, std::string(kJobTable)));
-  for (const auto name : {kHighQueue, kJobQueue, kLowQueue, kPoisonQueue}) {
-    CO_TRY(co_await queues_.ensure_queue(std::string(name)));
+  for (auto& name : all_job_queues()) {
+    CO_TRY(co_await queues_.ensure_queue(std::move(name)));
   }
   co_return Result<void>{};
 }
@@ -148,14 +162,19 @@ Task<Result<Submission>> JobStore::submit(JobSpec spec, std::string id) {
   message.text = job_message_text(record.id, spec);
   message.delay = std::clamp<Duration>(delay, Duration::zero(), kMaxDelay);
   message.idempotency_key = std::move(id);
-  record.message_id = CO_TRY(co_await queues_.put(std::string(queue_of(spec.priority)), std::move(message)));
+  auto put = CO_TRY(co_await queues_.put_named(std::string(queue_of(spec.priority)), std::move(message)));
+  record.message_id = std::move(put.id);
+  record.receipt = std::move(put.receipt);
   // A worker, or the same submission sent twice, may have been faster: what is there then is the job.
   auto stored = CO_TRY(co_await insert(std::move(record)));
   co_return Submission{std::move(stored.first), true};
 }
 
 Task<Result<std::optional<JobRecord>>> JobStore::find(std::string id) {
-  auto entity = CO_TRY(co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id)));
+  auto read = co_await tables_.get(std::string(kJobTable), std::string(kJobPartition), std::move(id));
+  // Somebody dropped the table. The next row that is written makes it again (change_row).
+  if (read.failed_with(ErrorCode::kTableNotFound)) co_return std::nullopt;
+  auto entity = CO_TRY(std::move(read));
   if (!entity) co_return std::nullopt;
   co_return CO_TRY(record_from_entity(*entity));
 }
@@ -204,7 +223,9 @@ Task<Result<JobPage>> JobStore::list(std::uint32_t limit, std::string continuati
   if (!state.empty()) request.filter += " and State eq '" + state + "'";
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
-  auto page = CO_TRY(co_await tables_.query(std::move(request)));
+  auto read = co_await tables_.query(std::move(request));
+  if (read.failed_with(ErrorCode::kTableNotFound)) co_return JobPage{};
+  auto page = CO_TRY(std::move(read));
   JobPage out;
   out.continuation = std::move(page.continuation);
   for (const auto& entity : page.entities) {
@@ -240,34 +261,60 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
   }));
   if (record.state != JobState::kCancelled) co_return record;
   auto spec = parse_stored_spec(record.spec);
-  const auto ledger = CO_TRY(co_await close_operation(record.id, spec));
-  const auto counted = ledger.counter(record.kind == "copy" ? kWritten : kDone);
+  const auto ledger = CO_TRY(co_await close_operation(record));
+  const auto counted = ledger.counter(counter_of_work(record.kind));
   record = CO_TRY(co_await update(record.id, record, [counted](JobRecord& found) -> Result<bool> {
     // What the worker told last is older than the ledger. Of a job that the ledger does not count, it is all there is.
     if (found.done >= counted) return false;
     found.done = counted;
     return true;
   }));
+  if (!spec) co_return record;
   // Not left to the worker that will drop the message, for that may be days from now.
-  if (spec) {
-    Endings endings(tables_, queues_, clock_);
-    CO_TRY(co_await endings.tell(record, std::move(*spec)));
-  }
+  Endings endings(tables_, queues_, clock_);
+  CO_TRY(co_await endings.tell(record, *spec));
+  // If the blob store is away, the worker that gets the message closes the operation there.
+  if (!co_await close_blobs(record, *spec)) co_return record;
+  // A message that a worker holds is dropped by it, and so is one that could not be reached now.
+  queue_service::MessageName message{record.message_id, record.receipt};
+  std::ignore = co_await queues_.withdraw(all_job_queues(), std::move(message));
   co_return record;
 }
 
-Task<Result<table_store::OperationLedger>> JobStore::close_operation(std::string id, Result<JobSpec> spec) {
-  auto ledger = co_await tables_.close_operation(id, INT64_MAX);
+Task<Result<table_store::OperationLedger>> JobStore::close_operation(const JobRecord& record) {
+  auto ledger = co_await tables_.close_operation(record.id, INT64_MAX, record.edited_epoch);
   // Its worker had just closed it: all that it did is in there.
-  if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(id);
-  // Not of every job: the blob store may be away, or not be there at all.
-  if (!ledger || blobs_ == nullptr || !spec) co_return ledger;
-  auto reach = co_await resolve(*this, reach_of(*spec));
-  if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
-  if (!reach || !reach->writes_blobs) co_return ledger;
-  auto blobs_closed = co_await blobs_->close_operation(std::move(id), INT64_MAX);
-  if (!blobs_closed && blobs_closed.error().code != ErrorCode::kFenced) co_return fail(std::move(blobs_closed.error()));
+  if (ledger.failed_with(ErrorCode::kFenced)) ledger = co_await tables_.read_operation(record.id);
   co_return ledger;
+}
+
+Task<Result<void>> JobStore::close_blobs(const JobRecord& record, const JobSpec& spec) {
+  // Not of every job: the blob store may be away, or not be there at all.
+  if (blobs_ == nullptr || record.epoch == 0) co_return Result<void>{};
+  auto reach = co_await resolve(*this, reach_of(spec));
+  if (!reach && http_status_of(reach.error().code) >= 500) co_return fail(std::move(reach.error()));
+  if (!reach || !reach->writes_blobs) co_return Result<void>{};
+  auto closed = co_await blobs_->close_for_good(record.id, record.edited_epoch, kWaitForBlobs);
+  if (!closed && closed.error().code != ErrorCode::kFenced) co_return fail(std::move(closed.error()));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> JobStore::settle_cancelled(JobRecord record) {
+  if (record.state != JobState::kCancelled) co_return Result<void>{};
+  const auto spec = parse_stored_spec(record.spec);
+  if (!spec) co_return Result<void>{};
+  co_return co_await close_blobs(record, *spec);
+}
+
+Task<Result<JobRecord>> JobStore::meet(Delivery delivery) {
+  auto found = CO_TRY(co_await find(delivery.job_id));
+  if (found.has_value()) co_return std::move(*found);
+  auto record = missing_record(delivery);
+  record.kind = std::move(delivery.kind);
+  record.spec = std::move(delivery.spec);
+  record.not_before = delivery.not_before;
+  auto stored = CO_TRY(co_await insert(std::move(record)));
+  co_return std::move(stored.first);
 }
 
 Task<Result<Claim>> JobStore::claim(Delivery delivery) {
@@ -320,12 +367,14 @@ std::optional<table_store::Companion> JobStore::end_at_once(std::optional<JobRec
   return companion;
 }
 
-Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited, std::vector<Attempt> story) {
+Task<Result<void>> JobStore::requeue(JobRecord seen, std::optional<JobSpec> edited, std::uint64_t edited_epoch,
+                                     std::vector<Attempt> story) {
   if (!transition_allowed(seen.state, seen.epoch, JobState::kQueued, 0)) co_return Result<void>{};
   seen.state = JobState::kQueued;
   seen.attempts = 0;
   seen.finished_at.reset();
   add_marks(seen.history, story);
+  note_edit(edited_epoch, seen);
   if (edited) {
     seen.kind = std::string(kind_name(*edited));
     seen.spec = canonical_text(*edited);

@@ -38,6 +38,7 @@ struct Delivery {
   std::uint32_t attempt = 0;
   std::string worker;
   std::optional<Time> not_before;
+  std::uint64_t edited_epoch = 0;
   std::vector<Attempt> story;  // of the message: what happened to it before
 };
 
@@ -92,10 +93,15 @@ class JobStore {
   Task<Result<JobPage>> list(std::uint32_t limit, std::string continuation, std::string kind = {},
                              std::string state = {});
   /// Ends a queued or running job, and puts the callbacks of its end. A worker that runs it stops within a page, and no
-  /// write of the job takes effect once this has returned. A job that has already ended is returned as it is.
-  /// kJobNotFound.
+  /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
+  /// gone. A job that has already ended is returned as it is. kJobNotFound.
   Task<Result<JobRecord>> cancel(std::string id);
+  /// For workers, before they drop the message of a job that is over: does what its cancelling could not.
+  Task<Result<void>> settle_cancelled(JobRecord record);
 
+  /// For workers: the record of a job whose delivery has to wait. It is made if the submission did not get that far or
+  /// if there was none, so that the job can be seen, and keeps its idempotency key, while it waits.
+  Task<Result<JobRecord>> meet(Delivery delivery);
   /// For workers: claims the record for this delivery, and creates it if the submission did not get that far.
   Task<Result<Claim>> claim(Delivery delivery);
   /// Changes the record by compare-and-swap of (state, epoch). Repeating a change succeeds. kFenced if a later delivery
@@ -110,8 +116,9 @@ class JobStore {
                                                                   const Delivery& delivery,
                                                                   const RecordChange& change) const;
   /// After a redrive: poisoned -> queued with the marks of `story`, if the record still is what `seen` says; otherwise
-  /// nothing, since a worker was faster, whose claim brings the marks.
-  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited, std::vector<Attempt> story);
+  /// nothing, since a worker was faster, whose claim brings the marks. `edited_epoch`: of the message.
+  Task<Result<void>> requeue(JobRecord seen, std::optional<JobSpec> edited, std::uint64_t edited_epoch,
+                             std::vector<Attempt> story);
   [[nodiscard]] Time now() const { return clock_.now(); }
 
  private:
@@ -121,8 +128,9 @@ class JobStore {
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
-  /// From now on, no write of the job takes effect in any store, whatever its epoch.
-  Task<Result<table_store::OperationLedger>> close_operation(std::string id, Result<JobSpec> spec);
+  /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch.
+  Task<Result<table_store::OperationLedger>> close_operation(const JobRecord& record);
+  Task<Result<void>> close_blobs(const JobRecord& record, const JobSpec& spec);
   /// Inserts the record or replaces the version that was read; nothing if it has changed meanwhile.
   Task<Result<std::optional<JobRecord>>> write(JobRecord record);
 

@@ -41,9 +41,13 @@ Mutation erasure_of(std::string row_key, std::optional<Version> seen) {
 
 Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string partition,
                                                 Mutation mutation) {
-  std::vector<Mutation> mutations{std::move(mutation)};
-  auto outcomes =
-      CO_TRY(co_await tables.mutate(std::string(kJobTable), std::move(partition), std::move(mutations), std::nullopt));
+  const std::vector<Mutation> mutations{std::move(mutation)};
+  auto changed = co_await tables.mutate(std::string(kJobTable), partition, mutations, std::nullopt);
+  if (!changed && changed.error().code == ErrorCode::kTableNotFound) {
+    CO_TRY(co_await ensure_table(tables, std::string(kJobTable)));
+    changed = co_await tables.mutate(std::string(kJobTable), std::move(partition), mutations, std::nullopt);
+  }
+  const auto outcomes = CO_TRY(std::move(changed));
   const auto& outcome = outcomes.front();
   if (outcome.kind != table_store::WriteOutcome::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);

@@ -25,7 +25,7 @@ struct ListQueues {
 
 struct Put {
   static constexpr std::string_view kMethod = "queue.put";
-  using Reply = std::string;  // the message's id
+  using Reply = MessageName;
   std::string account, queue;
   PutRequest message;
 };
@@ -103,6 +103,22 @@ struct Find {
   static constexpr std::string_view kMethod = "queue.find";
   using Reply = std::optional<Message>;
   std::string account, queue, message_id;
+};
+
+struct Holds {
+  static constexpr std::string_view kMethod = "queue.holds";
+  using Reply = bool;
+  std::string account;
+  std::vector<std::string> queues;
+  MessageName message;
+};
+
+struct Withdraw {
+  static constexpr std::string_view kMethod = "queue.withdraw";
+  using Reply = bool;
+  std::string account;
+  std::vector<std::string> queues;
+  MessageName message;
 };
 
 struct Remove {

@@ -30,6 +30,11 @@ Task<Result<std::vector<std::string>>> QueueClient::list_queues(std::string pref
 }
 
 Task<Result<std::string>> QueueClient::put(std::string queue, PutRequest message) {
+  auto name = CO_TRY(co_await put_named(std::move(queue), std::move(message)));
+  co_return std::move(name.id);
+}
+
+Task<Result<MessageName>> QueueClient::put_named(std::string queue, PutRequest message) {
   return rpc::call(caller_, calls::Put{caller_.account, std::move(queue), std::move(message)});
 }
 

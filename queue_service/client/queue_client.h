@@ -33,6 +33,7 @@ class QueueClient {
   /// Never expires. Returns the message id.
   Task<Result<std::string>> put(std::string queue, std::string text, Duration visibility_delay);
   Task<Result<std::string>> put(std::string queue, PutRequest message);
+  Task<Result<MessageName>> put_named(std::string queue, PutRequest message);
   /// Takes the first visible message and waits for one up to `wait` (at most 30 s); nothing if none came.
   Task<Result<std::optional<Message>>> receive(std::string queue, Duration visibility, Duration wait);
   /// Takes up to `count` (1..32) messages that are visible now, in one transaction.
@@ -56,6 +57,12 @@ class QueueClient {
   /// Moves the message to `to_queue` in one transaction, with the same id and text and this annotation. It is visible
   /// there at once. The queue is created if necessary.
   Task<Result<void>> move(Lease lease, std::string to_queue, std::string annotation);
+
+  /// Whether one of these queues has the message, all in one snapshot. It must have been put with put_named(), or
+  /// delivered under a lease, or moved by one of these calls.
+  rpc::Method<calls::Holds> holds{caller_};
+  /// Removes such a message unless it is in flight. True if it was there and is gone now.
+  rpc::Method<calls::Withdraw> withdraw{caller_};
 
   /// For people: list() gives all messages of a queue in order, visible or not. The others work on a message of a
   /// poison queue by its id, without a lease (kInvalidInput for another queue).

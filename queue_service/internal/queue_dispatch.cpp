@@ -31,6 +31,8 @@ Task<Result<Placed>> put(QueueService& service, calls::Put call) {
   return service.put(std::move(call.account), std::move(call.queue), bounded(std::move(call.message)));
 }
 
+MessageName name_of(Placed placed) { return {std::move(placed.id), std::move(placed.receipt)}; }
+
 Task<Result<std::vector<TakenMessage>>> receive(QueueService& service, calls::Receive call) {
   TakeRequest request;
   request.visibility = std::clamp(call.visibility, Duration(std::chrono::milliseconds(1)), kMaxVisibility);
@@ -99,7 +101,7 @@ using Face = rpc::Face<QueueService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::EnsureQueue, &QueueService::ensure_queue>(),
     Face::on<calls::ListQueues, &list_queues>(),
-    Face::on<calls::Put, &put, &Placed::id>(),
+    Face::on<calls::Put, &put, &name_of>(),
     Face::on<calls::Receive, &receive, &messages_of>(),
     Face::on<calls::CancelWait, &cancel_wait>(),
     Face::on<calls::Renew, &QueueService::renew>(),
@@ -110,6 +112,8 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Move, &QueueService::move>(),
     Face::on<calls::ListMessages, &list>(),
     Face::on<calls::Find, &QueueService::find>(),
+    Face::on<calls::Holds, &QueueService::holds>(),
+    Face::on<calls::Withdraw, &QueueService::withdraw>(),
     Face::on<calls::Remove, &QueueService::remove>(),
     Face::on<calls::Redrive, &QueueService::redrive>(),
     Face::on<calls::Figures, &QueueService::figures>(),

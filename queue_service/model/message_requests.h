@@ -28,6 +28,13 @@ struct LeaseKey {
   std::string receipt = {};
 };
 
+/// Names a message in whichever queue it is. The receipt is that of its putting, which finds it until it is first
+/// delivered; from then on its id alone does.
+struct MessageName {
+  std::string id;
+  std::string receipt = {};
+};
+
 struct FollowUp {
   std::string queue;  // must exist
   PutRequest message;

@@ -37,7 +37,7 @@ Task<Result<void>> QueueService::Core::transact(const FailStep& step, Body body)
 
 Task<Result<void>> QueueService::Core::collect(std::shared_ptr<Core> core) {
   const auto erase = [&engine = core->engine](std::uint64_t generation) -> Task<Result<void>> {
-    co_return engine.erase_range(queue_keys::everything_of(generation));
+    co_return co_await engine.erase({queue_keys::everything_of(generation)});
   };
   co_return co_await kv::collect_generations(core->engine, queue_keys::kDroppedGeneration, erase, kCollectStep);
 }
@@ -50,7 +50,7 @@ Result<QueueService::Core::Look> QueueService::Core::look(std::string_view accou
   look.generation = record.generation;
   const auto now = clock.now();
   look.empty = figures.messages() == 0 || record.options.paused;
-  look.may_have_expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;
+  look.may_have_expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= ages.now();
   if (look.empty) return look;
   look.something = figures.ready > 0;
   if (look.something || figures.timed() == 0 || figures.timed_front.visible_at > now) return look;
@@ -73,11 +73,11 @@ Result<std::vector<Message>> QueueService::Core::visible(std::string_view accoun
   std::vector<Message> messages;
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto figures = TRY(read_figures(*snapshot, record.generation));
-  const auto now = clock.now();
+  const auto [now, age] = moment();
   PlacedRows rows(*snapshot, record.generation, figures, now);
   for (; rows.valid() && messages.size() < count; rows.next()) {
     auto found = TRY(decode_message(rows.value()));
-    if (found.message.expires <= now) continue;
+    if (found.message.expires <= age) continue;
     found.message.next_visible = rows.place().visible_at;
     messages.push_back(std::move(found.message));
   }

@@ -23,11 +23,12 @@ Result<FoundMessage> find_listed(const QueueRows& rows, const std::string& id);
 std::string hash_of(const PutRequest& request);
 
 struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
-  Core(kv::Engine& engine_, Clock& clock_, Random& random_, ServiceLimits limits_)
-      : engine(engine_), clock(clock_), random(random_), limits(limits_), arrivals(clock_) {}
+  Core(kv::Engine& engine_, Clock& clock_, Random& random_, ServiceLimits limits_, const Clock& ages_)
+      : engine(engine_), clock(clock_), ages(ages_), random(random_), limits(limits_), arrivals(clock_) {}
 
   kv::Engine& engine;
   Clock& clock;
+  const Clock& ages;  // for what expires
   Random& random;
   const ServiceLimits limits;
   Arrivals arrivals;
@@ -36,6 +37,8 @@ struct QueueService::Core : std::enable_shared_from_this<QueueService::Core> {
   Rates rates;
   Signal shutdown;
   std::atomic<bool> stopping{false};
+
+  [[nodiscard]] Moment moment() const { return {clock.now(), ages.now()}; }
 
   using Body = std::function<Result<void>(kv::Transaction&, Effects&)>;
   /// Runs the body. Once it is committed, wakes those whom it concerns and starts the collection if necessary.
@@ -63,7 +66,7 @@ template <class Change, class Changed>
 Task<Changed> QueueService::change_queue(const FailStep& step, std::string account, std::string queue, Change change) {
   Changed changed;
   CO_TRY(co_await core_->transact(step, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
-    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->clock.now()));
+    auto rows = TRY(QueueRows::open(txn, effects, account, queue, core_->moment()));
     changed = change(rows);
     if (!changed) return fail(std::move(changed.error()));
     rows.save();

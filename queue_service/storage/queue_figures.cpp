@@ -17,7 +17,7 @@ Result<QueueFigures> QueueService::Core::figures(const kv::Reader& reader, const
                                                  const std::string& queue, bool& settled) {
   auto record = TRY(require_queue(reader, account, queue));
   auto stored = TRY(read_figures(reader, record.generation));
-  const auto now = clock.now();
+  const auto [now, age] = moment();
   QueueFigures figures;
   figures.messages = stored.messages();
   figures.ready = stored.ready;
@@ -46,7 +46,7 @@ Result<QueueFigures> QueueService::Core::figures(const kv::Reader& reader, const
   PlacedRows rows(reader, record.generation, stored, now);
   for (std::size_t passed = 0; rows.valid() && passed < kMaxExpiredPassed; ++passed, rows.next()) {
     auto front = TRY(decode_message(rows.value()));
-    if (front.message.expires <= now) continue;
+    if (front.message.expires <= age) continue;
     figures.oldest = std::max(now - front.message.inserted, Duration(1));
     break;
   }

@@ -59,7 +59,7 @@ Result<void> QueueRows::leave_group(const FoundMessage& found) {
     erase_row(next);
     --state->waiting;
     state->front = next.place.sequence + 1;
-    if (next.record.message.expires <= now_ && passed < kMaxExpiredPassed) {
+    if (has_expired(next.record.message.expires) && passed < kMaxExpiredPassed) {
       txn_->erase(queue_keys::by_id(generation_, next.record.message.id));
       ++figures_.expired;
       continue;

@@ -1,5 +1,5 @@
 // The keyspace of the queue service. Parts are encoded as in kv/key_codec.h; all records begin with a format version.
-//
+// The key 'a' is everywhere that of common/kv/age_clock.h.
 //   queue        'q' text(account) text(queue)                   -> QueueRecord: generation, created, metadata, acl
 //   properties   'p' text(account)                               -> service properties, canonical XML
 //   generations  'n'                                             -> u64: the last generation given out
@@ -18,10 +18,10 @@
 //
 // A message has one row, in one of three sets. Its pop receipt is its place there. A message is listed, which means
 // that it also has a row by id, if something else than the receipt can name it: in a poison queue, once it has waited
-// for its group, and once it was delivered under a lease. Its row, its id row, its group's row and the figures change
-// in one transaction. Every rewrite of a message takes a new sequence number, so a place, and with it a pop receipt, is
-// never used twice. Clearing a queue gives it another generation, and deleting it none; the old one is listed as
-// dropped.
+// for its group, and once it was delivered under a lease; it stays so when it is moved. Its row, its id row, its
+// group's row and the figures change in one transaction. Every rewrite of a message takes a new sequence number, so a
+// place, and with it a pop receipt, is never used twice. Clearing a queue gives it another generation, and deleting it
+// none; the old one is listed as dropped.
 #pragma once
 #include <cstdint>
 #include <optional>

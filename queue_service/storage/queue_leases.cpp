@@ -7,11 +7,22 @@ namespace {
 
 const FailStep kRenewStep("queue.renew");
 const FailStep kReleaseStep("queue.release");
+const FailStep kWithdrawStep("queue.withdraw");
 const FailStep kRemoveStep("queue.remove");
 
 std::optional<Time> later_than(Time now, Duration delay) {
   if (delay <= Duration::zero()) return std::nullopt;
   return now + std::min(delay, kMaxVisibility);
+}
+
+Result<void> withdraw_from(QueueRows rows, const MessageName& message, bool& withdrawn) {
+  const auto found = TRY(read_named(rows.transaction(), rows.generation(), message));
+  if (!found || (found->was_leased && found->place.visible_at > rows.now())) return {};
+  TRY(rows.remove(*found));
+  ++rows.figures().finished;
+  rows.save();
+  withdrawn = true;
+  return {};
 }
 
 }  // namespace
@@ -59,6 +70,31 @@ Task<Result<void>> QueueService::release(LeaseKey lease, Duration delay, std::op
   co_return co_await change_held(kReleaseStep, std::move(lease), change);
 }
 
+Result<bool> QueueService::holds(const std::string& account, const std::vector<std::string>& queues,
+                                 const MessageName& message) {
+  const auto snapshot = core_->engine.snapshot();
+  for (const auto& queue : queues) {
+    const auto record = TRY(read_queue(*snapshot, account, queue));
+    if (record && TRY(read_named(*snapshot, record->generation, message))) return true;
+  }
+  return false;
+}
+
+Task<Result<bool>> QueueService::withdraw(std::string account, std::vector<std::string> queues, MessageName message) {
+  bool withdrawn = false;
+  const auto at = core_->moment();
+  CO_TRY(co_await core_->transact(kWithdrawStep, [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
+    withdrawn = false;
+    for (const auto& queue : queues) {
+      auto rows = QueueRows::open(txn, effects, account, queue, at);
+      if (rows.failed_with(ErrorCode::kQueueNotFound)) continue;
+      TRY(withdraw_from(TRY(std::move(rows)), message, withdrawn));
+    }
+    return {};
+  }));
+  co_return withdrawn;
+}
+
 Task<Result<void>> QueueService::remove(std::string account, std::string queue, std::string id) {
   CO_TRY(check_listed(queue));
   co_return co_await change_queue(kRemoveStep, account, queue, [&](QueueRows& rows) -> Result<void> {
@@ -99,12 +135,12 @@ Result<ListPosition> read_position(std::string_view continuation) {
 struct PageBuilder {
   MessagePage page;
   std::uint32_t limit;
-  Time now;
+  Time age;
   std::size_t bytes = 0;
   [[nodiscard]] bool full() const { return page.messages.size() == limit || bytes > kMaxPageBytes; }
   Result<void> add(std::string_view value, Time next_visible) {
     auto record = TRY(decode_message(value));
-    if (record.message.expires <= now) return {};
+    if (record.message.expires <= age) return {};
     bytes += value.size();
     record.message.next_visible = next_visible == Time{} ? record.receipt.value_or(Place{}).visible_at : next_visible;
     page.messages.push_back(std::move(record.message));
@@ -120,7 +156,7 @@ Result<MessagePage> QueueService::list(std::string_view account, std::string_vie
   const auto snapshot = core_->engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto figures = TRY(read_figures(*snapshot, record.generation));
-  PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), core_->clock.now()};
+  PageBuilder builder{{}, std::clamp<std::uint32_t>(limit, 1, kMaxMessagesPerList), core_->ages.now()};
   if (!position.waiting) {
     PlacedRows rows(*snapshot, record.generation, figures, Time::max(), position.from);
     for (; rows.valid(); rows.next()) {
@@ -156,7 +192,7 @@ Result<std::optional<Message>> QueueService::find(std::string_view account, std:
   const auto snapshot = core_->engine.snapshot();
   auto record = TRY(require_queue(*snapshot, account, queue));
   auto found = TRY(read_message(*snapshot, record.generation, id));
-  if (!found || found->record.message.expires <= core_->clock.now()) return std::optional<Message>();
+  if (!found || found->record.message.expires <= core_->ages.now()) return std::optional<Message>();
   return std::optional<Message>(std::move(found->record.message));
 }
 

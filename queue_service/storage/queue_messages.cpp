@@ -50,10 +50,11 @@ Result<Placed> put_in(QueueRows& rows, const PutRequest& request, const std::str
     auto bytes = TRY(txn.get(queue_keys::idempotency(rows.generation(), key)));
     if (bytes) {
       auto before = TRY(kIdempotencyRecord.decode(*bytes));
-      if (before.row_expires > now && before.text_hash != text_hash) {
+      const bool dead = rows.has_expired(before.row_expires);
+      if (!dead && before.text_hash != text_hash) {
         return fail(ErrorCode::kIdempotencyKeyReused, "This idempotency key was used for a different message.");
       }
-      if (before.row_expires > now) {
+      if (!dead) {
         return Placed{before.id, to_receipt(before.place), before.inserted, before.message_expires,
                       before.place.visible_at};
       }
@@ -194,11 +195,11 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
     hashes.push_back(hash_of(next.message));
   }
   std::vector<Placed> placed;
-  const auto now = core_->clock.now();
+  const auto at = core_->moment();
   Core::Body put_all = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     placed.clear();
     for (std::size_t i = 0; i < follow_ups.size(); ++i) {
-      auto rows = TRY(QueueRows::open(txn, effects, holder.account, follow_ups[i].queue, now));
+      auto rows = TRY(QueueRows::open(txn, effects, holder.account, follow_ups[i].queue, at));
       auto put = TRY(put_in(rows, follow_ups[i].message, ids[i], hashes[i]));
       placed.push_back(std::move(put));
       rows.save();
@@ -208,7 +209,7 @@ Task<Result<std::vector<Placed>>> QueueService::finish(LeaseKey holder, std::vec
   const bool in_two = test_switches::finish_in_two.load(std::memory_order_relaxed);
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     {
-      auto rows = TRY(QueueRows::open(txn, effects, holder.account, holder.queue, now));
+      auto rows = TRY(QueueRows::open(txn, effects, holder.account, holder.queue, at));
       auto found = TRY(find_held(rows, holder));
       TRY(rows.remove(found));
       ++rows.figures().finished;
@@ -231,20 +232,20 @@ Task<Result<Placed>> QueueService::transfer(const FailStep& step, std::string ac
   CO_TRY(check_annotation(request.annotation));
   if (request.text) CO_TRY(check_text(*request.text));
   Placed placed;
-  const auto now = core_->clock.now();
+  const auto at = core_->moment();
   Core::Body body = [&](kv::Transaction& txn, Effects& effects) -> Result<void> {
     MessageRecord record;
     {
-      auto source = TRY(QueueRows::open(txn, effects, account, from, now));
+      auto source = TRY(QueueRows::open(txn, effects, account, from, at));
       auto found = TRY(choose(source));
       TRY(source.remove(found));
       ++source.figures().moved;
       source.save();
       record = released(std::move(found.record));
     }
-    auto target = TRY(QueueRows::open_or_create(txn, effects, account, request.to_queue, now));
+    auto target = TRY(QueueRows::open_or_create(txn, effects, account, request.to_queue, at));
     auto& message = record.message;
-    message.annotation = request.reason ? annotation_of(record, {*request.reason, from, now}) : request.annotation;
+    message.annotation = request.reason ? annotation_of(record, {*request.reason, from, at.now}) : request.annotation;
     if (is_poison_queue(request.to_queue)) message.expires = kNeverExpires;
     if (request.reset_dequeue_count) {
       message.dequeue_count = 0;

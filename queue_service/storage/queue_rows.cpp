@@ -58,6 +58,18 @@ Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::
   return std::optional(found_at(Set::kWaiting, where.place, std::move(record)));
 }
 
+Result<std::optional<FoundMessage>> read_named(const kv::Reader& reader, std::uint64_t generation,
+                                               const MessageName& name) {
+  auto listed = TRY(read_message(reader, generation, name.id));
+  const auto place = from_receipt(name.receipt);
+  if (listed || !place) return listed;
+  for (const auto set : {Set::kTimed, Set::kReady}) {
+    auto found = TRY(read_place(reader, generation, set, *place));
+    if (found && found->record.message.id == name.id) return found;
+  }
+  return std::optional<FoundMessage>();
+}
+
 Result<std::optional<Place>> first_timed(const kv::Reader& reader, std::uint64_t generation,
                                          const FiguresRecord& figures, Time until) {
   if (figures.timed() == 0 || figures.timed_front.visible_at > until) return std::nullopt;
@@ -87,9 +99,9 @@ Result<std::uint64_t> start_generation(kv::Transaction& txn, std::string_view ac
 }
 
 Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
-                                  Time now) {
+                                  Moment at) {
   auto record = TRY(require_queue(txn, account, queue));
-  QueueRows rows(txn, effects, std::move(account), std::move(queue), now);
+  QueueRows rows(txn, effects, std::move(account), std::move(queue), at);
   rows.generation_ = record.generation;
   rows.options_ = record.options;
   auto figures = TRY(read_figures(txn, rows.generation_));
@@ -98,12 +110,12 @@ Result<QueueRows> QueueRows::open(kv::Transaction& txn, Effects& effects, std::s
 }
 
 Result<QueueRows> QueueRows::open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
-                                            std::string queue, Time now) {
+                                            std::string queue, Moment at) {
   auto existing = TRY(read_queue(txn, account, queue));
   if (!existing) {
-    TRY(start_generation(txn, account, queue, QueueRecord{0, now, {}, {}, {}}, Time{}));
+    TRY(start_generation(txn, account, queue, QueueRecord{0, at.now, {}, {}, {}}, Time{}));
   }
-  return open(txn, effects, std::move(account), std::move(queue), now);
+  return open(txn, effects, std::move(account), std::move(queue), at);
 }
 
 Place QueueRows::next_place(std::optional<Time> visible_at) {
@@ -156,7 +168,8 @@ Result<Place> QueueRows::insert(MessageRecord record, std::optional<Time> visibl
   ++figures_.put;
   figures_.new_expiry = std::min(figures_.new_expiry, record.message.expires);
   record.grouped = !record.message.group.empty() && !is_poison_queue(queue_);
-  record.listed = is_poison_queue(queue_);
+  // What was listed before it was moved here is known by its id alone.
+  record.listed = record.listed || is_poison_queue(queue_);
   if (record.grouped) return join_group(std::move(record), visible_at);
   return write(record, visible_at);
 }
@@ -182,7 +195,7 @@ Result<void> QueueRows::remove(const FoundMessage& found) {
 
 Result<std::optional<FoundMessage>> QueueRows::find(std::string_view id) const {
   auto found = read_message(*txn_, generation_, id);
-  if (found && *found && (*found)->record.message.expires <= now_) return std::optional<FoundMessage>();
+  if (found && *found && has_expired((*found)->record.message.expires)) return std::optional<FoundMessage>();
   return found;
 }
 
@@ -196,7 +209,7 @@ Result<FoundMessage> QueueRows::find_by_receipt(std::string_view id, std::string
     if (!found) continue;
     if (found->record.message.id != id) {
       of_another = true;
-    } else if (found->record.message.expires > now_) {
+    } else if (!has_expired(found->record.message.expires)) {
       return std::move(*found);
     }
   }

@@ -7,11 +7,18 @@
 #include <vector>
 
 #include "common/kv/engine.h"
+#include "queue_service/model/message_requests.h"
 #include "queue_service/storage/placed_rows.h"
 #include "queue_service/storage/queue_keys.h"
 #include "queue_service/storage/queue_records.h"
 
 namespace tidemark::queue_service {
+
+/// When a transaction happens: by the wall clock, and by the clock that says what has expired (common/kv/age_clock.h).
+struct Moment {
+  Time now;
+  Time age;
+};
 
 /// What a transaction has to cause once it is committed. It starts empty whenever the body is run.
 struct Effects {
@@ -63,6 +70,9 @@ Result<FiguresRecord> read_figures(const kv::Reader& reader, std::uint64_t gener
 /// A listed message.
 Result<std::optional<FoundMessage>> read_message(const kv::Reader& reader, std::uint64_t generation,
                                                  std::string_view id);
+/// A message by its name, expired or not.
+Result<std::optional<FoundMessage>> read_named(const kv::Reader& reader, std::uint64_t generation,
+                                               const MessageName& name);
 Result<std::optional<FoundMessage>> read_place(const kv::Reader& reader, std::uint64_t generation, Set set,
                                                const Place& place);
 /// The first timed message that is visible at `until` or before.
@@ -76,13 +86,14 @@ class QueueRows {
  public:
   /// kQueueNotFound.
   static Result<QueueRows> open(kv::Transaction& txn, Effects& effects, std::string account, std::string queue,
-                                Time now);
+                                Moment at);
   /// The same, but creates the queue if necessary.
   static Result<QueueRows> open_or_create(kv::Transaction& txn, Effects& effects, std::string account,
-                                          std::string queue, Time now);
+                                          std::string queue, Moment at);
 
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] bool has_expired(Time expires) const { return expires <= age_; }
   [[nodiscard]] kv::Transaction& transaction() { return *txn_; }
   FiguresRecord& figures() { return figures_; }
   /// Inserts a message that is visible at `visible_at`, or at once, after the others of its group. Returns its place.
@@ -102,8 +113,13 @@ class QueueRows {
 
  private:
   struct Walk;
-  QueueRows(kv::Transaction& txn, Effects& effects, std::string account, std::string queue, Time now)
-      : txn_(&txn), effects_(&effects), account_(std::move(account)), queue_(std::move(queue)), now_(now) {}
+  QueueRows(kv::Transaction& txn, Effects& effects, std::string account, std::string queue, Moment at)
+      : txn_(&txn),
+        effects_(&effects),
+        account_(std::move(account)),
+        queue_(std::move(queue)),
+        now_(at.now),
+        age_(at.age) {}
   [[nodiscard]] Result<Walk> walk(std::uint32_t count) const;
   Result<void> raise_fronts(const Walk& walk, bool search);
   Result<void> drop_expired(const Walk& walk);
@@ -121,7 +137,7 @@ class QueueRows {
   kv::Transaction* txn_;
   Effects* effects_;
   std::string account_, queue_;
-  Time now_;
+  Time now_, age_;
   QueueOptions options_;
   std::uint64_t generation_ = 0;
   FiguresRecord figures_, stored_figures_;

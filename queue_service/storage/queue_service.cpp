@@ -17,9 +17,9 @@ const FailStep kTidyStep("queue.tidy");
 
 }  // namespace
 
-QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits)
+QueueService::QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits, const Clock* ages)
     : AccountProperties(engine, queue_keys::kServiceProperties, kSetServicePropertiesStep),
-      core_(std::make_shared<Core>(engine, clock, random, limits)) {}
+      core_(std::make_shared<Core>(engine, clock, random, limits, ages == nullptr ? clock : *ages)) {}
 QueueService::~QueueService() = default;
 
 void QueueService::begin_shutdown() {

@@ -56,9 +56,21 @@ struct ServiceLimits {
   std::size_t max_waiters = 10000;  // more waits fail with kServerBusy
 };
 
+/// What a turn over some queues found to do.
+struct Upkeep {
+  struct Item {
+    std::string account, queue;
+    bool sweep = false, keys = false;
+  };
+  std::vector<Item> items;
+  std::optional<Error> failed;  // of a queue that could not be read
+};
+
 class QueueService : public kv::AccountProperties {
  public:
-  QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {});
+  /// `ages`: by which messages and keys expire (common/kv/age_clock.h); by default the same clock.
+  QueueService(kv::Engine& engine, Clock& clock, Random& random, ServiceLimits limits = {},
+               const Clock* ages = nullptr);
   ~QueueService();
 
   // Queues.
@@ -104,6 +116,8 @@ class QueueService : public kv::AccountProperties {
   Task<Result<void>> renew(LeaseKey lease, Duration visibility, std::optional<std::string> annotation,
                            std::uint64_t sequence);
   Task<Result<void>> release(LeaseKey lease, Duration delay, std::optional<std::string> annotation, bool count_attempt);
+  Result<bool> holds(const std::string& account, const std::vector<std::string>& queues, const MessageName& message);
+  Task<Result<bool>> withdraw(std::string account, std::vector<std::string> queues, MessageName message);
 
   // Messages, for people; single ones, by id, only in poison queues.
   Result<MessagePage> list(std::string_view account, std::string_view queue, std::uint32_t limit,
@@ -143,6 +157,8 @@ class QueueService : public kv::AccountProperties {
                                 Choice choose);
   Task<Result<void>> tidy(std::string account, std::string queue);
   Task<Result<void>> settle(std::string account, std::string queue);
+  /// Of the queues from this key on. Afterwards it is the next one, or empty at the end.
+  Result<Upkeep> upkeep_due(std::string& from);
   Task<Result<void>> sweep(std::string account, std::string queue);
   Task<Result<void>> drop_dead_keys(std::string account, std::string queue);
   std::shared_ptr<Core> core_;

@@ -38,7 +38,7 @@ Result<QueueRows::Walk> QueueRows::walk(std::uint32_t count) const {
       continue;
     }
     auto record = TRY(decode_message(rows.value()));
-    const bool expired = record.message.expires <= now_;
+    const bool expired = has_expired(record.message.expires);
     if (!expired && count == 0) break;  // tidying ends at the first message that somebody can take
     (rows.set() == Set::kReady ? last_ready : last_timed) = place;
     const bool leased = record.leased;
@@ -83,7 +83,7 @@ bool QueueRows::is_poison(const MessageRecord& record) const {
 
 Result<void> QueueRows::poison(std::vector<FoundMessage> failed) {
   if (failed.empty()) return {};
-  auto target = TRY(open_or_create(*txn_, *effects_, account_, poison_queue_of(queue_), now_));
+  auto target = TRY(open_or_create(*txn_, *effects_, account_, poison_queue_of(queue_), {now_, age_}));
   for (auto& found : failed) {
     TRY(remove(found));
     ++figures_.moved;

@@ -12,8 +12,10 @@ const FailStep kSweepStep("queue.sweep");
 const FailStep kDropKeysStep("queue.drop_keys");
 
 constexpr std::size_t kPerTransaction = 256;
+// A turn of an I/O thread stays under about a millisecond.
 constexpr std::size_t kRowsPerTurn = 1000;
-constexpr std::size_t kQueuesPerPage = 256;
+constexpr std::size_t kBytesPerTurn = 512UL << 10;
+constexpr std::size_t kQueuesPerTurn = 64;
 
 /// Some messages that expired, and when the first of all the others met so far will.
 struct Expired {
@@ -25,10 +27,13 @@ struct Expired {
   Time first_of_others = kNeverExpires;
 
   /// Goes on with the walk for one turn.
-  Result<void> collect(kv::Cursor& cursor, bool waiting, Time now) {
+  Result<void> collect(kv::Cursor& cursor, bool waiting, Time age) {
+    std::size_t bytes = 0;
     for (std::size_t n = 0; cursor.valid() && n < kRowsPerTurn && items.size() < kPerTransaction; cursor.next(), ++n) {
+      bytes += cursor.value().size();
+      if (bytes > kBytesPerTurn && n > 0) break;
       const auto glance = TRY(glance_at(cursor.value()));
-      if (glance.expires > now) {
+      if (glance.expires > age) {
         first_of_others = std::min(first_of_others, glance.expires);
         continue;
       }
@@ -51,10 +56,21 @@ Result<std::optional<FoundMessage>> find_expired(QueueRows& rows, const Expired:
   return found;
 }
 
+Result<Upkeep::Item> upkeep_of(const kv::Reader& reader, std::string_view key, std::string_view value, Time age) {
+  auto name = queue_keys::account_and_queue(key);
+  if (!name) return fail(ErrorCode::kCorruption);
+  const auto record = TRY(kQueueRecord.decode(value));
+  const auto figures = TRY(read_figures(reader, record.generation));
+  const auto dead = reader.scan(queue_keys::idempotency_until(record.generation, age));
+  TRY(dead->status());
+  const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= age;
+  return Upkeep::Item{std::move(name->first), std::move(name->second), expired, dead->valid()};
+}
+
 }  // namespace
 
 Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
-  const auto now = core_->clock.now();
+  const auto age = core_->ages.now();
   const auto begin = [](QueueRows& rows) -> Result<void> {
     auto& figures = rows.figures();
     figures.swept_expiry = std::min(figures.swept_expiry, std::exchange(figures.new_expiry, kNeverExpires));
@@ -74,7 +90,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     if (rows.generation() != generation) return {};  // cleared meanwhile
     for (const auto& item : expired.items) {
       auto found = TRY(find_expired(rows, item));
-      if (!found || found->record.message.expires > now) continue;
+      if (!found || found->record.message.expires > age) continue;
       TRY(rows.remove(*found));
       ++rows.figures().expired;
     }
@@ -85,7 +101,7 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
     const auto cursor = snapshot->scan_long(ranges[i]);
     while (cursor->valid() && !core_->stopping.load()) {
       const bool waiting = i + 1 == ranges.size();
-      CO_TRY(expired.collect(*cursor, waiting, now));
+      CO_TRY(expired.collect(*cursor, waiting, age));
       if (expired.items.empty()) {
         co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns of a long walk
         continue;
@@ -103,10 +119,11 @@ Task<Result<void>> QueueService::sweep(std::string account, std::string queue) {
 }
 
 Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string queue) {
-  const auto drop_some = [](QueueRows& rows) -> Result<std::size_t> {
+  const auto age = core_->ages.now();
+  const auto drop_some = [age](QueueRows& rows) -> Result<std::size_t> {
     std::vector<std::string> dead;
     {
-      const auto cursor = rows.transaction().scan(queue_keys::idempotency_until(rows.generation(), rows.now()));
+      const auto cursor = rows.transaction().scan(queue_keys::idempotency_until(rows.generation(), age));
       for (; cursor->valid() && dead.size() < kPerTransaction; cursor->next()) dead.emplace_back(cursor->key());
       TRY(cursor->status());
     }
@@ -123,36 +140,34 @@ Task<Result<void>> QueueService::drop_dead_keys(std::string account, std::string
   co_return Result<void>{};
 }
 
-Task<Result<void>> QueueService::upkeep() {
-  std::string from = queue_keys::all_queues().lower;
-  while (!from.empty() && !core_->stopping.load()) {
-    struct Todo {
-      std::string account, queue;
-      bool sweep = false, keys = false;
-    };
-    std::vector<Todo> todo;
-    {
-      const auto now = core_->clock.now();
-      const auto snapshot = core_->engine.snapshot();
-      const auto cursor = snapshot->scan({std::exchange(from, ""), queue_keys::all_queues().upper});
-      for (std::size_t n = 0; cursor->valid(); cursor->next()) {
-        if (++n > kQueuesPerPage) {
-          from = cursor->key();
-          break;
-        }
-        auto name = queue_keys::account_and_queue(cursor->key());
-        auto record = kQueueRecord.decode(cursor->value());
-        if (!name || !record) co_return fail(ErrorCode::kCorruption);
-        auto figures = CO_TRY(read_figures(*snapshot, record->generation));
-        const bool expired = figures.messages() > 0 && std::min(figures.swept_expiry, figures.new_expiry) <= now;
-        const auto dead = snapshot->scan(queue_keys::idempotency_until(record->generation, now));
-        if (expired || dead->valid()) {
-          todo.push_back({std::move(name->first), std::move(name->second), expired, dead->valid()});
-        }
-      }
-      CO_TRY(cursor->status());
+Result<Upkeep> QueueService::upkeep_due(std::string& from) {
+  Upkeep due;
+  const auto age = core_->ages.now();
+  const auto snapshot = core_->engine.snapshot();
+  const auto cursor = snapshot->scan({std::exchange(from, ""), queue_keys::all_queues().upper});
+  for (std::size_t n = 0; cursor->valid(); cursor->next()) {
+    if (++n > kQueuesPerTurn) {
+      from = cursor->key();
+      break;
     }
-    for (const auto& item : todo) {
+    auto item = upkeep_of(*snapshot, cursor->key(), cursor->value(), age);
+    if (!item) {
+      due.failed = std::move(item.error());
+    } else if (item->sweep || item->keys) {
+      due.items.push_back(std::move(*item));
+    }
+  }
+  TRY(cursor->status());
+  return due;
+}
+
+Task<Result<void>> QueueService::upkeep() {
+  const auto executor = co_await asio::this_coro::executor;
+  std::optional<Error> failed;  // of one queue; the others are not to wait for it
+  for (auto from = queue_keys::all_queues().lower; !from.empty() && !core_->stopping.load();) {
+    auto due = CO_TRY(upkeep_due(from));
+    if (due.failed) failed = std::move(due.failed);
+    for (const auto& item : due.items) {
       Result<void> done;
       if (item.sweep) {
         done = co_await sweep(item.account, item.queue);
@@ -160,9 +175,11 @@ Task<Result<void>> QueueService::upkeep() {
       if (done && item.keys) {
         done = co_await drop_dead_keys(item.account, item.queue);
       }
-      if (!done && done.error().code != ErrorCode::kQueueNotFound) co_return done;
+      if (!done && done.error().code != ErrorCode::kQueueNotFound) failed = std::move(done.error());
     }
+    co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
   }
+  if (failed) co_return fail(std::move(*failed));
   co_return Result<void>{};
 }
 

@@ -89,14 +89,14 @@ struct OpenOperation {
   static constexpr std::string_view kMethod = "table.open";
   using Reply = OperationLedger;
   std::string account, operation_id;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0, since = 0;
 };
 
 struct CloseOperation {
   static constexpr std::string_view kMethod = "table.close";
   using Reply = OperationLedger;
   std::string account, operation_id;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0, since = 0;
 };
 
 struct ReadOperation {
@@ -109,6 +109,12 @@ struct ForgetOperation {
   static constexpr std::string_view kMethod = "table.forget";
   using Reply = void;
   std::string account, operation_id;
+};
+
+struct AgeNow {
+  static constexpr std::string_view kMethod = "table.age_now";
+  using Reply = Time;
+  std::string account;
 };
 
 struct Count {

@@ -34,7 +34,8 @@ class TableClient {
                                                             std::optional<Fence> fence);
   /// Makes 1..100 moves, each in its own transaction, and returns their outcomes (storage/table_service.h).
   Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
-  /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already or it is closed.
+  /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already. The last argument is
+  /// Fence::since.
   rpc::Method<calls::OpenOperation> open_operation{caller_};
   rpc::Method<calls::CloseOperation> close_operation{caller_};
   rpc::Method<calls::ReadOperation> read_operation{caller_};
@@ -42,6 +43,8 @@ class TableClient {
   rpc::Method<calls::ForgetOperation> forget_operation{caller_};
   /// Raises a counter of an open operation, without any other effect; for skipped keys.
   rpc::Method<calls::Count> count{caller_};
+  /// The time by which old things may be removed (common/kv/age_clock.h).
+  rpc::Method<calls::AgeNow> age_now{caller_};
 };
 
 }  // namespace tidemark::table_store

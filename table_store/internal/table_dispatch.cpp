@@ -101,6 +101,7 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::OpenOperation, &TableService::open_operation>(),
     Face::on<calls::CloseOperation, &TableService::close_operation>(),
     Face::on<calls::ReadOperation, &TableService::read_operation>(),
+    Face::on<calls::AgeNow, &TableService::age_now>(),
     Face::on<calls::ForgetOperation, &TableService::forget_operation>(),
     Face::on<calls::Count, &TableService::count>(),
     Face::on<calls::CreateTable, &TableService::create_table>(),

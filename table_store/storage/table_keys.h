@@ -1,5 +1,5 @@
 // The keyspace of the table store. Parts are the order-preserving encodings of common/kv/key_codec.h. Pure.
-//
+// The key 'a' is everywhere that of common/kv/age_clock.h.
 //   key                                                  value (table_records.h)
 //   'd' u64(generation)                                  empty: a dropped table whose rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity

@@ -22,11 +22,12 @@ const FailStep kCollectStep("table.collect");
 
 }  // namespace
 
-TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits scans)
+TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits scans, const Clock* ages)
     : OperationLedgers(engine, &operation_key, &kLedgerStep),
       AccountProperties(engine, kServiceProperties, kSetServicePropertiesStep),
       engine_(engine),
       clock_(clock),
+      ages_(ages == nullptr ? clock : *ages),
       turns_(scans) {}
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
@@ -145,7 +146,7 @@ Task<Result<void>> TableService::collect_garbage() {
   co_return co_await kv::collect_generations(
       engine_, kDroppedGeneration,
       [this](std::uint64_t generation) -> Task<Result<void>> {
-        co_return engine_.erase_range(entities_of(generation));
+        co_return co_await engine_.erase({entities_of(generation)});
       },
       kCollectStep);
 }

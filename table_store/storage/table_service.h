@@ -46,7 +46,8 @@ struct QueryResult {
 
 class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {});
+  /// `ages`: by which the age of what is stored is judged (common/kv/age_clock.h); by default the same clock.
+  TableService(kv::Engine& engine, Clock& clock, Random& random, ScanLimits scans = {}, const Clock* ages = nullptr);
 
   Task<Result<void>> create_table(std::string account, std::string table);
   /// O(1): the name is free at once; the rows go in the background.
@@ -89,6 +90,9 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Scans end with what they have and a continuation, so that nothing waits when the executors go.
   void begin_shutdown() { turns_.close(); }
 
+  /// For workers, who keep no time of their own: what is old by this may be removed.
+  Result<Time> age_now(const std::string&) { return ages_.now(); }
+
   /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
   Task<Result<void>> collect_garbage();
 
@@ -101,6 +105,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
 
   kv::Engine& engine_;
   Clock& clock_;
+  const Clock& ages_;
   ScanTurns turns_;
   TableDirectory directory_;
 };

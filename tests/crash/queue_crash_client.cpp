@@ -75,10 +75,18 @@ class Loop {
   Task<bool> put() {
     Line line{"put", kJobs, {}, name_ + "-" + std::to_string(++puts_)};
     const Duration delay = chance(4) ? milliseconds(generator_() % 200) : milliseconds(0);
-    auto id = co_await client_.put(kJobs, line.text, delay);
-    if (id) line.id = *id;
-    line.tell(id);
-    co_return id.has_value();
+    auto name = co_await client_.put_named(kJobs, {.text = line.text, .delay = delay});
+    if (name) line.id = name->id;
+    line.tell(name);
+    if (name && chance(8)) co_await withdraw(*name);
+    co_return name.has_value();
+  }
+
+  Task<void> withdraw(MessageName name) {
+    const Line line{"remove", kJobs, name.id, {}};
+    auto withdrawn = co_await client_.withdraw({kJobs, kPoison}, std::move(name));
+    if (withdrawn && !*withdrawn) co_return;  // somebody has it, or is done with it
+    line.tell(withdrawn);
   }
 
   Task<bool> take() {

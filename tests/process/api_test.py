@@ -62,6 +62,35 @@ class ApiTest(unittest.TestCase):
         for path in ("/healthz", "/readyz", "/metrics"):
             self.assertEqual(self.api.send("GET", path)[0], 200)
 
+    def test_a_head_is_answered_like_a_get(self):
+        for path in ("/healthz", "/readyz", "/metrics", "/v1/jobs", "/v1/jobs/unknown"):
+            connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports["api"], timeout=30)
+            self.addCleanup(connection.close)
+            for method in ("HEAD", "GET"):
+                connection.request(method, path)
+                answer = connection.getresponse()
+                self.assertEqual((answer.status, method, path), (404 if "unknown" in path else 200, method, path))
+                self.assertEqual(bool(answer.read()), method == "GET")
+
+    def test_a_poison_queue_that_was_deleted_is_an_empty_one(self):
+        self.queues.delete_queue("tidemark-jobs-poison")
+        self.assertEqual(self.api.call("GET", "/v1/poison")["poison"], [])
+        self.assertEqual(self.api.call("GET", "/v1/poison/groups"), {"groups": [], "complete": True})
+        self.refused(404, "PoisonNotFound", "GET", "/v1/poison/00000000-0000-0000-0000-000000000000")
+        job = self.finish({"kind": "delete", "source": "NoSuchTable", "filter": ""})
+        self.assertEqual(job["state"], "poisoned")
+        found = wait_until(lambda: self.api.call("GET", "/v1/poison")["poison"], "the poison message")
+        self.assertEqual([p["jobId"] for p in found], [job["id"]])
+        self.api.call("DELETE", f"/v1/poison/{job['id']}")
+
+    def test_the_table_of_jobs_is_made_again(self):
+        self.tables.delete_table("TidemarkJobs")
+        self.assertEqual(self.api.send("GET", "/readyz")[0], 200)
+        self.assertEqual(self.api.call("GET", "/v1/jobs")["jobs"], [])
+        self.fill("Remade")
+        job = self.finish({"kind": "delete", "source": "Remade", "filter": ""})
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 30), job)
+
     def test_a_job_from_plan_to_undo(self):
         self.fill("Source")
         plan = self.api.call("POST", "/v1/jobs?dryRun=true", ARCHIVE)

@@ -124,7 +124,8 @@ void QueueOracle::committed(const std::vector<RowChange>& changes, const Cause& 
     const auto places = messages_[id].places.size();
     if (places > 1) violated("Q2: message " + id + " is at " + std::to_string(places) + " places");
     const bool ends = cause.method == "queue.complete" || cause.method == "queue.complete_all" ||
-                      cause.method == "queue.finish" || cause.method == "queue.remove";
+                      cause.method == "queue.finish" || cause.method == "queue.remove" ||
+                      cause.method == "queue.withdraw";
     if (places == 0 && !ends) violated("Q1: message " + id + " was lost by " + cause.method);
   }
   if (touched.empty()) return;

@@ -20,6 +20,8 @@ class Life::LifeClock final : public Clock {
 
   Time now() const override { return scheduler_.now() + skew_ + ahead_; }
 
+  Duration monotonic() const override { return scheduler_.now().time_since_epoch() + ahead_; }
+
   void jump(Duration by) { skew_ += by; }
 
   std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {

@@ -69,9 +69,10 @@ WatchedEngine::WatchedEngine(EngineParts parts, CommitWatcher watcher)
   ahead_->submit(std::move(copy), [](const Result<void>&) {});
 }
 
-Result<void> WatchedEngine::erase_range(const kv::KeyRange& range) {
-  TRY(ahead_->erase_range(range));
-  return durable_->erase_range(range);
+void WatchedEngine::erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) {
+  if (life_.dead()) return done(fail(ErrorCode::kStorageFailure));
+  ahead_->erase_ranges(ranges, [](const Result<void>&) {});
+  durable_->erase_ranges(std::move(ranges), std::move(done));
 }
 
 void WatchedEngine::later(Duration most, void (WatchedEngine::*step)()) {

@@ -46,7 +46,7 @@ class WatchedEngine final : public kv::Engine {
     return durability_ == Durability::kSynced ? durable_->snapshot() : ahead_->snapshot();
   }
   void submit(kv::TransactionBody body, kv::Completion done) override;
-  Result<void> erase_range(const kv::KeyRange& range) override;
+  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override;
   [[nodiscard]] std::size_t queue_depth() const override { return waiting_.size(); }
 
   /// The call that is being started makes so many transactions before it first waits.

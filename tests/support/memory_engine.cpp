@@ -265,14 +265,16 @@ class MemoryEngine final : public Engine {
     done(std::move(outcome));  // without the lock: it may submit the next transaction
   }
 
-  Result<void> erase_range(const KeyRange& range) override {
-    TransactionBody body = [&range](Transaction& txn) -> Result<void> {
+  void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
+    TransactionBody body = [&ranges](Transaction& txn) -> Result<void> {
       std::vector<std::string> keys;
-      for (auto cursor = txn.scan(range); cursor->valid(); cursor->next()) keys.emplace_back(cursor->key());
+      for (const auto& range : ranges) {
+        for (auto cursor = txn.scan(range); cursor->valid(); cursor->next()) keys.emplace_back(cursor->key());
+      }
       for (const auto& key : keys) txn.erase(key);
       return {};
     };
-    return run(body);
+    done(run(body));
   }
 
   std::size_t queue_depth() const override { return 0; }

@@ -107,9 +107,9 @@ TEST_F(BlobClientTest, ReplacesExactlyTheVersionItNames) {
 TEST_F(BlobClientTest, AStaleOrClosedOperationChangesNothing) {
   EXPECT_EQ(put("by the second", 1, 2), kApplied);
   EXPECT_TRUE(run(client_.put("box", "a", {}, "late", write(9, 1))).failed_with(ErrorCode::kFenced));
-  EXPECT_TRUE(run(client_.close_operation("job", 2)));
-  EXPECT_TRUE(run(client_.close_operation("job", 2)));
-  EXPECT_TRUE(run(client_.open_operation("job", 3))->closed);
+  EXPECT_TRUE(run(client_.close_operation("job", 2, 0)));
+  EXPECT_TRUE(run(client_.close_operation("job", 2, 0)));
+  EXPECT_TRUE(run(client_.open_operation("job", 3, 0))->closed);
   EXPECT_TRUE(run(client_.put("box", "a", {}, "late", write(9, 2))).failed_with(ErrorCode::kFenced));
   EXPECT_TRUE(run(client_.stage("box", "a", 0, "late", write(9, 2).fence)).failed_with(ErrorCode::kFenced));
   EXPECT_TRUE(run(client_.erase("box", "a", write(9, 2))).failed_with(ErrorCode::kFenced));

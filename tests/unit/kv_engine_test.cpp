@@ -13,6 +13,7 @@ namespace {
 
 using testing::Entries;
 using testing::entries;
+using testing::erase_range;
 using testing::put;
 using testing::run;
 using testing::value_of;
@@ -158,12 +159,12 @@ TEST_P(EngineTest, ABodyMayBeRunAgain) {
 
 TEST_P(EngineTest, ErasesARange) {
   ASSERT_TRUE(put_all({{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}, {"\xFF\xFF", ""}}).has_value());
-  ASSERT_TRUE(engine_->erase_range({"b", "d"}).has_value());
+  ASSERT_TRUE(erase_range(*engine_, {"b", "d"}).has_value());
   EXPECT_EQ(entries(*engine_->snapshot()), (Entries{{"a", ""}, {"d", ""}, {"\xFF\xFF", ""}}));
   ASSERT_TRUE(put(*engine_, "b", "again").has_value());
   EXPECT_EQ(value_of(*engine_->snapshot(), "b"), "again");
-  ASSERT_TRUE(engine_->erase_range({"z", "c"}).has_value());
-  ASSERT_TRUE(engine_->erase_range({"b", ""}).has_value());
+  ASSERT_TRUE(erase_range(*engine_, {"z", "c"}).has_value());
+  ASSERT_TRUE(erase_range(*engine_, {"b", ""}).has_value());
   EXPECT_EQ(entries(*engine_->snapshot()), (Entries{{"a", ""}}));
 }
 
@@ -303,7 +304,7 @@ TEST_P(EngineTest, BehavesLikeAnOrderedMap) {
     ASSERT_EQ(entries(*snapshot), model_range(model, {}, Direction::kForward)) << "round " << round;
     ASSERT_EQ(entries(*snapshot, within, Direction::kReverse), model_range(model, within, Direction::kReverse));
     if (round % 10 == 9) {
-      ASSERT_TRUE(engine_->erase_range(within).has_value());
+      ASSERT_TRUE(erase_range(*engine_, within).has_value());
       for (const auto& [key, value] : model_range(model, within, Direction::kForward)) model.erase(key);
     }
   }

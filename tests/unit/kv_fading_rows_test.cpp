@@ -58,6 +58,21 @@ TEST_F(FadingRowsTest, GoOnceTheyDidNotChangeForLong) {
   EXPECT_EQ(rows(), 2U) << "neither row nor mark is left, and nothing else was touched";
 }
 
+TEST_F(FadingRowsTest, AreLookedAtInTurns) {
+  constexpr std::size_t kRows = 10'000;
+  for (std::size_t i = 0; i < kRows; ++i) put("o" + std::to_string(i), "x");
+  EXPECT_EQ(round(hours(0)), 0U);
+  asio::io_context io;
+  bool done = false;
+  asio::co_spawn(
+      io, drop_faded(*engine_, {{"o", "p"}, "O"}, hours(10), now_),
+      [&](const std::exception_ptr&, const Result<std::size_t>& dropped) { done = dropped && *dropped == 0; });
+  std::size_t turns = 0;
+  while (io.run_one() > 0) ++turns;
+  EXPECT_TRUE(done);
+  EXPECT_GE(turns, kRows / 256) << "a turn over more rows would keep requests waiting";
+}
+
 TEST_F(FadingRowsTest, ComeInAnyNumber) {
   for (int i = 0; i < 3000; ++i) put("o" + std::to_string(i), "x");
   EXPECT_EQ(round(hours(0)), 0U);

@@ -67,7 +67,7 @@ struct Story {
     for (int i = 0; i < kTransactions; ++i) {
       if (i == kTransactions / 2) {
         erasing = true;
-        erased = engine.erase_range({"k0", "k1"}).has_value();
+        erased = testing::erase_range(engine, {"k0", "k1"}).has_value();
         if (!erased) return;
       }
       if (!write(engine, i)) return;

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::entries;
+using testing::erase_range;
 using testing::put;
 using testing::run;
 using testing::small_options;
@@ -381,7 +382,7 @@ TEST_F(RocksDbTest, AFailingDiskFailsTheTransactionAndAllAfterIt) {
   }
   // The disk is well again, but what it holds is known only after opening anew.
   EXPECT_TRUE(put(*engine, "after", "1").failed_with(ErrorCode::kStorageFailure));
-  EXPECT_FALSE(engine->erase_range({"a", "b"}).has_value());
+  EXPECT_FALSE(erase_range(*engine, {"a", "b"}).has_value());
   EXPECT_EQ(value_of(*engine->snapshot(), "before"), "1");
   engine.reset();
   engine = open();

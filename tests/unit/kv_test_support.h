@@ -56,6 +56,12 @@ inline Result<void> put(Engine& engine, std::string key, std::string value) {
   });
 }
 
+inline Result<void> erase_range(Engine& engine, KeyRange range) {
+  std::promise<Result<void>> promise;
+  engine.erase_ranges({std::move(range)}, [&promise](Result<void> result) { promise.set_value(std::move(result)); });
+  return promise.get_future().get();
+}
+
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 inline Entries entries(const Reader& reader, const KeyRange& range = {}, Direction direction = Direction::kForward) {

@@ -75,7 +75,7 @@ class Model {
                           return &item.second != &message && same_group(item.second, message);
                         });
     place(message, now, delay);
-    message.listed = is_poison(message.queue) || behind;
+    message.listed = message.listed || is_poison(message.queue) || behind;
     if (!behind) return;
     message.waiting = true;
     message.turn = message.order;

@@ -15,6 +15,7 @@ namespace tidemark::queue_service {
 class FakeClock final : public Clock {
  public:
   [[nodiscard]] Time now() const override { return now_; }
+  [[nodiscard]] Duration monotonic() const override { return elapsed_; }
   std::shared_ptr<Timer> call_after(Duration delay, Executor executor, std::function<void()> fn) override {
     auto timer = std::make_shared<FakeTimer>();
     calls_.emplace(elapsed_ + delay, Call{timer, std::move(executor), std::move(fn)});

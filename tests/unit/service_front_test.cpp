@@ -30,8 +30,9 @@ class BreakableEngine final : public kv::Engine {
     if (broken) return done(disk_full());
     memory_->submit(std::move(body), std::move(done));
   }
-  Result<void> erase_range(const kv::KeyRange& range) override {
-    return erases_fail ? disk_full() : memory_->erase_range(range);
+  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override {
+    if (erases_fail) return done(disk_full());
+    memory_->erase_ranges(std::move(ranges), std::move(done));
   }
   [[nodiscard]] std::size_t queue_depth() const override { return 0; }
 

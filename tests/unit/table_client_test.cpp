@@ -58,8 +58,8 @@ TEST_F(TableClientTest, EveryTypeTravels) {
   EXPECT_FALSE(*run_task(client.get("people", "p", "nobody")));
   EXPECT_EQ(run_task(client.read_operation("op"))->counter("moved"), 1U);
   EXPECT_EQ(run_task(client.count(Fence{"op", 1, "skipped"}, 3))->counter("skipped"), 3U);
-  EXPECT_EQ(run_task(client.open_operation("op", 2))->epoch, 2U);
-  EXPECT_TRUE(run_task(client.close_operation("op", 2))->closed);
+  EXPECT_EQ(run_task(client.open_operation("op", 2, 0))->epoch, 2U);
+  EXPECT_TRUE(run_task(client.close_operation("op", 2, 0))->closed);
   auto failed = run_task(client.mutate("people", "p", changes, std::nullopt));
   ASSERT_TRUE(failed.failed_with(ErrorCode::kEntityAlreadyExists));
   EXPECT_EQ(failed.error().index, std::size_t{0});

@@ -115,8 +115,9 @@ TEST_F(WorkersBatch, WhatIsNotPlainIsLeftAsItWas) {
   const auto cancelled = submit(archive("cancelled")).id;
   const auto blocked = submit(archive("blocked")).id;
   const auto missing = submit(archive("missing")).id;
+  const auto messages = receive_all();
   ASSERT_TRUE(run(jobs_.cancel(cancelled)).has_value());
-  auto outcome = run_batch(receive_all());
+  auto outcome = run_batch(messages);
   ASSERT_EQ(outcome.ended.size(), 1U);
   EXPECT_EQ(outcome.ended[0].job_id, fine);
   ASSERT_EQ(outcome.left.size(), 3U);

@@ -192,6 +192,30 @@ TEST_F(WorkersCallback, IsSentAgainUnderTheSameIdUntilItIsTaken) {
   EXPECT_EQ(endpoint_.header(5, "tidemark-attempt"), "3");
 }
 
+TEST_F(WorkersCallback, AnEndpointThatAlwaysWantsToBeCalledLaterIsGivenUpAfterADay) {
+  endpoint_.answer = [] { return reply(429, "not now", std::chrono::milliseconds(1)); };
+  const auto job = send("");
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(work_next().end, RunEnd::kRetried) << "it is young";
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrMerge;
+  mutation.row_key = job.id;
+  mutation.properties = {{"SubmittedAt", clock_->now() - std::chrono::hours(25)}};
+  ASSERT_TRUE(run(tables_.mutate("TidemarkJobs", "jobs", {mutation}, std::nullopt)).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  EXPECT_NE(record(job.id).error.find("called later: https://h answered 429"), std::string::npos)
+      << record(job.id).error;
+  // Sent back, it has a day again.
+  ASSERT_TRUE(run(poison_.redrive(job.id, std::nullopt, "me")).has_value());
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(work_next().end, RunEnd::kRetried);
+}
+
+TEST(CallbackReply, NoRetryAfterIsTooLargeToReckonWith) {
+  EXPECT_EQ(retry_after_of(0), std::nullopt);
+  EXPECT_EQ(retry_after_of(-5), std::nullopt);
+  EXPECT_EQ(retry_after_of(7), Duration(std::chrono::seconds(7)));
+  EXPECT_EQ(retry_after_of(INT64_MAX), Duration(std::chrono::hours(24)));
+}
+
 TEST_F(WorkersCallback, ARefusalIsPoisonAtOnceAndSaysWhy) {
   for (const unsigned status : {301U, 400U, 404U, 410U}) {
     endpoint_.answer = [&] { return reply(status, "no \"such\" thing; Bearer s3cret-token"); };
@@ -398,9 +422,9 @@ TEST_F(WorkersCallback, OldGroupsAreCollected) {
   work_all();
   submit_group(R"({"group":"open","jobs":[{"kind":"delete","source":"Source","filter":""}]})");
   jobs::Collector young(tables_, queues_, *clock_, std::chrono::hours(1));
-  EXPECT_EQ(run(young.collect())->groups, 0U);
+  EXPECT_EQ(run(young.collect(clock_->now()))->groups, 0U);
   jobs::Collector old(tables_, queues_, *clock_, -std::chrono::hours(1));
-  EXPECT_EQ(run(old.collect())->groups, 1U);
+  EXPECT_EQ(run(old.collect(clock_->now()))->groups, 1U);
   EXPECT_FALSE(run(groups_.find("done"))->has_value());
   EXPECT_TRUE(run(groups_.find("open"))->has_value());
   for (const auto& entity : all("TidemarkJobs")) EXPECT_NE(entity.partition_key, "group-done");

@@ -358,7 +358,7 @@ TEST_F(WorkersKinds, ARecordTellsEveryAttempt) {
   put("p", "r", 1);
   const auto job = submit(kThere);
   auto lost = receive();  // its worker dies
-  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}, {}};
+  jobs::Delivery delivery{job.id, "archive", job.spec, lost->id, lost->inserted, lost->epoch, 1, "dead", {}, 0, {}};
   ASSERT_TRUE(run(jobs_.claim(delivery)).has_value());
   queue_service::Lease lease{"tidemark-jobs", lost->id, lost->epoch};
   ASSERT_TRUE(run(queues_.release(lease, Duration::zero(), "", true)).has_value());
@@ -450,23 +450,14 @@ TEST_F(WorkersKinds, PriorityChoosesTheQueue) {
   EXPECT_EQ(messages("tidemark-jobs-low"), 1U);
 }
 
-/// The collector's own idea of the time; the jobs ended now.
-struct LaterClock final : Clock {
-  [[nodiscard]] Time now() const override { return time; }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Time time{};
-};
-
 TEST_F(WorkersKinds, AJobMayAskForALongerOrShorterKeepOfItsRecord) {
   const auto usual = finish(R"({"kind":"delete","source":"Source","filter":""})");
   const auto brief = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":2})");
   const auto lasting = finish(R"({"kind":"delete","source":"Source","filter":"","keepHours":1000})");
   const auto kept = [&](const jobs::JobRecord& job) { return run(jobs_.find(job.id))->has_value(); };
-  LaterClock later;
-  jobs::Collector collector(tables_, queues_, later, std::chrono::hours(24));
+  jobs::Collector collector(tables_, queues_, *clock_, std::chrono::hours(24));
   const auto collect_after = [&](std::chrono::hours hours) {
-    later.time = clock_->now() + hours;
-    const auto collected = run(collector.collect());
+    const auto collected = run(collector.collect(clock_->now() + hours));
     ASSERT_TRUE(collected.has_value()) << collected.error().message;
   };
   collect_after(std::chrono::hours(1));
@@ -484,12 +475,12 @@ TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {
   const auto poison = poisoned(R"({"kind":"delete","source":"Missing","filter":""})");
   const auto waiting = submit(R"({"kind":"delete","source":"Source","filter":"","idempotencyKey":"other"})");
   jobs::Collector young(tables_, queues_, *clock_, std::chrono::hours(1));
-  auto collected = run(young.collect());
+  auto collected = run(young.collect(clock_->now()));
   ASSERT_TRUE(collected.has_value()) << collected.error().message;
   EXPECT_EQ(collected->jobs + collected->keys, 0U);
   // A retention that reaches into the future: everything that has ended is old.
   jobs::Collector collector(tables_, queues_, *clock_, -std::chrono::hours(1));
-  collected = run(collector.collect());
+  collected = run(collector.collect(clock_->now()));
   ASSERT_TRUE(collected.has_value()) << collected.error().message;
   EXPECT_EQ(collected->jobs, 1U);
   EXPECT_EQ(collected->keys, 1U);
@@ -498,26 +489,9 @@ TEST_F(WorkersKinds, TheCollectorRemovesWhatEndedLongAgoAndNothingElse) {
   EXPECT_TRUE(run(jobs_.find(poison.id))->has_value());  // its message is still there
   EXPECT_TRUE(run(jobs_.find(waiting.id))->has_value());
   ASSERT_TRUE(run(poison_.remove(poison.message_id)).has_value());
-  EXPECT_EQ(run(collector.collect())->jobs, 1U);
+  EXPECT_EQ(run(collector.collect(clock_->now()))->jobs, 1U);
   // The key is free again: another job may have it.
   EXPECT_NE(submit(R"({"kind":"delete","source":"Other","filter":"","idempotencyKey":"k"})").id, old.id);
-}
-
-TEST_F(WorkersKinds, ACancelledJobIsRememberedUntilItsMessageHasCome) {
-  const auto in_days = [&](int days) { return clock_->now() + std::chrono::hours(24 * days); };
-  const auto job =
-      submit(R"({"kind":"delete","source":"Source","filter":"","notBefore":")" + to_iso8601(in_days(6)) + "\"}");
-  ASSERT_TRUE(run(jobs_.cancel(job.id)).has_value());
-  LaterClock later;
-  jobs::Collector collector(tables_, queues_, later, std::chrono::hours(1));
-  const auto remembered_after = [&](int days) {
-    later.time = in_days(days);
-    EXPECT_TRUE(run(collector.collect()).has_value());
-    return run(jobs_.find(job.id))->has_value();
-  };
-  EXPECT_TRUE(remembered_after(2));
-  EXPECT_TRUE(remembered_after(6));
-  EXPECT_FALSE(remembered_after(8));
 }
 
 TEST_F(WorkersKinds, APlanTellsWhatAJobWouldDoAndDoesNothing) {

@@ -436,14 +436,14 @@ TEST_F(WorkersObjects, ASymbolicLinkInTheDirectoryIsNotFollowed) {
 TEST_F(WorkersObjects, FilesOfTheLivingAndOfStrangersAreNotCollected) {
   const auto& tree = *directories_.front().tree;
   const std::string job = "7fffffffffffffff-00000000";
-  ASSERT_TRUE(run(tables_.open_operation(job, 2)).has_value());
+  ASSERT_TRUE(run(tables_.open_operation(job, 2, 0)).has_value());
   ASSERT_TRUE(tree.write("a/x@1-" + job + "-1.json", job + "-1-00", "dead").has_value());
   ASSERT_TRUE(tree.write("a/x@1-" + job + "-2.json", job + "-2-00", "alive").has_value());
   ASSERT_TRUE(tree.write("a/readme.txt", "t", "a stranger's").has_value());
   EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
   EXPECT_EQ(tree.read("a/x@1-" + job + "-2.json", 100)->value_or(""), "alive");
   EXPECT_EQ(tree.read("a/readme.txt", 100)->value_or(""), "a stranger's");
-  ASSERT_TRUE(run(tables_.close_operation(job, 2)).has_value());
+  ASSERT_TRUE(run(tables_.close_operation(job, 2, 0)).has_value());
   EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
 }
 

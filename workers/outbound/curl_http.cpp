@@ -95,7 +95,7 @@ Result<OutboundReply> outcome_of(Transfer& transfer, CURLcode code) {
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(transfer.easy.get(), CURLINFO_RETRY_AFTER, &wait_s);
     transfer.reply.status = static_cast<unsigned>(status);
-    if (wait_s > 0) transfer.reply.retry_after = std::chrono::seconds(wait_s);
+    transfer.reply.retry_after = retry_after_of(wait_s);
     return std::move(transfer.reply);
   }
   if (transfer.refused && code == CURLE_COULDNT_CONNECT) {

@@ -3,6 +3,7 @@
 //   kCallbackFailed   there was no answer, because of the name, the connection, TLS or the time-out
 //   kCallbackRefused  connecting to the address is not allowed
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,13 @@ struct OutboundRequest {
   std::string body;
   Duration timeout{};  // for everything, including name resolution and connection
 };
+
+/// What an endpoint may ask for at most; who asks for more is asked again after this time.
+inline constexpr std::int64_t kLongestRetryAfterS = 86'400;
+inline std::optional<Duration> retry_after_of(std::int64_t seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return std::chrono::seconds(std::min(seconds, kLongestRetryAfterS));
+}
 
 struct OutboundReply {
   unsigned status = 0;

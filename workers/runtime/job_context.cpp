@@ -87,7 +87,8 @@ Task<Result<std::optional<table_store::Version>>> JobContext::report(jobs::Recor
 Task<Result<table_store::OperationLedger>> JobContext::open() {
   // Nobody was here before the first delivery, and its first fenced write opens the operation.
   if (record_.epoch == 1) co_return table_store::OperationLedger{};
-  auto opened = co_await fail_points::kOpen.around(tables.open_operation(record_.id, record_.epoch));
+  auto opened =
+      co_await fail_points::kOpen.around(tables.open_operation(record_.id, record_.epoch, record_.edited_epoch));
   if (!opened.failed_with(ErrorCode::kFenced)) co_return opened;
   auto ledger = co_await tables.read_operation(record_.id);
   if (ledger && !ledger->closed) co_return opened;  // a later delivery has it
@@ -99,7 +100,8 @@ Task<Result<table_store::OperationLedger>> JobContext::complete(Work work) {
   if (!ledger || ledger->closed) co_return ledger;
   CO_TRY(co_await work(std::move(*ledger)));
   CO_TRY(check());
-  co_return co_await fail_points::kClose.around(tables.close_operation(record_.id, record_.epoch));
+  co_return co_await fail_points::kClose.around(
+      tables.close_operation(record_.id, record_.epoch, record_.edited_epoch));
 }
 
 }  // namespace tidemark::workers

@@ -59,7 +59,7 @@ class JobContext : public JobServices {
   [[nodiscard]] const jobs::JobRecord& record() const { return record_; }
   [[nodiscard]] const jobs::JobSpec& spec() const { return spec_; }
   [[nodiscard]] table_store::Fence fence(std::string count_applied_as) const {
-    return {record_.id, record_.epoch, std::move(count_applied_as)};
+    return {record_.id, record_.epoch, std::move(count_applied_as), record_.edited_epoch};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
 
@@ -72,6 +72,8 @@ class JobContext : public JobServices {
   /// Runs the steps of a page (side_by_side.h). After a store refused the job because it had too much to do, they run
   /// one by one at first, then twice as many at once with each page that the store takes.
   Task<Result<void>> side_by_side(std::size_t count, Step step, std::size_t at_once = kStepsAtOnce);
+  /// Uncounted failures in a row before this delivery.
+  [[nodiscard]] std::uint32_t stalls() const { return story_.stalls; }
   /// True while a store has too much to do for this job: what can be left out should be.
   [[nodiscard]] bool refused() const { return story_.refused; }
   /// Stored with the next renewal, within a second.

@@ -48,6 +48,11 @@ constexpr Duration kLongestPause = std::chrono::seconds(30);
 /// Nobody needs the message any more; that of a poisoned job may be sent back.
 bool is_over(JobState state) { return state == JobState::kSucceeded || state == JobState::kCancelled; }
 
+bool may_pass(const Error& error) {
+  const auto error_class = classify(error.code);
+  return error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
+}
+
 }  // namespace
 
 Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::shared_ptr<const bool> give_back,
@@ -105,10 +110,15 @@ Duration JobRunner::wait_for_slot(Run& run) {
   return std::min<Duration>(doubled, kLongestWaitForSlot);
 }
 
-Task<RunEnd> JobRunner::claim(Run& run) {
+jobs::Delivery JobRunner::delivery_for(const Run& run) const {
   auto delivery = delivery_of(run.message, run.story.job_id, run.spec, options_.worker_name);
   delivery.story = run.story.attempts;
-  auto claim = co_await fail_points::kClaim.around(services_.jobs.claim(std::move(delivery)));
+  delivery.edited_epoch = run.story.edited_epoch;
+  return delivery;
+}
+
+Task<RunEnd> JobRunner::claim(Run& run) {
+  auto claim = co_await fail_points::kClaim.around(services_.jobs.claim(delivery_for(run)));
   if (!claim) co_return co_await settle(run, std::move(claim.error()));
   switch (claim->verdict) {
     case jobs::ClaimVerdict::kStale:
@@ -132,7 +142,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
 Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   const auto attempts = attempts_in_vain(run.story, run.message.dequeue_count);
   if (attempts <= run.spec->max_attempts) co_return attempts;
-  auto ledger = co_await services_.tables.read_operation(run.story.job_id);
+  auto ledger = co_await open_operation(run);
   const auto effects = ledger ? ledger->counter(kDone) : 0;
   if (effects <= run.story.effects) co_return attempts;
   // Durable before the job goes on: if this worker dies of it, the next one must not take the same work for new.
@@ -143,6 +153,19 @@ Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
   if (!noted) co_return attempts;
   run.story = std::move(story);
   co_return attempts_in_vain(run.story, run.message.dequeue_count);
+}
+
+Task<Result<table_store::OperationLedger>> JobRunner::open_operation(const Run& run) {
+  return services_.tables.open_operation(run.story.job_id, run.message.epoch, run.story.edited_epoch);
+}
+
+Task<Result<jobs::JobRecord>> JobRunner::end_record(Run& run, jobs::RecordChange change) {
+  auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, change,
+                                                std::exchange(run.claimed, std::nullopt));
+  if (!changed.failed_with(ErrorCode::kJobNotFound)) co_return changed;
+  // Somebody dropped the table. A job that has no record would be in no list.
+  CO_TRY(co_await services_.jobs.claim(delivery_for(run)));
+  co_return co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
 }
 
 Task<RunEnd> JobRunner::work(Run& run) {
@@ -165,8 +188,7 @@ Task<RunEnd> JobRunner::succeed(Run& run, JobOutcome outcome) {
   outcome.phase = "finished";
   outcome.attempt = attempt_of(run, "succeeded");
   outcome.error = "";
-  auto changed = co_await fail_points::kFinishRecord.around(
-      services_.jobs.change(run.story.job_id, run.message.epoch, std::move(outcome), std::move(run.claimed)));
+  auto changed = co_await fail_points::kFinishRecord.around(end_record(run, std::move(outcome)));
   if (!changed) co_return co_await settle(run, std::move(changed.error()));
   auto completed = co_await fail_points::kFinishMessage.around(end_message(run, std::move(*changed)));
   // The record says succeeded: if the message stays, its next delivery finds that and drops it.
@@ -220,6 +242,10 @@ Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
 
 Task<RunEnd> JobRunner::put_off(Run& run, Duration delay) {
   co_await run.lease->stop();
+  // If its job is over, nobody has to wait for this message, and the record not for its end.
+  auto record = co_await services_.jobs.meet(delivery_for(run));
+  if (record && record->message_id != run.message.id) co_return co_await drop(run, std::nullopt);
+  if (record && is_over(record->state)) co_return co_await drop(run, std::move(*record));
   co_return co_await release(run, std::min(delay, kLongestDelay), false);
 }
 
@@ -228,9 +254,7 @@ Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
   for (std::uint32_t failures = 1;; ++failures) {
     auto released = co_await services_.queues.release(run.lease->lease(), delay, story_text(run.story), count_attempt);
     if (released) co_return RunEnd::kRetried;
-    const auto error_class = classify(released.error().code);
-    const bool may_pass = error_class == ErrorClass::kTransient || error_class == ErrorClass::kThrottled;
-    if (!may_pass || *run.give_back) co_return RunEnd::kAbandoned;
+    if (!may_pass(released.error()) || *run.give_back) co_return RunEnd::kAbandoned;
     const auto pause = std::max<Duration>(options_.retry.backoff(failures, services_.random), kShortestRelease);
     if (run.lease->lost_after(pause)) co_return RunEnd::kAbandoned;
     co_await sleep_for(services_.clock, pause);
@@ -248,6 +272,7 @@ Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string finger
   poison.queue = run.queue;
   poison.attempts = run.story.attempts;
   poison.redrives = run.story.redrives;
+  poison.edited_epoch = run.story.edited_epoch;
   poison.moved_at = services_.clock.now();
   const auto noted = co_await fail_points::kPoisonNote.around(run.lease->renew_now(giving_up_annotation(poison)));
   if (!noted) co_return RunEnd::kAbandoned;  // the next delivery decides anew
@@ -263,7 +288,13 @@ Task<RunEnd> JobRunner::move_to_poison(Run& run, jobs::PoisonRecord poison) {
   if (!run.story.attempts.empty() && run.story.attempts.back().number == run.message.dequeue_count) {
     change.attempt = run.story.attempts.back();
   }
-  auto changed = co_await services_.jobs.change(run.story.job_id, run.message.epoch, std::move(change));
+  if (run.spec) {
+    // Nobody raises it any more, so this is all that the job did, however long ago it last told of it.
+    const auto ledger = co_await open_operation(run);
+    if (!ledger && may_pass(ledger.error())) co_return RunEnd::kAbandoned;
+    if (ledger) change.done = ledger->counter(jobs::counter_of_work(run.kind));
+  }
+  auto changed = co_await end_record(run, std::move(change));
   fail_points::kPoisonRecordAfter.reach();
   if (!changed) {
     auto record = co_await services_.jobs.find(run.story.job_id);
@@ -297,6 +328,7 @@ Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecor
 
 Task<RunEnd> JobRunner::drop(Run& run, std::optional<jobs::JobRecord> ended) {
   co_await run.lease->stop();
+  if (ended && !co_await services_.jobs.settle_cancelled(*ended)) co_return RunEnd::kAbandoned;
   auto completed = co_await end_message(run, std::move(ended));
   co_return completed ? RunEnd::kDropped : RunEnd::kAbandoned;
 }

@@ -53,6 +53,7 @@ class JobRunner {
   /// How long a job is put off if its kind is paused or a limit is reached.
   Duration next_look();
   static Duration wait_for_slot(Run& run);
+  [[nodiscard]] jobs::Delivery delivery_for(const Run& run) const;
   Task<RunEnd> claim(Run& run);
   Task<RunEnd> work(Run& run);
   /// attempts_in_vain(); but if workers die over a job, work that was not noted counts too if the operation's ledger
@@ -61,6 +62,10 @@ class JobRunner {
   Task<RunEnd> put_off(Run& run, Duration delay);
   /// Gives the message back with the story. While the queue is busy or away, tries again as long as the lease lasts.
   Task<RunEnd> release(Run& run, Duration delay, bool count_attempt);
+  /// What the job has done so far; no earlier delivery adds to it any more.
+  Task<Result<table_store::OperationLedger>> open_operation(const Run& run);
+  /// The change that ends the record, which is made anew if it is gone.
+  Task<Result<jobs::JobRecord>> end_record(Run& run, jobs::RecordChange change);
   [[nodiscard]] jobs::Attempt attempt_of(const Run& run, std::string outcome) const;
   Task<RunEnd> succeed(Run& run, JobOutcome outcome);
   [[nodiscard]] RetryPolicy policy_of(const Run& run) const;

@@ -15,6 +15,7 @@ constexpr std::tuple kFields{
     jobs::Field{"advanced", &MessageStory::advanced, jobs::kSparse},
     jobs::Field{"effects", &MessageStory::effects, jobs::kSparse},
     jobs::Field{"redrives", &MessageStory::redrives, jobs::kSparse},
+    jobs::Field{"editedEpoch", &MessageStory::edited_epoch, jobs::kSparse},
     jobs::Field{"refused", &MessageStory::refused, jobs::kSparse},
     jobs::Field{"givingUp", &MessageStory::giving_up, jobs::kSparse}};
 // clang-format on

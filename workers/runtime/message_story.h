@@ -1,6 +1,6 @@
 // What a message says about its job, and what its annotation keeps between deliveries. Pure.
 //   {"jobId":I,"checkpoint":{...},"attempts":[...],"stalls":N,"advanced":N,"effects":N,"redrives":N,
-//    "refused":true}
+//    "editedEpoch":N,"refused":true}
 //       while it is a job (attempts: poison.h)
 //   a poison annotation (poison.h) with "givingUp":true
 //       once it was decided to give the job up
@@ -25,7 +25,8 @@ struct MessageStory {
   std::uint32_t advanced = 0;  // the last delivery (its dequeue count) that got further than those before it
   std::uint64_t effects = 0;   // the work in the ledger (kDone) at the time of `advanced`
   std::uint32_t redrives = 0;
-  bool refused = false;  // the last delivery ended because a store had too much to do
+  std::uint64_t edited_epoch = 0;  // the last delivery before the text was edited
+  bool refused = false;            // the last delivery ended because a store had too much to do
   bool giving_up = false;
 };
 

@@ -1,9 +1,9 @@
 // Removes what is no longer needed: records of jobs that ended longer ago than the retention (or than the keepHours of
 // the job, which its record has as KeepUntil), with their ledgers; the
-// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago. A poisoned job stays
-// as long as its message is in the poison queue. Any number may run side by side: each removal names the version it
-// saw. The retention must be longer than any lease, since a worker that slept through it would find no ledger to refuse
-// it.
+// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago. A record outlives its
+// message, wherever that waits: in the poison queue, for a kind that is paused, or for a worker. Any number may run
+// side by side: each removal names the version it saw. The retention must be longer than any lease, since a worker that
+// slept through it would find no ledger to refuse it.
 #pragma once
 #include "jobs/store/job_store.h"
 
@@ -20,13 +20,14 @@ class Collector {
  public:
   Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention)
       : tables_(tables), queues_(queues), clock_(clock), retention_(retention) {}
-  /// One pass over everything.
-  Task<Result<Collected>> collect();
+  /// One pass over everything that is old by `now`: the table store's age_now(), which a clock that somebody sets does
+  /// not lead astray.
+  Task<Result<Collected>> collect(Time now);
 
  private:
   enum class Rows : std::uint8_t { kJobs, kKeys, kWorkers };
-  Task<Result<std::uint64_t>> sweep(Rows rows, table_store::QueryRequest request);
-  Task<Result<bool>> removable(Rows rows, table_store::Entity entity);
+  Task<Result<std::uint64_t>> sweep(Rows rows, Time now, table_store::QueryRequest request);
+  Task<Result<bool>> removable(Rows rows, Time now, table_store::Entity entity);
   Task<Result<bool>> remove(Rows rows, table_store::Entity entity);
 
   table_store::TableClient& tables_;

@@ -53,7 +53,7 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 }
 
 Task<void> Housekeeping::collect_once() {
-  std::ignore = co_await collector_.collect();
+  if (const auto now = co_await services_.tables.age_now()) std::ignore = co_await collector_.collect(*now);
   for (const auto& directory : services_.objects.directories) {
     std::ignore = co_await collect_files(services_.tables, directory);
   }

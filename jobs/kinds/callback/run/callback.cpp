@@ -9,6 +9,10 @@ namespace tidemark::workers {
 namespace {
 
 constexpr std::size_t kShownBytes = 300;
+// An endpoint that only ever asks to come back later is given up after so long, and so many times: a clock that
+// somebody sets forward is no patience.
+constexpr Duration kPatience = std::chrono::hours(24);
+constexpr std::uint32_t kLeastPutOffs = 20;
 constexpr std::size_t kLeastSecretBytes = 6;  // shorter texts would be found everywhere
 
 /// In words too, for the fingerprint of an error leaves numbers out.
@@ -79,6 +83,24 @@ SignedHeaders headers_for(const JobContext& context, const jobs::CallbackSpec& s
   return out;
 }
 
+/// When the job first could be sent, or was sent back.
+Time waits_since(const jobs::JobRecord& record) {
+  auto since = std::max(record.submitted_at, record.not_before.value_or(record.submitted_at));
+  for (const auto& entry : record.history) {
+    if (entry.outcome == jobs::kSentBack) since = std::max(since, entry.started_at);
+  }
+  return since;
+}
+
+Result<void> with_patience(const JobContext& context, Result<void> judged) {
+  if (!judged.failed_with(ErrorCode::kServerBusy)) return judged;
+  const bool patient =
+      context.stalls() < kLeastPutOffs || context.clock.now() - waits_since(context.record()) < kPatience;
+  if (patient) return judged;
+  return fail(ErrorCode::kCallbackRefused,
+              "For a day, the endpoint has asked to be called later: " + judged.error().message);
+}
+
 }  // namespace
 
 Result<void> judge_reply(const OutboundReply& reply, const std::string& origin,
@@ -123,7 +145,7 @@ Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
   request.timeout = std::chrono::milliseconds(spec.timeout_ms);
   const auto started = context.clock.now();
   const auto reply = CO_TRY(co_await fail_points::kCallbackSend.around(services->http->send(std::move(request))));
-  CO_TRY(judge_reply(reply, origin, headers.secrets));
+  CO_TRY(with_patience(context, judge_reply(reply, origin, headers.secrets)));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();
   const nlohmann::json result = {
       {"status", reply.status}, {"durationMs", took}, {"answer", shown(reply.body, headers.secrets)}};
