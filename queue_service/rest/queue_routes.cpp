@@ -102,6 +102,8 @@ Answer answer(Call& call) {
   if (!call.queue.empty()) CO_TRY(check_queue_name(call.queue));
   const auto operation = CO_TRY(find_operation(call));
   CO_TRY(auth::authorize(call.identity, operation.need, call.queue));
+  if (operation.run == operations::get_messages) CO_TRY(call.front.check_source(call));
+  if (call.messages) CO_TRY(call.take_items({call.queue}, 1));
   co_return co_await operation.run(call);
 }
 
