@@ -47,6 +47,14 @@ Answer Api::plan(jobs::JobSpec spec) {
                           to_json(CO_TRY(co_await jobs::plan_job({jobs, poison, tables, objects}, std::move(spec)))));
 }
 
+std::shared_ptr<void> EventStreams::take() const {
+  if (open->fetch_add(1) >= most) {
+    open->fetch_sub(1);
+    return nullptr;
+  }
+  return {open.get(), [counter = open](void*) { counter->fetch_sub(1); }};
+}
+
 namespace {
 
 Answer submit_job(Api& api, http::Request& request, std::string) {
@@ -120,14 +128,21 @@ constexpr Duration kKeepAlive = std::chrono::seconds(10);
 /// last. A comment every few seconds keeps the connection known to be alive.
 class JobEvents final : public http::BodySource {
  public:
-  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping)
-      : jobs_(jobs), clock_(clock), job_id_(std::move(job_id)), stopping_(std::move(stopping)) {}
+  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping,
+            std::shared_ptr<void> slot, std::function<bool()> peer_gone)
+      : jobs_(jobs),
+        clock_(clock),
+        job_id_(std::move(job_id)),
+        stopping_(std::move(stopping)),
+        slot_(std::move(slot)),
+        peer_gone_(std::move(peer_gone)) {}
 
   Task<Result<std::string>> next() override {
     auto said = clock_.now();
     while (!ended_ && !stopping_->load()) {
       if (looked_) {
         co_await sleep_for(clock_, kLook);
+        if (peer_gone_ && peer_gone_()) co_return std::string();
       }
       looked_ = true;
       auto found = co_await jobs_.find(job_id_);
@@ -154,18 +169,27 @@ class JobEvents final : public http::BodySource {
   Clock& clock_;
   std::string job_id_;
   std::shared_ptr<const std::atomic<bool>> stopping_;
+  std::shared_ptr<void> slot_;
+  std::function<bool()> peer_gone_;
   table_store::Version seen_ = 0;
   bool looked_ = false;
   bool ended_ = false;
 };
 
-Answer job_events(Api& api, http::Request&, std::string id) {
+Answer job_events(Api& api, http::Request& request, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
+  auto slot = api.streams.take();
+  if (!slot) {
+    co_return fail(ErrorCode::kServerBusy,
+                   "As many streams of events are open as max_event_streams allows. Ask for "
+                   "the job itself now and then, or try again later.");
+  }
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping);
+  response.source =
+      std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping, std::move(slot), request.peer_gone);
   co_return response;
 }
 
