@@ -6,11 +6,14 @@
 
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
+#include "common/auth/bearer_token.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/process/config.h"
+#include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
 #include "common/service/store_process.h"
 
@@ -26,7 +29,12 @@ struct ApiSettings {
   std::string name = "api";
   std::string account = "devstoreaccount1";
   std::string token;
+  bool open = false;
+  std::string allowed_hosts;
+  std::string allowed_origins;
   std::int64_t threads = 1;
+  std::int64_t max_event_streams = 256;
+  service::AddressRates of_address;
   std::string archive_directories;
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
@@ -39,7 +47,13 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("data", s.data, "data directory of the stack; the stores' sockets are in its run folder");
   settings.add("name", s.name, "name of this process in the run folder; must be unique in the stack");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
-  settings.add("token", s.token, "bearer token that callers must send; required when listening beyond loopback", true);
+  settings.add("token", s.token,
+               "bearer token that callers must send; empty: the one in DATA/run/token, made if absent", true);
+  settings.add("open", s.open, "ask nobody for a token; only on loopback, where any program of this machine may call");
+  settings.add("allowed_hosts", s.allowed_hosts,
+               "names that callers may use for this api, beside localhost and addresses: name,name");
+  settings.add("allowed_origins", s.allowed_origins,
+               "web pages that may use this api, beside its own: https://name:port,https://name");
   settings.add("archive_directories", s.archive_directories,
                "directories of archives that plans and explain may read: name=path,name=path");
   settings.add("callback_hosts", s.callback_hosts,
@@ -48,6 +62,9 @@ void declare(process::Settings& settings, ApiSettings& s) {
                "those of them that may be at a loopback, private or other special address");
   settings.add("callback_http_hosts", s.callback_http_hosts, "those of them that may be called without TLS");
   settings.add("threads", s.threads, 1, 64, "I/O threads");
+  settings.add("max_event_streams", s.max_event_streams, 1, 10000,
+               "streams of events at once; more are answered with 503 ServerBusy");
+  service::declare(settings, s.of_address);
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at startup");
   process::declare(settings, s.log);
 }
@@ -69,19 +86,37 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSet
   }
 }
 
-// Requests for health and metrics are not counted.
-Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestMeter& meter, http::Request& request) {
+http::Response refuse_address(const http::Request& request, const service::TooMuch& refusal) {
+  const auto operation = std::string(request.method) + " " + std::string(request.path);
+  process::log_failed_request(request.request_id, operation, refusal.error);
+  auto response = problem(refusal.error, request.request_id);
+  service::tell_when(refusal, response);
+  return response;
+}
+
+// Requests for health and metrics are neither counted nor limited.
+Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& limits, service::RequestMeter& meter,
+                                   http::Request& request) {
+  if (request.path == "/metrics" || request.path == "/healthz" || request.path == "/readyz") {
+    co_return co_await routes.serve(request);
+  }
   const auto begun = std::chrono::steady_clock::now();
-  auto response = co_await routes.serve(request);
-  const bool counts = request.path != "/metrics" && request.path != "/healthz" && request.path != "/readyz";
-  if (counts) meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  const auto refusal = limits.admit_address(request);
+  auto response = refusal ? refuse_address(request, *refusal) : co_await routes.serve(request);
+  limits.answered_address(request, response);
+  meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
   co_return response;
 }
 
-Result<void> check_token_safety(const ApiSettings& settings) {
-  if (TRY(http::is_loopback(settings.host)) || !settings.token.empty()) return {};
+/// The token that callers must send; empty if none.
+Result<std::string> token_of(const ApiSettings& settings, const std::filesystem::path& data) {
+  if (!settings.open) return auth::bearer_token(data, settings.token);
+  if (!settings.token.empty()) {
+    return fail(ErrorCode::kConfigInvalid, "open and token exclude each other: remove one of them");
+  }
+  if (TRY(http::is_loopback(settings.host))) return std::string();
   return fail(ErrorCode::kConfigInvalid,
-              "refusing to listen on " + settings.host + " without a bearer token: set token (TIDEMARK_TOKEN)");
+              "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
 }
 
 http::ServerOptions server_options(const ApiSettings& settings) {
@@ -94,10 +129,11 @@ http::ServerOptions server_options(const ApiSettings& settings) {
 }
 
 Result<void> run(const ApiSettings& settings) {
-  TRY(check_token_safety(settings));
   const auto data = std::filesystem::absolute(settings.data);
   const auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
+  auto entry = TRY(
+      Entry::create({settings.host, TRY(token_of(settings, data)), settings.allowed_hosts, settings.allowed_origins}));
   auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                     settings.callback_http_hosts));
   asio::thread_pool files(kFileThreads);
@@ -115,20 +151,25 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  ApiRoutes routes(Api{settings.token,
-                       std::move(callbacks),
-                       job_store,
-                       poison,
-                       queues,
-                       tables,
-                       metrics,
-                       *clock,
-                       {&blobs, std::move(directories)}});
+  Api api{std::move(entry),
+          std::move(callbacks),
+          job_store,
+          poison,
+          queues,
+          tables,
+          metrics,
+          *clock,
+          {&blobs, std::move(directories)}};
+  api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
+  ApiRoutes routes(std::move(api));
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
           .get());
   service::RequestMeter meter(metrics);
-  server->start([&](http::Request& request) { return serve_metered(routes, meter, request); },
+  const auto of_connections = std::make_shared<process::Figures>([&] { return service::connection_figures(*server); });
+  metrics.add(of_connections);
+  service::RequestLimits limits(settings.of_address, {}, metrics);
+  server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, request); },
                 [](const Error& error, const std::string& id) { return problem(error, id); });
   process::announce_ready("api port=" + std::to_string(server->port()));
   process::wait_for_shutdown();

@@ -27,9 +27,12 @@ class BlobStore final : public service::Store {
 
 int main(int argc, char** argv) {
   using namespace tidemark;
-  const service::StoreDescription description{"blob_store", "blob", 10000,
+  const service::StoreDescription description{"blob_store",
+                                              "blob",
+                                              10000,
                                               "Stores block blobs and speaks the Azure blob protocol.",
-                                              kv::FadingRows{{"L", "M"}, "l"}};
+                                              kv::FadingRows{{"L", "M"}, "l"},
+                                              {.requests = 20'000}};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });

@@ -29,10 +29,8 @@ class QueueStore final : public service::Store {
       : service_(context.engine, context.clock, context.random,
                  ServiceLimits{static_cast<std::size_t>(settings.max_waiters)}, &context.ages),
         routes_(service_, context.clock, context.accounts, context.auth_policy),
-        metrics_(
-            std::make_shared<process::Figures>([this, most = static_cast<std::size_t>(settings.metrics_max_queues)] {
-              return rest::queue_figures(service_, most);
-            })) {
+        metrics_(std::make_shared<rest::QueueMetrics>(service_, context.clock,
+                                                      static_cast<std::size_t>(settings.metrics_max_queues))) {
     process::spawn_in_background(context.background, "queue.collect_garbage", service_.collect_garbage());
     spawn(context.background, service_.keep_up(std::chrono::seconds(settings.upkeep_interval_s)));
     context.metrics.add(metrics_);
@@ -41,12 +39,13 @@ class QueueStore final : public service::Store {
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_queue_dispatch(service_); }
   rpc::UndeliveredHook undelivered() override { return make_undelivered_hook(service_); }
+  Task<void> before_metrics() override { return metrics_->refresh(); }
   void begin_shutdown() override { service_.begin_shutdown(); }
 
  private:
   QueueService service_;
   rest::QueueRoutes routes_;
-  std::shared_ptr<process::Figures> metrics_;
+  std::shared_ptr<rest::QueueMetrics> metrics_;
 };
 
 }  // namespace
@@ -56,9 +55,13 @@ int main(int argc, char** argv) {
   using namespace tidemark;
   queue_service::QueueSettings settings;
   const service::StoreDescription description{
-      "queue_service", "queue",
-      10001,           "Stores queues and speaks the Azure Queue protocol.",
-      std::nullopt,    [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
+      "queue_service",
+      "queue",
+      10001,
+      "Stores queues and speaks the Azure Queue protocol.",
+      std::nullopt,
+      {.items = 20'000, .part_items = 2'000},
+      [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

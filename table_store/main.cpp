@@ -37,9 +37,12 @@ class TableStore final : public service::Store {
 
 int main(int argc, char** argv) {
   using namespace tidemark;
-  const service::StoreDescription description{"table_store", "table", 10002,
+  const service::StoreDescription description{"table_store",
+                                              "table",
+                                              10002,
                                               "Stores tables and speaks the Azure Table protocol.",
-                                              table_store::fading_operations()};
+                                              table_store::fading_operations(),
+                                              {.items = 20'000, .part_items = 2'000}};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <future>
 
+#include "common/auth/bearer_token.h"
 #include "common/http/server.h"
 #include "common/process/metrics.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/metrics_access.h"
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
 #include "workers/outbound/curl_http.h"
@@ -46,18 +48,21 @@ void observe(process::Metrics& metrics, const RunReport& report, Duration took) 
       .Observe(std::chrono::duration<double>(took).count());
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   if (report.error) {
-    spdlog::warn("job_id={} kind={} end={} ms={} code={} message={}", report.job_id, report.kind, end, ms,
-                 azure_name_of(report.error->code), report.error->message);
+    const auto& detail = report.error->detail;
+    spdlog::warn("job_id={} kind={} end={} ms={} code={} message=\"{}\"{}", report.job_id, report.kind, end, ms,
+                 azure_name_of(report.error->code), report.error->message,
+                 detail.empty() ? "" : " detail=\"" + detail + "\"");
   } else {
     spdlog::info("job_id={} kind={} end={} ms={}", report.job_id, report.kind, end, ms);
   }
 }
 
-Task<http::Response> serve_health(const process::Metrics& metrics, std::shared_ptr<std::atomic<bool>> ready,
-                                  http::Request& request) {
+Task<http::Response> serve_health(const process::Metrics& metrics, const service::MetricsAccess& access,
+                                  std::shared_ptr<std::atomic<bool>> ready, http::Request& request) {
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
   if (request.path == "/metrics") {
+    if (const auto admitted = access.admit(request); !admitted) co_return service::refuse_metrics(admitted.error());
     response.body = metrics.render();
   } else if (request.path == "/healthz" || (request.path == "/readyz" && ready->load())) {
     response.body = "ok\n";
@@ -75,8 +80,11 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   options.port = static_cast<std::uint16_t>(config.metrics_port);
   options.threads = 1;
   options.max_connections = 64;
+  const auto data = std::filesystem::absolute(config.data);
+  auto access = TRY(service::MetricsAccess::create(config.metrics_host, TRY(auth::bearer_token(data, config.token))));
   auto server = TRY(http::bind_server(options, random));
-  server->start([&metrics, ready](http::Request& request) { return serve_health(metrics, ready, request); },
+  server->start([&metrics, access = std::move(access),
+                 ready](http::Request& request) { return serve_health(metrics, access, ready, request); },
                 [](const Error& error, const std::string&) {
                   http::Response response;
                   response.status = http_status_of(error.code);

@@ -31,6 +31,9 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("callback_ca_file", config.callback_ca_file, "certificates (PEM) to trust in addition to the system's");
   settings.add("metrics", config.metrics, "serve /metrics, /healthz and /readyz over HTTP");
   settings.add("metrics_host", config.metrics_host, "address to serve metrics on");
+  settings.add("token", config.token,
+               "bearer token that /metrics needs beyond loopback; empty: the one in DATA/run/token, made if absent",
+               true);
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port to serve metrics on; 0 takes any free one");
   process::declare(settings, config.log);
 }

@@ -31,6 +31,7 @@ struct WorkerConfig {
   bool metrics = false;
   std::string metrics_host = "127.0.0.1";
   std::int64_t metrics_port = 0;
+  std::string token;
   process::LogOptions log;
 };
 

@@ -1,5 +1,8 @@
 #include "api/cli/api_client.h"
 
+#include "common/auth/bearer_token.h"
+#include "common/http/host_name.h"
+
 namespace tidemark::cli {
 namespace {
 
@@ -7,6 +10,14 @@ ErrorCode code_of(long status) {
   if (status == 404) return ErrorCode::kNotFound;
   if (status == 503) return ErrorCode::kUnavailable;
   return status < 500 ? ErrorCode::kInvalidInput : ErrorCode::kInternalError;
+}
+
+/// "https://name:port/prefix" to "name".
+std::string_view host_of(std::string_view url) {
+  url.remove_prefix(std::min(url.size(), url.find("://") + 3));
+  url = url.substr(0, url.find('/'));
+  const auto user = url.rfind('@');
+  return http::host_name(url.substr(user == std::string_view::npos ? 0 : user + 1));
 }
 
 /// What the api says of a refusal; its own name of the code goes along for report().
@@ -22,10 +33,16 @@ Error problem_of(const HttpReply& reply, const std::string& url) {
   return error;
 }
 
+/// The token of the stack here is for nobody elsewhere.
+std::string token_for(const GlobalOptions& options) {
+  if (!options.token.empty() || !http::is_loopback_name(host_of(options.api))) return options.token;
+  return auth::stored_bearer_token(options.data).value_or("");
+}
+
 }  // namespace
 
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
-  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), options.token);
+  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), token_for(options));
 }
 
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,

@@ -25,7 +25,11 @@ int report(const GlobalOptions& options, const Error& error) {
 
 void add_options(CLI::App& app, GlobalOptions& options) {
   app.add_option("--api", options.api, "URL of the api")->envname("TIDEMARK_API")->capture_default_str();
-  app.add_option("--token", options.token, "bearer token of the api")->envname("TIDEMARK_TOKEN");
+  app.add_option("--token", options.token, "bearer token of the api; without it, what is in DATA/run/token")
+      ->envname("TIDEMARK_TOKEN");
+  app.add_option("--data", options.data, "data directory of the stack, if it is on this machine")
+      ->envname("TIDEMARK_DATA")
+      ->capture_default_str();
   app.add_option("--table-url", options.table, "URL of the table service, with the account")
       ->envname("TIDEMARK_TABLE_URL")
       ->capture_default_str();

@@ -15,7 +15,8 @@ enum ExitCode : int {
 
 struct GlobalOptions {
   std::string api = "http://127.0.0.1:10003";
-  std::string token;
+  std::string token;          // empty: the one in DATA/run/token, for an api on this machine
+  std::string data = "data";  // of the stack
   std::string table = "http://127.0.0.1:10002/devstoreaccount1";
   std::string account = "devstoreaccount1";
   std::string key;      // base64

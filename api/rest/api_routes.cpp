@@ -2,6 +2,7 @@
 
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
+#include "common/process/failures.h"
 
 namespace tidemark::api {
 namespace {
@@ -40,24 +41,21 @@ std::optional<std::string> match(std::string_view pattern, const std::vector<std
 
 }  // namespace
 
-Result<void> ApiRoutes::authorize(const http::Request& request) const {
-  if (api_.token.empty()) return {};
-  const auto header = request.header("authorization");
-  if (!header) return fail(ErrorCode::kUnauthorized, "A bearer token is required.");
-  constexpr std::string_view kScheme = "Bearer ";
-  const bool good = header->starts_with(kScheme) && constant_time_equal(header->substr(kScheme.size()), api_.token);
-  if (!good) return fail(ErrorCode::kUnauthorized, "This is not the bearer token.");
-  return {};
-}
-
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
   auto answer = co_await route(request);
-  if (!answer) co_return problem(answer.error(), request.request_id);
-  if (!answer->headers.find("x-request-id")) answer->set("x-request-id", request.request_id);
-  co_return std::move(*answer);
+  if (!answer) {
+    // The query may hold what somebody looks for: not logged.
+    const auto operation = std::string(request.method) + " " + std::string(request.path);
+    process::log_failed_request(request.request_id, operation, answer.error());
+  }
+  auto response = answer ? std::move(*answer) : problem(answer.error(), request.request_id);
+  if (!response.headers.find("x-request-id")) response.set("x-request-id", request.request_id);
+  api_.entry.decorate(request, response);
+  co_return response;
 }
 
 Answer ApiRoutes::route(http::Request& request) {
+  if (auto preflight = api_.entry.preflight(request)) co_return std::move(*preflight);
   const auto path = segments_of(request.path);
   // A HEAD is answered like a GET; the server leaves the body away.
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
@@ -76,7 +74,7 @@ Answer ApiRoutes::route(http::Request& request) {
       }
     }
   }
-  if (chosen == nullptr || !chosen->open) CO_TRY(authorize(request));
+  CO_TRY(api_.entry.admit(request, chosen != nullptr ? chosen->entrance : Entrance::kToken));
   if (chosen != nullptr) co_return co_await chosen->handler(api_, request, std::move(id));
   if (allowed.empty()) co_return fail(ErrorCode::kNotFound);
   auto refusal = problem(make_error(ErrorCode::kUnsupportedHttpVerb), request.request_id);

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
+#include "api/rest/entry.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "jobs/callbacks/callback_policy.h"
@@ -23,9 +24,18 @@ namespace tidemark::api {
 
 using Answer = Task<Result<http::Response>>;
 
+/// How many streams of events are open; each asks for its job several times a second.
+struct EventStreams {
+  std::size_t most = 256;
+  std::shared_ptr<std::atomic<std::size_t>> open = std::make_shared<std::atomic<std::size_t>>(0);
+
+  /// A stream holds what this gives; nothing: there are too many.
+  [[nodiscard]] std::shared_ptr<void> take() const;
+};
+
 /// What the handlers work with; the references must outlive it.
 struct Api {
-  std::string token;  // that callers must send; empty: none required
+  Entry entry;
   jobs::CallbackPolicy callbacks;
   jobs::JobStore& jobs;
   jobs::PoisonStore& poison;
@@ -39,7 +49,7 @@ struct Api {
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
-  std::shared_ptr<std::atomic<int>> streams = std::make_shared<std::atomic<int>>(0);  // of events, open now
+  EventStreams streams = {};
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
@@ -54,7 +64,7 @@ struct Route {
   std::string_view pattern;  // "v1/jobs/*/cancel"
   /// `name` is what stands for '*'.
   Answer (*handler)(Api& api, http::Request& request, std::string name);
-  bool open = false;  // needs no token
+  Entrance entrance = Entrance::kToken;
 };
 std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
@@ -73,7 +83,6 @@ class ApiRoutes {
 
  private:
   Answer route(http::Request& request);
-  [[nodiscard]] Result<void> authorize(const http::Request& request) const;
   Api api_;
 };
 

@@ -47,6 +47,14 @@ Answer Api::plan(jobs::JobSpec spec) {
                           to_json(CO_TRY(co_await jobs::plan_job({jobs, poison, tables, objects}, std::move(spec)))));
 }
 
+std::shared_ptr<void> EventStreams::take() const {
+  if (open->fetch_add(1) >= most) {
+    open->fetch_sub(1);
+    return nullptr;
+  }
+  return {open.get(), [counter = open](void*) { counter->fetch_sub(1); }};
+}
+
 namespace {
 
 Answer submit_job(Api& api, http::Request& request, std::string) {
@@ -115,19 +123,7 @@ Answer cancel_job(Api& api, http::Request&, std::string id) {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
-constexpr int kMostStreams = 256;
 constexpr Duration kLongestStream = std::chrono::hours(1);
-
-/// Counts a stream as long as it lives. Null: there are too many.
-using StreamTicket = std::shared_ptr<void>;
-StreamTicket take_ticket(std::shared_ptr<std::atomic<int>> streams) {
-  if (streams->fetch_add(1) >= kMostStreams) {
-    streams->fetch_sub(1);
-    return nullptr;
-  }
-  auto* counter = streams.get();
-  return {counter, [streams = std::move(streams)](std::atomic<int>*) { streams->fetch_sub(1); }};
-}
 
 /// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, and "end" after the
 /// last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for whoever watches
@@ -135,12 +131,13 @@ StreamTicket take_ticket(std::shared_ptr<std::atomic<int>> streams) {
 class JobEvents final : public http::BodySource {
  public:
   JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping,
-            StreamTicket ticket)
+            std::shared_ptr<void> slot, std::function<bool()> peer_gone)
       : jobs_(jobs),
         clock_(clock),
         job_id_(std::move(job_id)),
         stopping_(std::move(stopping)),
-        ticket_(std::move(ticket)),
+        slot_(std::move(slot)),
+        peer_gone_(std::move(peer_gone)),
         begun_(clock.monotonic()) {}
 
   Task<Result<std::string>> next() override {
@@ -148,6 +145,7 @@ class JobEvents final : public http::BodySource {
     while (!ended_ && !stopping_->load() && clock_.monotonic() - begun_ < kLongestStream) {
       if (looked_) {
         co_await sleep_for(clock_, kLook);
+        if (peer_gone_ && peer_gone_()) co_return std::string();
       }
       looked_ = true;
       auto found = co_await jobs_.find(job_id_);
@@ -174,23 +172,28 @@ class JobEvents final : public http::BodySource {
   Clock& clock_;
   std::string job_id_;
   std::shared_ptr<const std::atomic<bool>> stopping_;
-  StreamTicket ticket_;
+  std::shared_ptr<void> slot_;
+  std::function<bool()> peer_gone_;
   Duration begun_;
   table_store::Version seen_ = 0;
   bool looked_ = false;
   bool ended_ = false;
 };
 
-Answer job_events(Api& api, http::Request&, std::string id) {
+Answer job_events(Api& api, http::Request& request, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(id));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
-  auto ticket = take_ticket(api.streams);
-  if (!ticket)
-    co_return fail(ErrorCode::kServerBusy, "Too many event streams are open. Please retry, or ask for the job.");
+  auto slot = api.streams.take();
+  if (!slot) {
+    co_return fail(ErrorCode::kServerBusy,
+                   "As many streams of events are open as max_event_streams allows. Ask for "
+                   "the job itself now and then, or try again later.");
+  }
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source = std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping, std::move(ticket));
+  response.source =
+      std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping, std::move(slot), request.peer_gone);
   co_return response;
 }
 

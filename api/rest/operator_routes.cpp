@@ -86,9 +86,9 @@ std::span<const Route> operator_routes() {
       {"GET", "v1/explain", explain},
       {"GET", "v1/workers", list_workers},
       {"GET", "openapi.json", openapi},
-      {"GET", "healthz", healthy, true},
-      {"GET", "readyz", ready, true},
-      {"GET", "metrics", metrics, true},
+      {"GET", "healthz", healthy, Entrance::kOpen},
+      {"GET", "readyz", ready, Entrance::kOpen},
+      {"GET", "metrics", metrics, Entrance::kMetrics},
   };
   return kRoutes;
 }

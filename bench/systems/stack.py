@@ -24,6 +24,8 @@ class Stack(Tidemark):
         data = os.path.join(self.directory, "data")
         process = self.launch("api", [os.path.join(self.binaries, "api"), "--data", data, "--port", str(self.api)])
         self.await_port(process, self.api)
+        with open(os.path.join(data, "run", "token"), encoding="ascii") as file:
+            self.token = file.read().strip()
         self.workers = []
 
     def start_workers(self):
@@ -54,9 +56,10 @@ class Jobs:
 
     def __init__(self, stack):
         self.http = http.client.HTTPConnection("127.0.0.1", stack.api, timeout=60)
+        self.headers = {"Content-Type": "application/json", "Authorization": f"Bearer {stack.token}"}
 
     def call(self, method, path, body=None):
-        self.http.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+        self.http.request(method, path, None if body is None else json.dumps(body), self.headers)
         answer = self.http.getresponse()
         content = answer.read()
         if answer.status not in (200, 202):

@@ -24,6 +24,8 @@ class BodyReader {
   virtual Task<Result<std::string>> read_all(std::size_t limit) = 0;
   /// The next piece, at most `limit` bytes; empty at the end.
   virtual Task<Result<std::string>> read_some(std::size_t limit) = 0;
+  /// So far.
+  [[nodiscard]] virtual std::uint64_t bytes_read() const { return 0; }
 };
 
 struct Request {

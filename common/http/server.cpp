@@ -89,6 +89,7 @@ class Worker {
       if (verdict == kTaken) {
         start_session(std::move(socket), endpoint.address());
       } else {
+        ++(verdict == kFull ? context_.refused_in_all : context_.refused_of_address);
         refuse(std::move(socket),
                verdict == kFull ? "max_connections are open" : "its address has too many connections");
       }
@@ -197,6 +198,7 @@ class ServerImpl final : public Server {
 
   std::uint16_t port() const override { return port_; }
   int keep_listening() const override { return workers_.front()->listener(); }
+  Refused refused() const override { return {context_.refused_in_all.load(), context_.refused_of_address.load()}; }
   Executor executor() override { return workers_[next_.fetch_add(1) % workers_.size()]->executor(); }
 
   void stop(Duration grace) override {

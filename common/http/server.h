@@ -44,6 +44,13 @@ class Server {
   /// Stops accepting, gives requests in progress `grace` to finish, then closes all connections and ends the I/O
   /// threads. Idempotent.
   virtual void stop(Duration grace) = 0;
+
+  /// Connections that were answered with 503 and closed: there were too many in all, or from one address.
+  struct Refused {
+    std::uint64_t in_all = 0;
+    std::uint64_t of_address = 0;
+  };
+  [[nodiscard]] virtual Refused refused() const = 0;
 };
 
 /// Parses an IP address; kConfigInvalid if it is not one.

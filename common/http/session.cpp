@@ -172,7 +172,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   // Whoever was refused entry does not get its body read.
   const bool stranger = !body.finished() && (response.status == 401 || response.status == 403);
   const bool keep_alive = parser.keep_alive() && !stranger && !body.unwanted() && !context_.stopping.load();
-  if (response.status == 503) response.set("Retry-After", "1");
+  if (response.status == 503 && !response.headers.find("Retry-After")) response.set("Retry-After", "1");
   const auto head = render_head(&request_, response, keep_alive, context_.options.server_name);
   if (request_.method == "HEAD" || response.status == 204 || response.status == 304) {
     response.body.clear();
@@ -206,8 +206,10 @@ Task<bool> Session::stream_body(BodySource& source, std::optional<std::uint64_t>
   for (;;) {
     auto piece = co_await source.next();
     if (!piece) {
-      spdlog::warn("response body aborted code={} detail=\"{}\"", azure_name_of(piece.error().code),
-                   piece.error().detail);
+      const auto& error = piece.error();
+      spdlog::warn("response body aborted request_id={} operation=\"{} {}\" code={} detail=\"{}\"", request_.request_id,
+                   request_.method, request_.path, azure_name_of(error.code),
+                   error.detail.empty() ? error.message : error.detail);
       co_return false;
     }
     if (length && sent + piece->size() > *length) co_return false;

@@ -24,6 +24,8 @@ struct ServerContext {
   ErrorRenderer render_error;
   std::atomic<bool> stopping{false};
   ConnectionSlots connections;
+  std::atomic<std::uint64_t> refused_in_all{0};
+  std::atomic<std::uint64_t> refused_of_address{0};
   std::atomic<std::size_t> body_memory{0};  // in bodies that are read whole, until they are answered
 };
 

@@ -74,7 +74,9 @@ Task<Result<std::string>> SessionBody::read_all(std::size_t limit) {
 Task<Result<std::string>> SessionBody::read_some(std::size_t limit) {
   if (finished() || limit == 0) co_return std::string();
   if (!co_await send_continue()) co_return truncated();
-  co_return co_await (chunked_ ? read_chunked(limit) : read_sized(limit));
+  auto piece = co_await (chunked_ ? read_chunked(limit) : read_sized(limit));
+  if (piece) read_ += piece->size();
+  co_return piece;
 }
 
 Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {

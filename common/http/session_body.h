@@ -22,6 +22,7 @@ class SessionBody final : public BodyReader {
   [[nodiscard]] std::optional<std::uint64_t> content_length() const override { return declared_; }
   Task<Result<std::string>> read_all(std::size_t limit) override;
   Task<Result<std::string>> read_some(std::size_t limit) override;
+  [[nodiscard]] std::uint64_t bytes_read() const override { return read_; }
   [[nodiscard]] bool finished() const { return chunked_ ? parser_.is_done() : remaining_ == 0; }
   /// True if the peer still waits for "100 Continue" and will send nothing.
   [[nodiscard]] bool unwanted() const { return expects_continue_; }
@@ -40,6 +41,7 @@ class SessionBody final : public BodyReader {
   std::optional<std::uint64_t> declared_;
   std::uint64_t remaining_ = 0;
   std::size_t held_ = 0;
+  std::uint64_t read_ = 0;
 };
 
 }  // namespace tidemark::http

@@ -58,9 +58,12 @@ void Metrics::add(std::weak_ptr<const prometheus::Collectable> figures) {
 }
 
 std::string Metrics::render() const {
+  const auto collectables = [this] {
+    MutexLock lock(mutex_);
+    return collectables_;
+  }();
   std::vector<prometheus::MetricFamily> families;
-  MutexLock lock(mutex_);
-  for (const auto& collectable : collectables_) {
+  for (const auto& collectable : collectables) {
     const auto alive = collectable.lock();
     if (!alive) continue;
     auto more = alive->Collect();

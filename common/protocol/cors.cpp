@@ -140,6 +140,11 @@ std::shared_ptr<const CorsRules> CorsPolicies::rules_of(std::string_view account
   return found == rules_.end() ? nullptr : found->second;
 }
 
+bool CorsPolicies::admits(std::string_view account, const http::Request& request) const {
+  const auto rules = rules_of(account);
+  return rules && match_actual(*rules, request.header("origin"), request.method) != nullptr;
+}
+
 void CorsPolicies::decorate(std::string_view account, const http::Request& request, http::Response& response) const {
   if (const auto rules = rules_of(account)) add_cors_headers(*rules, request, response);
 }

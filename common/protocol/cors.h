@@ -39,6 +39,8 @@ class CorsPolicies {
   [[nodiscard]] bool any() const { return any_.load(std::memory_order_acquire); }
   /// Null: the account has no rules.
   [[nodiscard]] std::shared_ptr<const CorsRules> rules_of(std::string_view account) const;
+  /// Whether a rule lets a page of this origin send the request.
+  [[nodiscard]] bool admits(std::string_view account, const http::Request& request) const;
   /// add_cors_headers() with the account's rules.
   void decorate(std::string_view account, const http::Request& request, http::Response& response) const;
   /// answer_preflight() with the account's rules.

@@ -43,6 +43,18 @@ std::string Call::endpoint() const {
   return out.append(scheme).append(host).append(prefix);
 }
 
+Result<void> Call::take_items(std::initializer_list<std::string_view> part, std::uint64_t count) {
+  auto* limits = front.limits();
+  auto refusal = limits != nullptr ? limits->admit_items(account(), part, count) : std::nullopt;
+  if (!refusal) return {};
+  retry_after_s = refusal->retry_after_s;
+  return fail(std::move(refusal->error));
+}
+
+void Call::charge_items(std::initializer_list<std::string_view> part, std::uint64_t count) const {
+  if (auto* limits = front.limits(); limits != nullptr) limits->charge_items(account(), part, count);
+}
+
 Front::Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy,
              const kv::AccountProperties& properties)
     : dialect_(std::move(dialect)),
@@ -67,7 +79,11 @@ std::optional<Result<http::Response>> Front::admit(Call& call) const {
   if (request.method == "OPTIONS") return cors_.preflight(call.account(), request);
   if (!parameters) return fail(dialect_.broken_query);
   if (auto known = authenticate(call); !known) return fail(std::move(known.error()));
-  return std::nullopt;
+  if (auto harmless = check_page(call); !harmless) return fail(std::move(harmless.error()));
+  auto refusal = limits_ != nullptr ? limits_->admit_account(call.account(), request) : std::nullopt;
+  if (!refusal) return std::nullopt;
+  call.retry_after_s = refusal->retry_after_s;
+  return fail(std::move(refusal->error));
 }
 
 Result<void> Front::authenticate(Call& call) const {
@@ -88,6 +104,16 @@ Result<void> Front::authenticate(Call& call) const {
   return {};
 }
 
+Result<void> Front::check_page(const Call& call) const {
+  TRY(guard_.check_host(call.account(), call.host));
+  // Before any other write, a browser asks whether a rule of the account admits it.
+  return call.http.method == "POST" ? check_source(call) : Result<void>();
+}
+
+Result<void> Front::check_source(const Call& call) const {
+  return guard_.check_source(call.account(), call.http, cors_);
+}
+
 http::Response Front::finish(const Call& call, Result<http::Response> answered) const {
   const auto& request = call.http;
   const bool failed = !answered;
@@ -97,6 +123,8 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
     const auto operation = std::string(request.method) + " " + std::string(request.path);
     process::log_failed_request(request.request_id, operation, answered.error());
   }
+  if (limits_ != nullptr && call.authenticated) limits_->answered_account(call.account(), request, response);
+  if (failed && call.retry_after_s > 0) response.set("Retry-After", std::to_string(call.retry_after_s));
   add_common_headers(call, response);
   add_headers(&call, failed, response);
   if (request.method == "HEAD") {

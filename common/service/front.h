@@ -16,6 +16,8 @@
 #include "common/http/http.h"
 #include "common/kv/account_properties.h"
 #include "common/protocol/cors.h"
+#include "common/service/page_guard.h"
+#include "common/service/request_limits.h"
 
 namespace tidemark::service {
 
@@ -34,6 +36,7 @@ struct Call {
   bool https = false;  // the client used HTTPS, to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
+  std::uint64_t retry_after_s = 0;  // of a refusal by a limit
 
   [[nodiscard]] const std::string& account() const { return resource.account; }
   /// GET or HEAD.
@@ -43,6 +46,10 @@ struct Call {
   [[nodiscard]] bool parameter_is(std::string_view name, std::string_view value) const;
   /// "http://host" and, in path style, "/account", as the client wrote it.
   [[nodiscard]] std::string endpoint() const;
+  /// Items, such as entities, of a part of the account's data, before anything is done with them. kServerBusy.
+  Result<void> take_items(std::initializer_list<std::string_view> part, std::uint64_t count);
+  /// Items that turned out to be concerned as well.
+  void charge_items(std::initializer_list<std::string_view> part, std::uint64_t count) const;
 };
 
 /// The differences between the protocols of the three stores.
@@ -66,6 +73,12 @@ class Front {
   /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
+  /// Before the first request; `limits` must outlive the front.
+  void limit_by(RequestLimits& limits) { limits_ = &limits; }
+  [[nodiscard]] RequestLimits* limits() const { return limits_; }
+  void guard_by(PageGuard guard) { guard_ = std::move(guard); }
+  /// Of a read that changes something; admit() checks the writes. kAuthorizationFailure.
+  [[nodiscard]] Result<void> check_source(const Call& call) const;
 
   // Operations on the account; the caller has authorized them.
   [[nodiscard]] Result<http::Response> get_properties(const Call& call) const;
@@ -89,6 +102,7 @@ class Front {
 
  private:
   Result<void> authenticate(Call& call) const;
+  Result<void> check_page(const Call& call) const;
   void add_common_headers(const Call& call, http::Response& response) const;
 
   Dialect dialect_;
@@ -97,6 +111,8 @@ class Front {
   auth::Policy policy_;
   const kv::AccountProperties& properties_;
   protocol::CorsPolicies cors_;
+  RequestLimits* limits_ = nullptr;
+  PageGuard guard_;
 };
 
 }  // namespace tidemark::service

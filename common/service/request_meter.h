@@ -4,7 +4,7 @@
 #include <array>
 #include <chrono>
 
-#include "common/http/http.h"
+#include "common/http/server.h"
 #include "common/process/metrics.h"
 
 namespace tidemark::service {
@@ -18,5 +18,8 @@ class RequestMeter {
   prometheus::Histogram& latency_;
   std::array<prometheus::Counter*, 6> answers_{};  // by the first digit of the status
 };
+
+/// tidemark_connections_refused_total of a server.
+std::vector<prometheus::MetricFamily> connection_figures(const http::Server& server);
 
 }  // namespace tidemark::service

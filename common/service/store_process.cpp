@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "common/auth/bearer_token.h"
 #include "common/kv/age_clock.h"
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
@@ -11,6 +12,7 @@
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/disk_watch.h"
+#include "common/service/metrics_access.h"
 #include "common/service/request_meter.h"
 
 namespace tidemark::service {
@@ -21,6 +23,8 @@ struct StoreSettings {
   std::int64_t port = 0;
   std::string data = "data";
   std::string accounts;
+  std::string token;
+  std::string allowed_hosts;
   std::string durability = "fsync";
   std::int64_t threads = 2;
   std::int64_t max_connections = 4096;
@@ -33,6 +37,9 @@ struct StoreSettings {
   std::int64_t block_cache_mib = 256;
   std::int64_t min_free_mib = 128;
   std::int64_t operation_retention_h = 720;
+  AddressRates of_address;
+  AccountRates of_account;
+  bool service_targets = false;
   bool check_clock_skew = true;
   bool allow_development_key = false;
   bool trust_forwarded_proto = false;
@@ -45,6 +52,12 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("data", s.data, "data directory of the whole stack; each database has a folder in it");
   settings.add("accounts", s.accounts,
                "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
+  settings.add("token", s.token,
+               "bearer token that /metrics needs beyond loopback; empty: the one in DATA/run/token, made if absent",
+               true);
+  settings.add("allowed_hosts", s.allowed_hosts,
+               "names for accounts with the development key, beside addresses, localhost and names without a dot: "
+               "name,name");
   settings.add_choice("durability", s.durability, {"fsync", "os"},
                       "fsync: acknowledged writes survive a power cut; os: they survive only a crash of the process");
   settings.add("threads", s.threads, 1, 64,
@@ -55,6 +68,12 @@ void declare(process::Settings& settings, StoreSettings& s) {
       "answer");
   settings.add("max_connections_of_address", s.max_connections_of_address, 1, 100000,
                "open connections from one address; more are answered with 503 ServerBusy");
+  declare(settings, s.of_address);
+  declare(settings, s.of_account);
+  settings.add(
+      "service_targets", s.service_targets,
+      "refuse what is beyond the service's own targets, so that clients can be tested against them: 20,000 "
+      "entities or messages per second and account (blobs: requests), 2,000 per partition of a table or queue");
   settings.add("max_body_memory_mib", s.max_body_memory_mib, 16, 1048576,
                "memory for the bodies of all requests in progress; beyond it, 503 ServerBusy is the answer");
   settings.add("slowest_bytes_per_s", s.slowest_bytes_per_s, 1, 1000000000,
@@ -97,15 +116,13 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
   return {};
 }
 
-// GET /healthz, /readyz and /metrics, before any authentication; they tell nothing about data.
-std::optional<http::Response> serve_health(const http::Request& request, const process::Metrics& metrics,
-                                           const kv::Engine& engine) {
+// GET /healthz and /readyz, before any authentication; they tell nothing about data.
+std::optional<http::Response> serve_health(const http::Request& request, const kv::Engine& engine) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
-  const bool asks_metrics = request.path == "/metrics";
-  if (!asks_metrics && request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
+  if (request.path != "/healthz" && request.path != "/readyz") return std::nullopt;
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
-  response.body = asks_metrics ? metrics.render() : "ok\n";
+  response.body = "ok\n";
   if (request.path == "/readyz") {
     if (const auto trouble = engine.failure()) {
       response.status = 503;
@@ -135,12 +152,23 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
                           kCounter, static_cast<double>(counters.busy))};
 }
 
-Task<http::Response> serve_metered(Front& front, RequestMeter& meter, const process::Metrics& metrics,
-                                   const kv::Engine& engine, http::Request& request) {
-  const auto begun = std::chrono::steady_clock::now();
-  if (auto health = serve_health(request, metrics, engine)) co_return std::move(*health);
-  auto response = co_await front.serve(request);
-  meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+/// What the process answers itself, around what the store does.
+struct Face {
+  Store& store;
+  Front& front;
+  const kv::Engine& engine;
+  const process::Metrics& metrics;
+  MetricsAccess metrics_access;
+  RequestLimits& limits;
+  RequestMeter meter;
+};
+
+Task<http::Response> serve_metrics(Face& face, const http::Request& request) {
+  if (const auto admitted = face.metrics_access.admit(request); !admitted) co_return refuse_metrics(admitted.error());
+  co_await face.store.before_metrics();
+  http::Response response;
+  response.set("Content-Type", "text/plain; charset=utf-8");
+  response.body = face.metrics.render();
   co_return response;
 }
 
@@ -151,6 +179,37 @@ Task<void> keep_ages(kv::AgeClock& ages, std::shared_ptr<Signal> stopping) {
     if (!kept) process::log_failed_task("keep_ages", kept.error());
     stopped = co_await stopping->wait(ages, kv::kKeepAge);
   }
+}
+
+http::Response refuse_address(const Face& face, const http::Request& request, const TooMuch& refusal) {
+  const auto operation = std::string(request.method) + " " + std::string(request.path);
+  process::log_failed_request(request.request_id, operation, refusal.error);
+  auto response = face.front.render_error(refusal.error, request.request_id);
+  tell_when(refusal, response);
+  return response;
+}
+
+Task<http::Response> serve_metered(Face& face, http::Request& request) {
+  const auto begun = std::chrono::steady_clock::now();
+  if (auto health = serve_health(request, face.engine)) co_return std::move(*health);
+  if (request.path == "/metrics" && (request.method == "GET" || request.method == "HEAD")) {
+    co_return co_await serve_metrics(face, request);
+  }
+  const auto refusal = face.limits.admit_address(request);
+  auto response = refusal ? refuse_address(face, request, *refusal) : co_await face.front.serve(request);
+  face.limits.answered_address(request, response);
+  face.meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  co_return response;
+}
+
+/// What is configured, and the targets if they are wanted.
+AccountRates account_rates(const StoreSettings& settings, const StoreDescription& description) {
+  auto rates = settings.of_account;
+  if (!settings.service_targets) return rates;
+  rates.items = description.targets.items;
+  rates.part_items = description.targets.part_items;
+  if (rates.requests == 0) rates.requests = description.targets.requests;
+  return rates;
 }
 
 // Once an hour until `stopping` is notified.
@@ -197,6 +256,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto accounts = TRY(parse_accounts(settings.accounts));
   TRY(check_key_safety(settings, accounts));
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
+  auto metrics_access = TRY(MetricsAccess::create(settings.host, TRY(auth::bearer_token(data, settings.token))));
   // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
   std::optional<process::AssertionsEndTheStart> start(std::in_place);
   const auto engine = TRY(open_database(settings, data / description.folder));
@@ -214,7 +274,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       ages,
       *random,
       metrics,
-      std::move(accounts),
+      accounts,
       {.check_clock_skew = settings.check_clock_skew, .trust_forwarded_proto = settings.trust_forwarded_proto},
       server->executor(),
       static_cast<std::size_t>(settings.threads)};
@@ -230,6 +290,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   }
   const auto of_calls = std::make_shared<process::Figures>([&] { return internal_figures(**internal); });
   metrics.add(of_calls);
+  const auto of_connections = std::make_shared<process::Figures>([&] { return connection_figures(*server); });
+  metrics.add(of_connections);
   const auto stopping = std::make_shared<Signal>();
   spawn(server->executor(), keep_ages(ages, stopping));
   if (description.ledgers) {
@@ -237,10 +299,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                                                std::chrono::hours(settings.operation_retention_h), stopping));
   }
 
-  RequestMeter meter(metrics);
+  RequestLimits limits(settings.of_address, account_rates(settings, description), metrics);
   auto& front = store->front();
+  front.limit_by(limits);
+  front.guard_by(PageGuard(accounts, settings.allowed_hosts));
+  Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, RequestMeter(metrics)};
   server->start(
-      [&](http::Request& request) { return serve_metered(front, meter, metrics, *engine, request); },
+      [&](http::Request& request) { return serve_metered(face, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
   process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
   start.reset();

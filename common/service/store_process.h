@@ -38,6 +38,8 @@ class Store {
   virtual rpc::Dispatch internal_face() = 0;
   /// See rpc::UndeliveredHook.
   virtual rpc::UndeliveredHook undelivered() { return {}; }
+  /// Whoever asks for /metrics waits for it: for figures that are read now and then.
+  virtual Task<void> before_metrics() { co_return; }
   /// Ends long waits, such as long polls, so that requests in progress finish soon.
   virtual void begin_shutdown() {}
 };
@@ -49,6 +51,8 @@ struct StoreDescription {
   std::string summary;         // for --help
   /// Ledgers of operations, which are removed once they have not changed for operation_retention_h (a setting).
   std::optional<kv::FadingRows> ledgers = {};
+  /// What the service allows an account and a part of its data, with service_targets: items per second, and requests.
+  AccountRates targets = {};
   /// Declares the settings that only this store has; the variables they are bound to must outlive run_store.
   std::function<void(process::Settings&)> declare_settings = {};
 };

@@ -42,6 +42,11 @@ Result<void> may_put_into(const Call& call, std::string_view queue) {
   return auth::authorize(call.identity, {auth::ResourceType::kObject, "a", "", true, true}, queue);
 }
 
+/// The first was counted when the request came.
+void charge_further(const Call& call, std::size_t messages) {
+  if (messages > 1) call.charge_items({call.queue}, messages - 1);
+}
+
 http::Response updated(const Placed& placed) {
   auto response = empty_response(204);
   response.set("x-ms-popreceipt", placed.receipt);
@@ -88,6 +93,7 @@ Answer get_messages(Call& call) {
   const auto& peer_gone = call.http.peer_gone;
   WaitRequest waiting{wait, {}, peer_gone};
   auto taken = CO_TRY(co_await call.service.get(call.account(), call.queue, request, std::move(waiting)));
+  charge_further(call, taken.size());
   if (wait > Duration::zero() && !taken.empty() && peer_gone && peer_gone()) {
     co_await give_back(call, std::exchange(taken, {}));
   }
@@ -105,6 +111,7 @@ Answer peek_messages(Call& call) {
   auto detail = CO_TRY(wants_detail(call));
   const auto n = static_cast<std::uint32_t>(count.value_or(1));
   auto messages = CO_TRY(co_await call.service.peek(call.account(), call.queue, n));
+  charge_further(call, messages.size());
   co_return uncached(xml_response(200, render_peeked(messages, detail)));
 }
 
@@ -126,6 +133,7 @@ Answer finish_message(Call& call, LeaseKey holder, Duration delay) {
   for (const auto& next : follow_ups) {
     CO_TRY(may_put_into(call, next.queue));
   }
+  for (const auto& next : follow_ups) call.charge_items({next.queue}, 1);
   auto placed = CO_TRY(co_await call.service.finish(std::move(holder), std::move(follow_ups)));
   auto response = empty_response(204);
   std::string ids;

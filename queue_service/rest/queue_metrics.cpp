@@ -1,13 +1,19 @@
 #include "queue_service/rest/queue_metrics.h"
 
+#include <boost/asio/post.hpp>
+
+#include "common/process/failures.h"
 #include "common/process/metrics.h"
 
 namespace tidemark::queue_service::rest {
 namespace {
 
-constexpr std::uint32_t kQueuesPerPage = 256;
-// One scrape reads no more; a stack with more queues has metrics of the first.
+constexpr std::uint32_t kQueuesPerSlice = 8;
+// No more are read; a stack with more queues has metrics of the first.
 constexpr std::size_t kMaxQueuesRead = 20000;
+constexpr Duration kFresh = std::chrono::seconds(5);
+/// Reading takes a tenth of the time at most, however many queues there are.
+constexpr int kRest = 9;
 
 struct Series {
   const char* name;
@@ -43,32 +49,7 @@ void add(QueueFigures& sum, const QueueFigures& one) {
   sum.oldest = std::max(sum.oldest, one.oldest);
 }
 
-/// The first queues, and the others as one without an account. What cannot be read is missing.
-std::vector<FiguresPage::Item> read_all(QueueService& service, std::size_t most) {
-  std::vector<FiguresPage::Item> items;
-  FiguresPage::Item others{"", "(other)", {}};
-  std::size_t read = 0;
-  std::string from;
-  do {
-    auto page = service.all_figures("", from, kQueuesPerPage);
-    if (!page) break;
-    for (auto& item : page->queues) {
-      if (++read <= most) {
-        items.push_back(std::move(item));
-      } else {
-        add(others.figures, item.figures);
-      }
-    }
-    from = page->next;
-  } while (!from.empty() && read < kMaxQueuesRead);
-  if (read > most) items.push_back(std::move(others));
-  return items;
-}
-
-}  // namespace
-
-std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::size_t most) {
-  const auto items = read_all(service, most);
+std::vector<prometheus::MetricFamily> families_of(const std::vector<FiguresPage::Item>& items) {
   std::vector<prometheus::MetricFamily> families;
   using Labels = std::vector<prometheus::ClientMetric::Label>;
   for (const auto& series : kSeries) {
@@ -86,8 +67,64 @@ std::vector<prometheus::MetricFamily> queue_figures(QueueService& service, std::
     const auto age = std::chrono::duration<double>(item.figures.oldest).count();
     process::add_value(families.back(), age, Labels{{"account", item.account}, {"queue", item.queue}});
   }
+  return families;
+}
+
+}  // namespace
+
+bool QueueMetrics::begin() {
+  MutexLock lock(mutex_);
+  if (reading_ || clock_.now() < fresh_until_) return false;
+  reading_ = true;
+  return true;
+}
+
+Task<void> QueueMetrics::refresh() {
+  if (!begin()) co_return;
+  const auto begun = clock_.now();
+  auto families = families_of(co_await read_all());
+  const auto ended = clock_.now();
+  MutexLock lock(mutex_);
+  families_ = std::move(families);
+  fresh_until_ = ended + std::max(kFresh, kRest * (ended - begun));
+  reading_ = false;
+}
+
+/// The first queues, and the others as one without an account. What cannot be read is missing.
+Task<std::vector<FiguresPage::Item>> QueueMetrics::read_all() {
+  const auto executor = co_await asio::this_coro::executor;
+  std::vector<FiguresPage::Item> items;
+  FiguresPage::Item others{"", "(other)", {}};
+  std::size_t read = 0;
+  std::string from;
+  do {
+    const auto page = service_.all_figures("", from, kQueuesPerSlice);
+    if (!page) {
+      process::log_failed_task("queue.metrics", page.error());
+      break;
+    }
+    for (const auto& item : page->queues) {
+      if (++read <= most_) {
+        items.push_back(item);
+      } else {
+        add(others.figures, item.figures);
+      }
+    }
+    from = page->next;
+    co_await asio::post(executor, asio::use_awaitable);
+  } while (!from.empty() && read < kMaxQueuesRead);
+  if (read > most_) items.push_back(std::move(others));
+  co_return items;
+}
+
+std::vector<prometheus::MetricFamily> QueueMetrics::Collect() const {
+  std::vector<prometheus::MetricFamily> families;
+  {
+    MutexLock lock(mutex_);
+    families = families_;
+  }
   families.push_back(process::figure("tidemark_queue_waiters", "Long polls under way.", kGauge,
-                                     static_cast<double>(service.waiters())));
+                                     static_cast<double>(service_.waiters())));
   return families;
 }
 

@@ -100,6 +100,8 @@ Answer answer(Call& call) {
   CO_TRY(split_resource(call.resource.rest, call));
   const auto operation = CO_TRY(find_operation(call));
   CO_TRY(auth::authorize(call.identity, operation.need, call.queue));
+  if (operation.run == operations::get_messages) CO_TRY(call.front.check_source(call));
+  if (call.messages) CO_TRY(call.take_items({call.queue}, 1));
   co_return co_await operation.run(call);
 }
 

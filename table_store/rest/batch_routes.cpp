@@ -223,6 +223,7 @@ Answer apply_changes(Call& call, const Batch& batch) {
     mutations.push_back(std::move(operation.write.mutation));
   }
   auto partition_key = operations.front().write.partition_key;
+  CO_TRY(call.take_items({call.url.table, partition_key}, operations.size()));
   auto done = co_await call.service.mutate(call.account(), operations.front().url.table, partition_key,
                                            std::move(mutations), std::move(fencing.fence));
   if (!done) {

@@ -102,12 +102,13 @@ Result<void> allow_write(const Call& call, const EntityWrite& write) {
   return {};
 }
 
-Result<http::Response> get_entity(const Call& call) {
+Result<http::Response> get_entity(Call& call) {
   TRY(call.allow({auth::ResourceType::kObject, "r"}));
   const auto& url = call.url;
   if (call.identity.scheme == auth::Scheme::kServiceSas && !call.bounds().contains(url.partition_key, url.row_key)) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
+  TRY(call.take_items({url.table, url.partition_key}, 1));
   auto select = TRY(parse_select(call.parameter("$select")));
   auto scope = call.scope();
   scope.select = &select;
@@ -128,6 +129,7 @@ Answer write_entity(Call& call) {
   auto fencing = CO_TRY(read_fencing(call.http.headers));
   CO_TRY(apply_source_version(fencing, write.mutation));
   CO_TRY(allow_write(call, write));
+  CO_TRY(call.take_items({call.url.table, write.partition_key}, 1));
   const bool tell_outcome = fencing.asked();
   bool insert = write.mutation.kind == MutationKind::kInsert;
   bool erase = write.mutation.kind == MutationKind::kErase;

@@ -7,7 +7,7 @@
 namespace tidemark::table_store {
 
 /// GET t(keys). Synchronous, which is the shortest way from the socket to the engine.
-Result<http::Response> get_entity(const Call& call);
+Result<http::Response> get_entity(Call& call);
 /// POST t, PUT, PATCH, MERGE and DELETE t(keys).
 Answer write_entity(Call& call);
 

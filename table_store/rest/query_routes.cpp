@@ -57,6 +57,13 @@ Answer query_entities(Call& call) {
   auto query = CO_TRY(read_query(call));
   auto select = CO_TRY(parse_select(call.parameter("$select")));
   query.abandoned = call.http.peer_gone;
+  if (const auto* limits = call.front.limits(); limits != nullptr && limits->counts_items()) {
+    query.meter = [&call](std::string_view partition_key, std::uint64_t read) -> Result<void> {
+      if (read == 0) return call.take_items({call.url.table, partition_key}, 0);
+      call.charge_items({call.url.table, partition_key}, read);
+      return {};
+    };
+  }
   auto scope = call.scope();
   scope.select = &select;
   http::Response response;

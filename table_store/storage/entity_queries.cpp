@@ -165,6 +165,35 @@ class Walk {
   EntityView entity_;
 };
 
+/// Counts the entities that a query reads, partition by partition.
+class ScanMeter {
+ public:
+  explicit ScanMeter(const Query& query) : query_(query) {}
+  ~ScanMeter() { settle(); }
+  ScanMeter(const ScanMeter&) = delete;
+  ScanMeter& operator=(const ScanMeter&) = delete;
+
+  Result<void> count(std::string_view partition_key) {
+    if (!query_.meter) return {};
+    if (read_ == 0 || partition_key != partition_key_) {
+      settle();
+      TRY(query_.meter(partition_key, 0));
+      partition_key_ = partition_key;
+    }
+    ++read_;
+    return {};
+  }
+
+ private:
+  void settle() {
+    if (read_ > 0) static_cast<void>(query_.meter(partition_key_, std::exchange(read_, 0)).has_value());
+  }
+
+  const Query& query_;
+  std::string partition_key_;
+  std::uint64_t read_ = 0;
+};
+
 Continuation continue_at(const EntityView& entity) {
   return {std::string(entity.partition_key), std::string(entity.row_key)};
 }
@@ -241,6 +270,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
   Budget budget(clock_);
   ScanTurns::Turn turn;
+  ScanMeter meter(query);
   QueryResult result;
   bool full = false;
   bool stopping = false;
@@ -255,6 +285,13 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     if (enough && step != Walk::Step::kGap) {
       result.next = continue_at(entity);
       co_return result;
+    }
+    if (step == Walk::Step::kRow) {
+      if (auto counted = meter.count(entity.partition_key); !counted) {
+        if (result.count == 0) co_return fail(std::move(counted.error()));
+        result.next = continue_at(entity);
+        co_return result;
+      }
     }
     if (matches) {
       if (!is_property_block(entity.block)) co_return fail(ErrorCode::kCorruption);

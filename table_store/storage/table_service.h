@@ -37,6 +37,9 @@ struct Query {
   std::string operation;  // if given: only copies that this operation wrote
   /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
+  /// Called before the first entity of a partition is read, with 0, and after the last, with how many were. A refusal
+  /// ends the page there, or fails the query if the page is empty. Empty: nobody counts.
+  std::function<Result<void>(std::string_view partition_key, std::uint64_t read)> meter;
 };
 
 struct QueryResult {

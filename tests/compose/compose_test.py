@@ -11,7 +11,7 @@ import unittest
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
-from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
 from engine import SERVICES, NoEngine, Project, answers, find_engine, run  # noqa: E402
 from stack import wait_until  # noqa: E402
 
@@ -130,7 +130,7 @@ class ComposeTest(unittest.TestCase):
 
     def test_2_token(self):
         for headers in ({}, {"Authorization": "Bearer wrong"}):
-            plain = ApiClient(self.project.ports["API"])
+            plain = HttpClient(self.project.ports["API"])
             self.addCleanup(plain.close)
             for method, target in (("GET", "/v1/jobs"), ("POST", "/v1/jobs"), ("GET", "/v1/poison")):
                 self.assertEqual(plain.send(method, target, headers)[0], 401, (method, target, headers))

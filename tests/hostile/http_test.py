@@ -1,6 +1,7 @@
 """HTTP that is meant to hold or to break a server: bytes without end, drop by drop, and connections beyond number."""
 import http.client
 import os
+import re
 import socket
 import sys
 import time
@@ -8,7 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import TableClient  # noqa: E402
+from clients import HttpClient, HttpFailure, TableClient  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 CHUNKED = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -42,6 +43,7 @@ class HttpTest(unittest.TestCase):
     def setUp(self):
         self.stack = Stack()
         self.addCleanup(self.stack.close)
+        self.connections = []
 
     def start(self, *arguments):
         self.stack.start("table_store", *arguments)
@@ -53,6 +55,7 @@ class HttpTest(unittest.TestCase):
     def connect(self):
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         self.addCleanup(connection.close)
+        self.connections.append(connection)
         return connection
 
     @staticmethod
@@ -102,6 +105,17 @@ class HttpTest(unittest.TestCase):
                 return False  # it was taken, before all those before it were
 
         wait_until(refused, "the next ones are refused")
+        for connection in self.connections:
+            connection.close()
+
+        def counted():
+            try:
+                text = HttpClient(self.port).ask("GET", "/metrics")[1].decode()
+            except (OSError, http.client.HTTPException, HttpFailure):
+                return False  # they are not gone yet
+            return re.search(r'(?m)^tidemark_connections_refused_total\{reason="max_connections_of_address"\} [1-9]', text)
+
+        wait_until(counted, "the refusals are counted")
 
     def test_the_bodies_of_strangers_cost_nothing(self):
         pid = self.start()

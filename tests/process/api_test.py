@@ -17,6 +17,7 @@ from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
 ENTITIES = [{"PartitionKey": f"p{i % 3}", "RowKey": str(i), "Number": i} for i in range(30)]
 ARCHIVE = {"kind": "archive", "source": "Source", "destination": "Archive", "filter": "Number lt 20"}
+JSON = {"Content-Type": "application/json"}
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 
 
@@ -286,7 +287,7 @@ class ApiTest(unittest.TestCase):
         due = 4
         spec = {"cron": begin.strftime(f"0 1-{due} %-d %-m *"), "timeZone": "UTC", "job": job, "catchUp": "all", "overlap": "wait",
                 "startAfter": begin.strftime("%Y-%m-%dT%H:%M:%SZ")}
-        status, headers, body = self.api.send("PUT", "/v1/schedules/leavers", {}, json.dumps(spec))
+        status, headers, body = self.api.send("PUT", "/v1/schedules/leavers", JSON, json.dumps(spec))
         self.assertEqual(status, 201, body)
         etag = headers["ETag"]
 
@@ -310,7 +311,7 @@ class ApiTest(unittest.TestCase):
         self.refused_with({"If-Match": etag}, 412, "PUT", "/v1/schedules/leavers", spec)
         self.assertFalse(self.api.call("POST", "/v1/schedules/leavers/resume")["paused"])
         self.refused_with({"If-None-Match": "*"}, 412, "PUT", "/v1/schedules/leavers", spec)
-        self.assertEqual(self.api.send("PUT", "/v1/schedules/leavers", {"If-Match": etag}, json.dumps(spec))[0], 200)
+        self.assertEqual(self.api.send("PUT", "/v1/schedules/leavers", {**JSON, "If-Match": etag}, json.dumps(spec))[0], 200)
 
         run = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
         again = self.api.call("POST", "/v1/schedules/leavers/run", {"dueTime": "2020-01-01T00:00:00Z"})
@@ -325,7 +326,7 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(len(problem["problems"]), 4, problem)
 
     def refused_with(self, headers, status, method, path, body):
-        self.assertEqual(self.api.send(method, path, headers, json.dumps(body))[0], status)
+        self.assertEqual(self.api.send(method, path, {**JSON, **headers}, json.dumps(body))[0], status)
 
     def test_one_entity_is_explained(self):
         self.fill("Story")

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, QueueClient, TableClient, ended, job_if_known  # noqa: E402
 from receiver import OLD_SECRET, SECRET, Receiver, make_certificates, signature  # noqa: E402
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
 LOCAL = "localhost:*,127.0.0.1:*,127.0.0.2:*"
 HOSTS = ("--callback-hosts", LOCAL, "--callback-http-hosts", LOCAL)
@@ -242,7 +242,7 @@ class CallbackTest(unittest.TestCase):
 
         def tidemark(*words):
             line = [program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "--json", *words]
-            ran = subprocess.run(line, capture_output=True, text=True)
+            ran = subprocess.run(line, capture_output=True, text=True, env=clean_environment())
             self.assertEqual(ran.returncode, 0, ran.stderr)
             return json.loads(ran.stdout)
 

@@ -133,7 +133,8 @@ class TlsTest(unittest.TestCase):
             api = Receiver(lambda request: (200, {}, b'{"id":"x","state":"queued"}'), certificate)
             self.addCleanup(api.close)
             for where in (["--ca-file", ca], ["--ca-file", ca, "--token", "secret"]):
-                shown = tidemark("--api", api.url("/"), *where, "--json", "job", "show", "x")
+                shown = tidemark("--api", api.url("/"), *where, "--json", "job", "show", "x",
+                                 environment={"TIDEMARK_TOKEN": ""})
                 self.assertEqual((shown.returncode, json.loads(shown.stdout)["id"]), (0, "x"), shown.stderr)
             self.assertEqual([request.get("authorization") for request in api.got], [None, "Bearer secret"])
             # Neither the system's authorities nor another name will do.

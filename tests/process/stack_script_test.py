@@ -21,10 +21,10 @@ class StackScriptTest(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="tm", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
-    def stack(self, command, *arguments, data="d", code=0):
+    def stack(self, command, *arguments, data="d", code=0, environment=None):
         line = [os.path.join(SOURCE, "scripts", "stack"), command, "--data", os.path.join(self.directory, data), *arguments]
         ended = subprocess.run(line, capture_output=True, text=True, timeout=90,
-                               env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN)}))
+                               env=clean_environment({"TIDEMARK_BIN": os.path.abspath(BIN), **(environment or {})}))
         self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
         return ended
 
@@ -74,6 +74,22 @@ class StackScriptTest(unittest.TestCase):
         self.assertEqual(set(self.running(data="e").values()) & set(before.values()), set())
         self.stack("down", data="e")
         self.assertEqual(self.running(), before)
+
+    def test_the_token_is_where_it_says(self):
+        no_token = {"TIDEMARK_TOKEN": ""}
+        base = free_port_base()
+        self.addCleanup(self.stack, "down")
+        told = self.stack("up", "--port-base", str(base), "--workers", "0", environment=no_token).stdout
+        path = re.search(r"(?m)^token (.*)$", told)[1]
+        with open(path, encoding="ascii") as file:
+            token = file.read()
+        for arguments in (["--data", os.path.join(self.directory, "d")], ["--token", token.strip()]):
+            listed = subprocess.run([os.path.join(BIN, "tidemark"), "--api", f"http://127.0.0.1:{base + 3}", *arguments, "job",
+                                     "list"], env=clean_environment(no_token), capture_output=True, text=True, timeout=30)
+            self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.stack("down")
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), token, "it is kept")
 
     def test_a_failed_start_leaves_alone_what_ran(self):
         base = free_port_base()

@@ -175,7 +175,8 @@ class StartupTest(unittest.TestCase):
                 self.refuse(name, "--host", "0.0.0.0", says=["0.0.0.0", "development key", "accounts"])
                 allowed = ("--port", "0", "--host", "0.0.0.0", "--allow-development-key")
                 self.stack.launch(name, name, *allowed).await_ready()
-        self.refuse("api", "--host", "0.0.0.0", says=["0.0.0.0", "token"])
+        self.refuse("api", "--host", "0.0.0.0", "--open", says=["0.0.0.0", "token"], environment={"TIDEMARK_TOKEN": ""})
+        self.refuse("api", "--open", says=["open", "token"])
 
     def test_api_without_stores(self):
         error = self.refuse("api", "--startup-timeout-s", "1", says=["stores do not answer", self.stack.data], code=1)

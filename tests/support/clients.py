@@ -16,6 +16,8 @@ import uuid
 import xml.etree.ElementTree
 from urllib.parse import quote, urlencode
 
+from stack import TOKEN
+
 ACCOUNT = "devstoreaccount1"
 KEY = base64.b64decode("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
 RETRY_LIMIT_S = 60.0
@@ -407,6 +409,9 @@ class QueueClient(SharedKeyClient):
 
 
 class ApiClient(HttpClient):
+    def send(self, method, target, headers=None, body=None):
+        return super().send(method, target, {"Authorization": f"Bearer {TOKEN}", **(headers or {})}, body)
+
     def call(self, method, path, body=None):
         headers = {"Content-Type": "application/json"} if body is not None else {}
         _, content = self.ask(method, path, headers, None if body is None else json.dumps(body))

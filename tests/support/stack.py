@@ -17,6 +17,7 @@ import time
 BIN = os.environ.get("TIDEMARK_BIN", "build/release/bin")
 SOURCE = os.environ.get("TIDEMARK_SOURCE", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 START_LIMIT_S = 30.0
+TOKEN = "the-token-of-all-tests"  # what the programs, the command line and ApiClient have in common
 
 
 def program(name):
@@ -52,8 +53,9 @@ def free_port_base():
 
 
 def clean_environment(extra=None):
-    """Without the TIDEMARK_ settings of whoever runs the tests."""
+    """Without the TIDEMARK_ settings of whoever runs the tests. An empty TIDEMARK_TOKEN is as if it were not set."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEMARK_")}
+    environment["TIDEMARK_TOKEN"] = TOKEN
     environment.update(extra or {})
     return environment
 

@@ -1,8 +1,18 @@
 #include "workers/upkeep/housekeeping.h"
 
+#include "common/process/failures.h"
 #include "jobs/objects/file_objects.h"
 
 namespace tidemark::workers {
+namespace {
+
+/// What failed is tried again later.
+template <class T>
+void tell_if_failed(std::string_view task, const Result<T>& done) {
+  if (!done) process::log_failed_task(task, done.error());
+}
+
+}  // namespace
 
 std::shared_ptr<Housekeeping> Housekeeping::create(HousekeepingOptions options, JobServices services,
                                                    std::shared_ptr<WorkerLoop> loop) {
@@ -34,7 +44,7 @@ Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
     auto info = self->options_.self;
     info.heartbeat_at = self->services_.clock.now();
     info.running = static_cast<std::int32_t>(self->loop_->busy());
-    std::ignore = co_await self->list_.beat(std::move(info));
+    tell_if_failed("worker.heartbeat", co_await self->list_.beat(std::move(info)));
     co_await self->wake_.wait(self->services_.clock, jobs::kHeartbeatInterval);
   }
 }
@@ -53,15 +63,18 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 }
 
 Task<void> Housekeeping::collect_once() {
-  if (const auto now = co_await services_.tables.age_now()) std::ignore = co_await collector_.collect(*now);
+  const auto now = co_await services_.tables.age_now();
+  tell_if_failed("worker.collect_records", now);
+  if (now) tell_if_failed("worker.collect_records", co_await collector_.collect(*now));
   for (const auto& directory : services_.objects.directories) {
-    std::ignore = co_await collect_files(services_.tables, directory);
+    tell_if_failed("worker.collect_files", co_await collect_files(services_.tables, directory));
   }
 }
 
 Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
     const auto next = co_await self->scheduler_.look();
+    tell_if_failed("worker.schedules", next);
     auto pause = self->options_.schedule_poll;
     if (next && *next)
       pause = std::clamp<Duration>(**next - self->services_.clock.now(), std::chrono::milliseconds(1), pause);

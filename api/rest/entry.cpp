@@ -1,0 +1,155 @@
+#include "api/rest/entry.h"
+
+#include <algorithm>
+
+#include "common/auth/bearer_token.h"
+#include "common/base/encoding.h"
+#include "common/base/text.h"
+#include "common/http/host_name.h"
+#include "common/http/server.h"
+
+namespace tidemark::api {
+namespace {
+
+constexpr std::string_view kMethods = "GET, POST, PUT, PATCH, DELETE";
+constexpr std::string_view kReadable = "Location, ETag, Retry-After, x-request-id";
+constexpr std::size_t kShownBytes = 100;
+
+std::vector<std::string> items_of(std::string_view list) {
+  std::vector<std::string> items;
+  while (!list.empty()) {
+    const auto item = trimmed(take_item(list));
+    if (!item.empty()) items.emplace_back(item);
+  }
+  return items;
+}
+
+/// "https://name:port" to "name:port"; empty if it is not of that form.
+std::string_view host_of_origin(std::string_view origin) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (origin.starts_with(scheme)) return origin.substr(scheme.size());
+  }
+  return {};
+}
+
+bool holds(const std::vector<std::string>& items, std::string_view wanted) {
+  return std::ranges::any_of(items, [&](const auto& item) { return iequals_ascii(item, wanted); });
+}
+
+std::string shown(std::string_view text) { return std::string(text.substr(0, kShownBytes)); }
+
+bool has_body(const http::Request& request) {
+  return request.header("transfer-encoding") || request.body->content_length().value_or(0) > 0;
+}
+
+bool is_json(std::string_view type) {
+  return iequals_ascii(trimmed(type.substr(0, type.find(';'))), "application/json");
+}
+
+}  // namespace
+
+Entry::Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback)
+    : metrics_(std::move(metrics)),
+      token_(std::move(options.token)),
+      loopback_(loopback),
+      hosts_(items_of(options.allowed_hosts)),
+      origins_(items_of(options.allowed_origins)) {}
+
+Result<Entry> Entry::create(EntryOptions options) {
+  const bool loopback = TRY(http::is_loopback(options.host));
+  Entry entry(TRY(service::MetricsAccess::create(options.host, options.token)), std::move(options), loopback);
+  for (const auto& name : entry.hosts_) {
+    if (name.find_first_of("/:*") == std::string::npos || http::is_address(name)) continue;
+    return fail(ErrorCode::kConfigInvalid, "allowed_hosts: \"" + name + "\" is not a name such as jobs.example.org");
+  }
+  for (const auto& origin : entry.origins_) {
+    const auto host = host_of_origin(origin);
+    if (!host.empty() && host.find('/') == std::string_view::npos) continue;
+    return fail(ErrorCode::kConfigInvalid,
+                "allowed_origins: \"" + origin + "\" is not an origin such as https://console.example.org:8443");
+  }
+  return entry;
+}
+
+bool Entry::knows_host(std::string_view host) const {
+  const auto name = http::host_name(host);
+  if (http::is_loopback_name(name) || holds(hosts_, name)) return true;
+  // No name was looked up for it, so none was rebound.
+  return !loopback_ && http::is_address(name);
+}
+
+Result<void> Entry::check_host(const http::Request& request) const {
+  std::size_t hosts = 0;
+  for (const auto& [name, value] : request.headers) {
+    if (!iequals_ascii(name, "host")) continue;
+    ++hosts;
+    if (knows_host(value)) continue;
+    return fail(ErrorCode::kAuthorizationFailure,
+                "This api does not answer to the Host \"" + shown(value) +
+                    "\". If it is one of its names, add it to the setting allowed_hosts (TIDEMARK_ALLOWED_HOSTS).");
+  }
+  if (hosts == 1) return {};
+  return fail(ErrorCode::kAuthorizationFailure, "A request needs one Host header.");
+}
+
+bool Entry::is_allowed_origin(std::string_view origin) const { return holds(origins_, origin); }
+
+Result<void> Entry::check_origin(const http::Request& request) const {
+  for (const auto& [name, value] : request.headers) {
+    if (!iequals_ascii(name, "origin") || is_allowed_origin(value)) continue;
+    const auto host = host_of_origin(value);
+    if (!host.empty() && iequals_ascii(host, request.header("host").value_or(""))) continue;
+    return fail(ErrorCode::kAuthorizationFailure,
+                "Pages of \"" + shown(value) +
+                    "\" may not use this api. If they should, add it to the setting allowed_origins "
+                    "(TIDEMARK_ALLOWED_ORIGINS).");
+  }
+  return {};
+}
+
+Result<void> Entry::check_token(const http::Request& request) const {
+  if (token_.empty()) return {};
+  const auto header = request.header("authorization");
+  if (!header) {
+    return fail(ErrorCode::kUnauthorized,
+                "A bearer token is required: the setting token of the api, or else what is in DATA/run/token. tidemark "
+                "takes it from --token, TIDEMARK_TOKEN, or the directory that --data or TIDEMARK_DATA names.");
+  }
+  if (!auth::bears(header, token_)) return fail(ErrorCode::kUnauthorized, "This is not the bearer token.");
+  return {};
+}
+
+Result<void> Entry::admit(const http::Request& request, Entrance entrance) const {
+  if (entrance == Entrance::kOpen) return {};
+  TRY(check_host(request));
+  TRY(check_origin(request));
+  if (entrance == Entrance::kMetrics && metrics_.open_to(request)) return {};
+  TRY(check_token(request));
+  if (has_body(request) && !is_json(request.header("content-type").value_or(""))) {
+    return fail(ErrorCode::kMediaTypeNotSupported, "A body must have the Content-Type application/json.");
+  }
+  return {};
+}
+
+std::optional<http::Response> Entry::preflight(const http::Request& request) const {
+  const auto origin = request.header("origin");
+  if (request.method != "OPTIONS" || !request.header("access-control-request-method")) return std::nullopt;
+  if (!origin || !is_allowed_origin(*origin) || !check_host(request)) return std::nullopt;
+  http::Response response;
+  response.status = 204;
+  response.set("Access-Control-Allow-Methods", kMethods);
+  response.set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match");
+  response.set("Access-Control-Max-Age", "600");
+  return response;
+}
+
+void Entry::decorate(const http::Request& request, http::Response& response) const {
+  if (origins_.empty()) return;
+  response.set("Vary", "Origin");
+  const auto origin = request.header("origin");
+  if (!origin || !is_allowed_origin(*origin)) return;
+  response.set("Access-Control-Allow-Origin", *origin);
+  response.set("Access-Control-Expose-Headers", kReadable);
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,32 @@
+// The name in a Host header, for servers that answer only to names they know. A page of anybody can make a browser
+// connect to this machine under a name of its own (DNS rebinding), but not under an address or a name it does not have.
+#pragma once
+#include <boost/asio/ip/address.hpp>
+#include <string>
+#include <string_view>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::http {
+
+/// Without the port and the brackets of an IPv6 address.
+inline std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+inline bool is_address(std::string_view name) {
+  boost::system::error_code no_address;
+  (void)boost::asio::ip::make_address(std::string(name), no_address);
+  return !no_address;
+}
+
+inline bool is_loopback_name(std::string_view name) {
+  constexpr std::string_view kLocalhost = "localhost";
+  if (iequals_ascii(name, kLocalhost)) return true;
+  boost::system::error_code no_address;
+  const auto address = boost::asio::ip::make_address(std::string(name), no_address);
+  return !no_address && address.is_loopback();
+}
+
+}  // namespace tidemark::http
