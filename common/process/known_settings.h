@@ -12,6 +12,8 @@ inline constexpr std::string_view kKnownSettings[] = {
     "accounts",
     "allow_development_key",
     "archive_directories",
+    "archive_grace_s",
+    "archive_quarantine_s",
     "block_cache_mib",
     "callback_ca_file",
     "callback_hosts",

@@ -1,6 +1,6 @@
 #include "workers/upkeep/housekeeping.h"
 
-#include "jobs/objects/file_objects.h"
+#include "jobs/objects/file_collector.h"
 
 namespace tidemark::workers {
 
@@ -55,7 +55,8 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 Task<void> Housekeeping::collect_once() {
   std::ignore = co_await collector_.collect();
   for (const auto& directory : services_.objects.directories) {
-    std::ignore = co_await collect_files(services_.tables, directory);
+    const jobs::CollectionRules rules{services_.clock.now(), options_.archive_grace, options_.archive_quarantine};
+    std::ignore = co_await collect_files(services_.tables, directory, rules);
   }
 }
 
