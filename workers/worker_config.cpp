@@ -18,6 +18,10 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
   settings.add("archive_directories", config.archive_directories,
                "directories that archive jobs may name: name=path,name=path");
+  settings.add("archive_grace_s", config.archive_grace_s, 0, 31'536'000,
+               "age at which a file of an archive directory that counts for nothing goes into quarantine");
+  settings.add("archive_quarantine_s", config.archive_quarantine_s, 0, 31'536'000,
+               "time that it stays there before it is removed");
   settings.add("callback_hosts", config.callback_hosts,
                "hosts that callbacks may go to: NAME, *.SUFFIX, address or *, each with :PORT or :*; empty: none");
   settings.add("callback_private_hosts", config.callback_private_hosts,
@@ -54,6 +58,8 @@ HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::Worke
   options.self = std::move(self);
   options.retention = std::chrono::hours(config.retention_h);
   options.collect_every = std::chrono::seconds(config.collect_every_s);
+  options.archive_grace = std::chrono::seconds(config.archive_grace_s);
+  options.archive_quarantine = std::chrono::seconds(config.archive_quarantine_s);
   options.schedule_hold = std::chrono::seconds(config.lease_s);
   return options;
 }

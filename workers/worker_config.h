@@ -22,6 +22,8 @@ struct WorkerConfig {
   std::int64_t drain_s = 20;
   std::int64_t retention_h = 168;
   std::int64_t collect_every_s = 600;
+  std::int64_t archive_grace_s = 3600;
+  std::int64_t archive_quarantine_s = 86'400;
   std::string archive_directories;  // "name=path,name=path"
   std::string callback_hosts;
   std::string callback_private_hosts;

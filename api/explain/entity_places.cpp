@@ -204,18 +204,18 @@ Task<Result<void>> EntityPlaces::look_into_catalog(std::size_t place) {
   }
   auto name = document_name(archive, key.partition_key, key.row_key);
   auto row = CO_TRY(co_await catalog.find(name));
-  if (!row) co_return Result<void>{};
+  if (!row || !row->name) co_return Result<void>{};
   complete_ = false;
   auto& there = places_[place];
   there.present = true;
-  there.source_version = row->version;
-  there.job = row->job;
+  there.source_version = row->name->version;
+  there.job = row->name->writer.job;
   there.objects.push_back(std::move(name));
   Entity known;
   known.partition_key = key.partition_key;
   known.row_key = key.row_key;
-  known.version = row->version;
-  known.operation = row->job;
+  known.version = row->name->version;
+  known.operation = row->name->writer.job;
   found_[place].entity = std::move(known);
   co_return Result<void>{};
 }

@@ -14,6 +14,8 @@ inline constexpr std::string_view kKnownSettings[] = {
     "allowed_hosts",
     "allowed_origins",
     "archive_directories",
+    "archive_grace_s",
+    "archive_quarantine_s",
     "block_cache_mib",
     "callback_ca_file",
     "callback_hosts",

@@ -4,6 +4,7 @@
 #include <array>
 #include <variant>
 
+#include "jobs/kinds/adopt/adopt.h"
 #include "jobs/kinds/archive/archive.h"
 #include "jobs/kinds/callback/callback.h"
 #include "jobs/kinds/copy/copy.h"
@@ -34,7 +35,8 @@ using Kinds = KindList<
     RedriveSpec,
     CallbackSpec,
     OffloadSpec,
-    InlineSpec>;
+    InlineSpec,
+    AdoptSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 

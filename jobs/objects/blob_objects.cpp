@@ -100,4 +100,11 @@ Task<Result<ObjectNames>> BlobObjects::list(std::string prefix, std::string from
   co_return ObjectNames{std::move(page->names), std::move(page->next)};
 }
 
+Task<Result<void>> BlobObjects::require() {
+  auto page = co_await blobs_.list(container_, {}, {});
+  if (page) co_return Result<void>{};
+  if (!page.failed_with(ErrorCode::kContainerNotFound)) co_return fail(std::move(page.error()));
+  co_return fail(ErrorCode::kContainerNotFound, "The container '" + container_ + "' does not exist.");
+}
+
 }  // namespace tidemark::jobs

@@ -16,6 +16,7 @@ class BlobObjects final : public ObjectStore {
   Task<Result<WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) override;
   Task<Result<std::optional<StoredObject>>> read(std::string name) override;
   Task<Result<ObjectNames>> list(std::string prefix, std::string from) override;
+  Task<Result<void>> require() override;
 
  private:
   Task<Result<WriteOutcome>> put_once(ObjectWrite write, Fence fence);

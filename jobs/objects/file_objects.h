@@ -3,21 +3,28 @@
 // object is its row in the catalog, written under the job's fence. Every file has a name of its own, made of the
 // object's name, its version and (job, epoch): a late rename lands beside the file that counts, never on it, and its
 // row is refused. Once the ledger says that (job, epoch) can write no row any more, a file that no row names is an
-// orphan, and collect_files() removes it.
+// orphan, and the collector takes it away (file_collector.h).
 //   catalog  TidemarkFiles   PartitionKey: the directory's name   RowKey: the object's name, '/' as ' '
-//            File (path below the directory), Version (Int64), Size (Int64), Type
-//   file     PATH/STEM@VERSION-JOB-EPOCH.ENDING       temporary: .tidemark/JOB-EPOCH-SHA256 of the path, first 16
+//            File (path below the directory: file_names.h), Version (Int64), Size (Int64), Type
+// Any client of the table service can write such a row. One that does not name a file of this object in this version
+// counts as somebody else's object: it is not read, not replaced and not removed.
+// The directory must be ours (file_owner.h): open() looks, and the first put makes it ours if it was nobody's.
 // Order of a put: file durable, row, then the file of the version before is removed. Blocking calls run on an executor
 // of their own. Without a tree only the catalog is at hand: find() and list(); read() fails with kJobInvalid.
 #pragma once
 #include "common/base/async.h"
+#include "jobs/objects/file_names.h"
+#include "jobs/objects/file_owner.h"
 #include "jobs/objects/file_tree.h"
 #include "jobs/objects/object_store.h"
 #include "table_store/client/table_client.h"
 
 namespace tidemark::jobs {
 
-inline constexpr std::string_view kFileTable = "TidemarkFiles";
+inline constexpr std::size_t kMaxFileBytes = 256UL << 20;
+
+/// The RowKey of an object of this name.
+std::string catalog_key(std::string name);
 
 class FileObjects final : public ObjectStore {
  public:
@@ -31,27 +38,30 @@ class FileObjects final : public ObjectStore {
   Task<Result<WriteOutcome>> erase(std::string name, std::int64_t version, Fence fence) override;
   Task<Result<std::optional<StoredObject>>> read(std::string name) override;
   Task<Result<ObjectNames>> list(std::string prefix, std::string from) override;
+  Task<Result<void>> require() override;
 
   struct Row {
     table_store::Version row_version = 0;
-    std::string file;
-    std::int64_t version = 0;
-    std::string job;  // that wrote it
+    std::string file = {};
+    std::optional<FileName> name = {};  // of the file; absent if somebody else wrote the row
   };
   Task<Result<std::optional<Row>>> find(std::string name);
+  static Row row_from(const table_store::Entity& entity, const std::string& object);
+  /// Gives the object a file that is there; kUnchanged if it has one of this version, kSuperseded if a newer one.
+  Task<Result<WriteOutcome>> enter(FileName name, std::size_t size, std::string type, Fence fence);
 
  private:
   /// Nothing: the row has changed since `old` was read.
   Task<Result<std::optional<WriteOutcome>>> commit(ObjectWrite write, std::string file, std::size_t size,
                                                    std::optional<Row> old, Fence fence);
+  Task<Result<void>> make_ours();
+  [[nodiscard]] std::unexpected<Error> kept_changing(const std::string& name) const;
   /// Orphans are collected: a file that cannot be removed now is no failure.
   Task<void> remove_file(std::string file);
   table_store::TableClient& tables_;
   FileDirectory directory_;
+  FileOwner owner_{tables_, directory_};
+  bool ours_ = false;
 };
-
-/// Removes the files, temporary ones too, of writers that can write no row any more and that no row names. Files that
-/// do not have the form of an archived file are left alone. Returns how many went.
-Task<Result<std::uint64_t>> collect_files(table_store::TableClient& tables, FileDirectory directory);
 
 }  // namespace tidemark::jobs

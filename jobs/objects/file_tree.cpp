@@ -17,11 +17,14 @@
 namespace tidemark::jobs {
 namespace {
 
-constexpr const char* kTemporaries = ".tidemark";
+constexpr const char* kOwn = ".tidemark";
+constexpr const char* kQuarantine = "quarantine";
+constexpr const char* kStamp = "owner.json";
+constexpr std::size_t kMaxStampBytes = 4096;
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0640;
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMostKnown = 10'000;  // directories
 
 std::unexpected<Error> failed(const char* what, const std::string& path) {
@@ -64,12 +67,11 @@ Result<Location> descend(int root, const std::string& path, const MakeStep& make
   }
 }
 
-Result<Descriptor> temporaries(int root) {
-  if (::mkdirat(root, kTemporaries, kDirectoryMode) != 0 && errno != EEXIST) {
-    return failed("making a directory", kTemporaries);
-  }
-  Descriptor directory(::openat(root, kTemporaries, kDirectory));
-  if (!directory) return failed("opening a directory", kTemporaries);
+/// Made if it is missing.
+Result<Descriptor> directory_in(int parent, const char* name) {
+  if (::mkdirat(parent, name, kDirectoryMode) != 0 && errno != EEXIST) return failed("making a directory", name);
+  Descriptor directory(::openat(parent, name, kDirectory));
+  if (!directory) return failed("opening a directory", name);
   return directory;
 }
 
@@ -83,28 +85,46 @@ Result<void> write_all(int file, std::string_view bytes, const std::string& path
   return {};
 }
 
-Result<void> walk_directory(Descriptor directory, const std::string& prefix, std::size_t most, int depth,
-                            std::vector<FileTree::Found>& out) {
-  Descriptor own(::openat(directory.get(), ".", kDirectory));
-  DIR* listing = own ? ::fdopendir(own.get()) : nullptr;
-  if (listing == nullptr) return failed("listing a directory", prefix);
-  own.release();  // closedir() closes it
-  std::vector<std::string> below;
-  while (const auto* entry = ::readdir(listing)) {
-    const std::string name = entry->d_name;
-    struct stat info{};
-    if (!is_segment(name) || ::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (S_ISDIR(info.st_mode)) below.push_back(name);
-    if (S_ISREG(info.st_mode) && out.size() < most) out.push_back({prefix + name});
+/// The file's bytes; nothing if there is no such file.
+Result<std::optional<std::string>> read_file(int directory, const std::string& name, std::size_t limit) {
+  Descriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::optional<std::string>();
+  if (!file) return failed("opening a file", name);
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return failed("reading a file", name);
+  if (!S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) > limit) {
+    return fail(ErrorCode::kCorruption, "'" + name + "' is no archived file.");
   }
-  ::closedir(listing);
-  for (const auto& name : below) {
-    if (out.size() >= most || depth >= kMaxDepth) break;
-    Descriptor next(::openat(directory.get(), name.c_str(), kDirectory));
-    if (!next) continue;  // it has gone meanwhile
-    TRY(walk_directory(std::move(next), prefix + name + "/", most, depth + 1, out));
+  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const auto got = ::read(file.get(), bytes.data() + at, bytes.size() - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("reading a file", name);
+    if (got == 0) break;
+    at += static_cast<std::size_t>(got);
   }
+  bytes.resize(at);
+  return std::optional<std::string>(std::move(bytes));
+}
+
+/// Durable when it returns, under its temporary name.
+Result<void> write_file(int directory, const std::string& name, const std::string& bytes) {
+  Descriptor file(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!file) return failed("creating a file", name);
+  TRY(write_all(file.get(), bytes, name));
+  if (::fsync(file.get()) != 0) return failed("syncing a file", name);
   return {};
+}
+
+Result<void> unlink_file(int directory, const std::string& name, const std::string& path) {
+  if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return failed("removing a file", path);
+  return {};
+}
+
+Time time_of(const timespec& stamp) {
+  return Time(std::chrono::duration_cast<Duration>(std::chrono::seconds(stamp.tv_sec) +
+                                                   std::chrono::nanoseconds(stamp.tv_nsec)));
 }
 
 }  // namespace
@@ -162,7 +182,7 @@ Result<void> FileTree::make_directory(int parent, const std::string& name, std::
 
 Result<void> FileTree::write(const std::string& path, const std::string& temporary, const std::string& bytes) const {
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput, "'" + temporary + "' is no file name.");
-  auto staging = TRY(temporaries(root_.get()));
+  auto staging = TRY(own_directory());
   const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
     return make_directory(parent, name, way);
   };
@@ -177,13 +197,7 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
   }
   if (!place) return fail(std::move(place.error()));
   if (!place->directory) return failed("opening a directory", path);
-  {
-    Descriptor file(
-        ::openat(staging.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-    if (!file) return failed("creating a file", temporary);
-    TRY(write_all(file.get(), bytes, temporary));
-    if (::fsync(file.get()) != 0) return failed("syncing a file", temporary);
-  }
+  TRY(write_file(staging.get(), temporary, bytes));
   if (::renameat(staging.get(), temporary.c_str(), place->directory.get(), place->name.c_str()) != 0) {
     return failed("renaming a file", path);
   }
@@ -194,55 +208,156 @@ Result<void> FileTree::write(const std::string& path, const std::string& tempora
 Result<std::optional<std::string>> FileTree::read(const std::string& path, std::size_t limit) const {
   auto place = TRY(descend(root_.get(), path, nullptr));
   if (!place.directory) return std::optional<std::string>();
-  Descriptor file(::openat(place.directory.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file && errno == ENOENT) return std::optional<std::string>();
-  if (!file) return failed("opening a file", path);
-  struct stat info{};
-  if (::fstat(file.get(), &info) != 0) return failed("reading a file", path);
-  if (!S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) > limit) {
-    return fail(ErrorCode::kCorruption, "'" + path + "' is no archived file.");
-  }
-  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto got = ::read(file.get(), bytes.data() + at, bytes.size() - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed("reading a file", path);
-    if (got == 0) break;
-    at += static_cast<std::size_t>(got);
-  }
-  bytes.resize(at);
-  return std::optional<std::string>(std::move(bytes));
+  return read_file(place.directory.get(), place.name, limit);
+}
+
+Result<bool> FileTree::has(const std::string& path) const {
+  const auto place = TRY(descend(root_.get(), path, nullptr));
+  return place.directory && ::faccessat(place.directory.get(), place.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 Result<void> FileTree::remove(const std::string& path) const {
   auto place = TRY(descend(root_.get(), path, nullptr));
   if (!place.directory) return {};
-  if (::unlinkat(place.directory.get(), place.name.c_str(), 0) != 0 && errno != ENOENT) {
-    return failed("removing a file", path);
-  }
-  return {};
+  return unlink_file(place.directory.get(), place.name, path);
+}
+
+Result<Descriptor> FileTree::own_directory() const { return directory_in(root_.get(), kOwn); }
+
+Result<Descriptor> FileTree::quarantine_directory() const {
+  return directory_in(TRY(own_directory()).get(), kQuarantine);
 }
 
 Result<void> FileTree::remove_temporary(const std::string& temporary) const {
-  auto staging = TRY(temporaries(root_.get()));
   if (!is_segment(temporary)) return fail(ErrorCode::kInvalidInput);
-  if (::unlinkat(staging.get(), temporary.c_str(), 0) != 0 && errno != ENOENT) {
-    return failed("removing a file", temporary);
+  return unlink_file(TRY(own_directory()).get(), temporary, temporary);
+}
+
+Result<void> FileTree::quarantine(const std::string& path, Time now) const {
+  auto from = TRY(descend(root_.get(), path, nullptr));
+  if (!from.directory) return {};
+  const auto root = TRY(quarantine_directory());
+  const MakeStep make = [](int parent, const std::string& name, std::string_view) -> Result<void> {
+    TRY(directory_in(parent, name.c_str()));
+    return {};
+  };
+  auto to = TRY(descend(root.get(), path, make));
+  if (!to.directory) return failed("opening a directory", path);
+  // First the time: a file must not look as if it had been there for long.
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
+  timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                       {.tv_sec = seconds.count(), .tv_nsec = (since - seconds).count()}};
+  if (::utimensat(from.directory.get(), from.name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return {};
+    return failed("marking a file", path);
+  }
+  if (::renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0 &&
+      errno != ENOENT) {
+    return failed("renaming a file", path);
   }
   return {};
 }
 
-Result<std::vector<FileTree::Found>> FileTree::walk(std::size_t most) const {
-  std::vector<Found> out;
-  auto staging = TRY(temporaries(root_.get()));
-  TRY(walk_directory(std::move(staging), "", most, kMaxDepth, out));
-  for (auto& found : out) found.temporary = true;
-  Descriptor root(::openat(root_.get(), ".", kDirectory));
+Result<bool> FileTree::put_back(const std::string& path) const {
+  const auto root = TRY(quarantine_directory());
+  auto from = TRY(descend(root.get(), path, nullptr));
+  if (!from.directory || ::faccessat(from.directory.get(), from.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  const MakeStep make = [this](int parent, const std::string& name, std::string_view way) {
+    return make_directory(parent, name, way);
+  };
+  auto to = TRY(descend(root_.get(), path, make));
+  if (!to.directory) return failed("opening a directory", path);
+  // Only one delivery ever writes a file of this name, so one that is there is the same.
+  if (::renameat(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str()) != 0) {
+    if (errno == ENOENT) return false;
+    return failed("renaming a file", path);
+  }
+  if (::fsync(to.directory.get()) != 0) return failed("syncing a directory", path);
+  return true;
+}
+
+Result<void> FileTree::remove_quarantined(const std::string& path) const {
+  const auto root = TRY(quarantine_directory());
+  auto place = TRY(descend(root.get(), path, nullptr));
+  if (!place.directory) return {};
+  return unlink_file(place.directory.get(), place.name, path);
+}
+
+Result<std::optional<std::string>> FileTree::read_stamp() const {
+  Descriptor own(::openat(root_.get(), kOwn, kDirectory));
+  if (!own && errno == ENOENT) return std::optional<std::string>();
+  if (!own) return failed("opening a directory", kOwn);
+  return read_file(own.get(), kStamp, kMaxStampBytes);
+}
+
+Result<bool> FileTree::write_stamp(const std::string& bytes, Stamping how, const std::string& random) const {
+  const auto own = TRY(own_directory());
+  const auto temporary = "stamp-" + random;
+  TRY(write_file(own.get(), temporary, bytes));
+  bool replaces = how == Stamping::kReplace;
+  if (!replaces && ::linkat(own.get(), temporary.c_str(), own.get(), kStamp, 0) != 0) {
+    const bool taken = errno == EEXIST || ::faccessat(own.get(), kStamp, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (taken) {
+      TRY(unlink_file(own.get(), temporary, temporary));
+      return false;
+    }
+    replaces = true;  // a file system without links
+  }
+  if (replaces && ::renameat(own.get(), temporary.c_str(), own.get(), kStamp) != 0) {
+    return failed("writing the stamp", kStamp);
+  }
+  TRY(unlink_file(own.get(), temporary, temporary));
+  if (::fsync(own.get()) != 0 || ::fsync(root_.get()) != 0) return failed("syncing a directory", kOwn);
+  return true;
+}
+
+Result<std::unique_ptr<FileTree::Walk>> FileTree::walk(Area area) const {
+  // What is temporary lies in one directory, beside the quarantine. Names that begin with a dot are passed over.
+  std::unique_ptr<Walk> walk(new Walk(area == Area::kTemporary ? 1 : kMaxDepth));
+  Descriptor root = area == Area::kArchive     ? Descriptor(::openat(root_.get(), ".", kDirectory))
+                    : area == Area::kTemporary ? TRY(own_directory())
+                                               : TRY(quarantine_directory());
   if (!root) return failed("opening a directory", ".");
-  // The temporaries' own directory begins with a dot and is passed over.
-  TRY(walk_directory(std::move(root), "", most, 0, out));
+  TRY(walk->enter(std::move(root), ""));
+  return walk;
+}
+
+Result<void> FileTree::Walk::enter(Descriptor directory, std::string prefix) {
+  DIR* listing = ::fdopendir(directory.get());
+  if (listing == nullptr) return failed("listing a directory", prefix);
+  directory.release();  // closedir() closes it
+  levels_.push_back({{listing, &::closedir}, std::move(prefix)});
+  return {};
+}
+
+Result<std::vector<FileTree::Found>> FileTree::Walk::next(std::size_t most) {
+  std::vector<Found> out;
+  while (!levels_.empty() && out.size() < most) {
+    errno = 0;
+    const auto* entry = ::readdir(levels_.back().listing.get());
+    if (entry == nullptr && errno != 0) return failed("listing a directory", levels_.back().prefix);
+    if (entry == nullptr) {
+      levels_.pop_back();
+    } else if (is_segment(entry->d_name)) {
+      TRY(look_at(entry->d_name, out));
+    }
+  }
   return out;
+}
+
+Result<void> FileTree::Walk::look_at(const std::string& name, std::vector<Found>& out) {
+  const int directory = ::dirfd(levels_.back().listing.get());
+  auto path = levels_.back().prefix + name;
+  struct stat info{};
+  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};  // it has gone meanwhile
+  if (S_ISREG(info.st_mode)) out.push_back({std::move(path), time_of(info.st_mtim)});
+  if (!S_ISDIR(info.st_mode) || levels_.size() >= depth_) return {};
+  Descriptor below(::openat(directory, name.c_str(), kDirectory));
+  if (!below) return {};
+  return enter(std::move(below), path + "/");
 }
 
 }  // namespace tidemark::jobs

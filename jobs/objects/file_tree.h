@@ -1,8 +1,14 @@
 // Files below a directory that the operator allows. Every segment of a path is opened relative to the one before and
 // never through a symbolic link, and no segment may begin with a dot, so a name never leads out of the directory. Files
 // appear whole and durable: they get a temporary name, fsync, rename, and fsync of the directories. Blocking; thread
-// safe. kStorageFailure if the system refuses, kInvalidInput if the path is not valid.
+// safe. kStorageFailure if the system refuses, kInvalidInput if the path is not valid. What is not an archived file
+// lies in a directory of its own:
+//   .tidemark/            temporary files
+//   .tidemark/owner.json  the stamp: whose directory this is (file_owner.h)
+//   .tidemark/quarantine/ files that are to go, under their paths (file_collector.h)
 #pragma once
+#include <dirent.h>
+
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +19,7 @@
 #include "common/base/descriptor.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
+#include "common/base/time.h"
 
 namespace tidemark::jobs {
 
@@ -27,19 +34,36 @@ class FileTree {
   Result<void> write(const std::string& path, const std::string& temporary, const std::string& bytes) const;
   /// Nothing if there is no such file.
   Result<std::optional<std::string>> read(const std::string& path, std::size_t limit) const;
+  Result<bool> has(const std::string& path) const;
   /// Succeeds if there is no such file. Directories that become empty stay.
   Result<void> remove(const std::string& path) const;
 
   struct Found {
     std::string path;
-    bool temporary = false;
+    Time modified;
   };
-  /// Up to `most` files in any order, including temporary ones.
-  Result<std::vector<Found>> walk(std::size_t most) const;
+  enum class Area : std::uint8_t { kArchive, kTemporary, kQuarantine };
+  class Walk;
+  /// Goes through all files of an area, in any order, and through what others do there meanwhile.
+  Result<std::unique_ptr<Walk>> walk(Area area) const;
   Result<void> remove_temporary(const std::string& temporary) const;
+
+  /// Takes the file out of sight. `now` becomes the time of its last change.
+  Result<void> quarantine(const std::string& path, Time now) const;
+  /// True if the file was in quarantine; it is at its place then.
+  Result<bool> put_back(const std::string& path) const;
+  Result<void> remove_quarantined(const std::string& path) const;
+
+  /// Nothing if there is none.
+  Result<std::optional<std::string>> read_stamp() const;
+  enum class Stamping : std::uint8_t { kIfNone, kReplace };
+  /// False if there is one and it may not be replaced. `random` is in the temporary name.
+  Result<bool> write_stamp(const std::string& bytes, Stamping how, const std::string& random) const;
 
  private:
   explicit FileTree(int root) : root_(root) {}
+  Result<Descriptor> own_directory() const;
+  Result<Descriptor> quarantine_directory() const;
   /// Makes a directory whose name is on disk.
   Result<void> make_directory(int parent, const std::string& name, std::string_view path) const;
   Descriptor root_;
@@ -47,6 +71,25 @@ class FileTree {
   /// being there is not enough.
   mutable Mutex mutex_;
   mutable std::set<std::string, std::less<>> durable_ GUARDED_BY(mutex_);
+};
+
+/// One after the other; not thread safe.
+class FileTree::Walk {
+ public:
+  /// Up to `most` more files; none: that was all.
+  Result<std::vector<Found>> next(std::size_t most);
+
+ private:
+  friend class FileTree;
+  struct Level {
+    std::unique_ptr<DIR, int (*)(DIR*)> listing;
+    std::string prefix;
+  };
+  explicit Walk(std::size_t depth) : depth_(depth) {}
+  Result<void> enter(Descriptor directory, std::string prefix);
+  Result<void> look_at(const std::string& name, std::vector<Found>& out);
+  std::size_t depth_;
+  std::vector<Level> levels_;
 };
 
 /// A directory that jobs may name, and the executor of its blocking calls.

@@ -53,6 +53,8 @@ class ObjectStore {
   virtual Task<Result<std::optional<StoredObject>>> read(std::string name) = 0;
   /// Names that begin with `prefix`, from `from` on.
   virtual Task<Result<ObjectNames>> list(std::string prefix, std::string from) = 0;
+  /// For whoever reads an archive that should be there: kContainerNotFound, kJobInvalid.
+  virtual Task<Result<void>> require() = 0;
 };
 
 /// The archives outside of tables that a process can reach: containers of the blob store, and directories that its
@@ -62,6 +64,9 @@ struct ObjectAccess {
   std::vector<FileDirectory> directories = {};
 };
 
+/// Null if this process may not use it.
+const FileDirectory* find_directory(const ObjectAccess& access, std::string_view name);
+std::unexpected<Error> no_directory(const std::string& name);
 /// kJobInvalid if this process cannot reach it.
 Result<std::unique_ptr<ObjectStore>> open_archive(const ObjectAccess& access, table_store::TableClient& tables,
                                                   const ObjectArchive& archive);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jobs/kinds/archive/archived_object.h"
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/archive/plan_objects.h"
 #include "jobs/kinds/reach.h"
@@ -88,6 +89,13 @@ Task<Result<void>> look_into_archive(const PlanSources& sources, const Reach& re
     // Not a reason to fail: the workers may reach what a plan does not.
     plan.samples.push_back(
         {one.value_or(EntityKey{}), 0, {"what is in " + text_of(archive) + " is seen by the workers alone"}});
+    co_return Result<void>{};
+  }
+  const bool all = !one && reach.operation.empty();
+  auto there = co_await (all ? require_any(**objects, archive) : (*objects)->require());
+  if (!there && http_status_of(there.error().code) >= 500) co_return fail(std::move(there.error()));
+  if (!there) {
+    plan.problems.push_back(there.error().message);
     co_return Result<void>{};
   }
   ObjectsWanted wanted{archive, one, reach.selection.filter.value_or(""), reach.operation};

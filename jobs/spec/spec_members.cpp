@@ -125,6 +125,8 @@ void SpecMembers::table(const char* name, std::string& value) {
     problem(std::string(name) + " must be a table name: 3 to 63 letters and digits, a letter first");
   } else if (iequals_ascii(value, kJobTable)) {
     problem(std::string(name) + " must not be " + std::string(kJobTable) + ", the table of the jobs themselves");
+  } else if (iequals_ascii(value, kFileTable)) {
+    problem(std::string(name) + " must not be " + std::string(kFileTable) + ", the catalog of archived files");
   }
 }
 

@@ -16,6 +16,8 @@ class TableClient {
   TableClient(const TableClient&) = delete;
   TableClient& operator=(const TableClient&) = delete;
 
+  [[nodiscard]] const std::string& account() const { return caller_.account; }
+
   rpc::Method<calls::CreateTable> create_table{caller_};  // kTableAlreadyExists
   rpc::Method<calls::DeleteTable> delete_table{caller_};  // kResourceNotFound
   /// Deletes the table in one transaction with the fence, which counts it as 1. kResourceNotFound.

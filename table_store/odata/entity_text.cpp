@@ -22,9 +22,18 @@ std::string take_text(std::vector<Property>& properties, std::string_view name) 
   return out;
 }
 
+/// With a comma after it; nothing if the text is empty.
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  if (text.empty()) return;
+  append_json_string(out, name);
+  out += ':';
+  append_json_string(out, text);
+  out += ',';
+}
+
 }  // namespace
 
-void append_entity_text(std::string& out, const Entity& entity) {
+void append_entity_text(std::string& out, const Entity& entity, std::string_view archive) {
   const auto block = property_block(entity.properties);
   EntityView view;
   view.partition_key = entity.partition_key;
@@ -33,16 +42,13 @@ void append_entity_text(std::string& out, const Entity& entity) {
   view.block = block;
   const auto begin = out.size();
   append_list_element(out, JsonScope{}, view);
-  if (entity.operation.empty()) return;
-  std::string member;
-  append_json_string(member, kOperationMember);
-  member += ':';
-  append_json_string(member, entity.operation);
-  member += ',';
-  out.insert(begin + 1, member);
+  std::string members;
+  append_member(members, kOperationMember, entity.operation);
+  append_member(members, kArchiveMember, archive);
+  out.insert(begin + 1, members);
 }
 
-Result<Entity> parse_entity_text(std::string_view json) {
+Result<Entity> parse_entity_text(std::string_view json, std::string* archive) {
   auto body = TRY(parse_entity_json(json, kTimestamp));
   if (!body.partition_key || !body.row_key) return fail(ErrorCode::kPropertiesNeedValue);
   Entity entity;
@@ -53,6 +59,8 @@ Result<Entity> parse_entity_text(std::string_view json) {
   if (!stamp) return fail(ErrorCode::kInvalidInput, "The Timestamp is missing or is no time.");
   entity.version = stamp->time_since_epoch().count();
   entity.operation = take_text(entity.properties, kOperationMember);
+  auto belongs_to = take_text(entity.properties, kArchiveMember);
+  if (archive != nullptr) *archive = std::move(belongs_to);
   return entity;
 }
 

@@ -10,13 +10,16 @@
 
 namespace tidemark::table_store {
 
-/// The member that names the operation which wrote the text; no property can have this name.
+/// The member that names the operation which wrote the text; no property can have such a name.
 inline constexpr std::string_view kOperationMember = "tidemark.job";
 
+/// The member that names the archive which the text belongs to.
+inline constexpr std::string_view kArchiveMember = "tidemark.archive";
+
 /// One JSON object without a line break. The source version is not kept.
-void append_entity_text(std::string& out, const Entity& entity);
-/// `version` is the Timestamp, `operation` the text of the member. kInvalidInput if append_entity_text did not write
-/// it.
-Result<Entity> parse_entity_text(std::string_view json);
+void append_entity_text(std::string& out, const Entity& entity, std::string_view archive = {});
+/// `version` is the Timestamp, `operation` the text of the member. `archive` is set to the archive that is named, or to
+/// nothing. kInvalidInput if append_entity_text did not write it.
+Result<Entity> parse_entity_text(std::string_view json, std::string* archive = nullptr);
 
 }  // namespace tidemark::table_store

@@ -78,9 +78,13 @@ struct Moving {
     copy.lenient = !job.back;  // what is no copy is in the way
     entity.blocks[kCopy] = view.block;
     const auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
-    if (copied.kind != WriteOutcome::kApplied && copied.kind != WriteOutcome::kUnchanged) {
+    if (copied.kind == WriteOutcome::kApplied) return {};
+    if (copied.kind != WriteOutcome::kUnchanged) {
       return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
     }
+    // Another operation has written it, and would take it back once it finds the entity gone: from now on it is ours.
+    const auto record = encode_entity(version, copy.source_version, view.block, entity.fence->operation_id, job.back);
+    if (!job.back) txn.put(entity_key(destination, entity.partition_key, copy.row_key), record);
     return {};
   }
 

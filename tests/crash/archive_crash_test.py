@@ -125,8 +125,8 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        others = ("blob", "callback", "ending", "file", "http", "kv", "object", "offload", "queue", "rpc", "schedule",
-                  "table")
+        others = ("adopt", "blob", "callback", "ending", "file", "http", "kv", "object", "offload", "queue", "rpc",
+                  "schedule", "table")
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in (p for p in points if p.startswith(OPTIONS["points"])):
@@ -143,7 +143,7 @@ class FailPointTest(CrashTest):
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
             "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
-            "move": [self.archive_case, self.unarchive_case, self.undo_case],
+            "move": [self.archive_case, self.unarchive_case, self.undo_case], "takeback": [self.rivals_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
@@ -171,6 +171,24 @@ class FailPointTest(CrashTest):
         here, there = self.tables.scan(source), self.tables.scan(destination)
         self.assertEqual(set(here) | set(there), set(by_key(entities)), "an entity is in neither table")
         self.check_archived(self.finish(job_id), entities, source, destination)
+
+    def rivals_case(self, point):
+        """A job to another destination is faster: each entity ends in one of them."""
+        entities = [dict(e, Keep=False) for e in entities_of(2, 4)]
+        source, destination = self.fill(entities)
+        slow = self.worker("slow", fail_point="move.erase.before")
+        job_id = self.api.submit(self.archive(source, destination))
+        self.await_death(slow)
+        self.assertTrue(self.tables.scan(destination), "nothing was copied")
+        dying = self.worker("dying", fail_point=point)
+        rival = self.await_end(self.api.submit(self.archive(source, destination + "B")))
+        self.assertEqual((rival["state"], rival["progress"]["done"]), ("succeeded", len(entities)), rival)
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", 0), job)
+        self.assertEqual(self.tables.scan(source), {})
+        self.assertEqual(self.tables.scan(destination), {})
+        self.assertEqual(self.tables.scan(destination + "B"), by_key(entities))
 
     def batch_case(self, point):
         """Jobs of one entity each, which a worker carries out together."""

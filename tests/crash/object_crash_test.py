@@ -23,6 +23,8 @@ FILE_POINTS = POINTS + ("file.rename.after", "file.row.before", "file.row.after"
 
 
 class ObjectCrashTest(CrashTest):
+    worker_directory = "nas"
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -32,8 +34,9 @@ class ObjectCrashTest(CrashTest):
         os.mkdir(cls.directory)
 
     def worker(self, name, *arguments, fail_point=None):
-        return super().worker(name, *(arguments or WORKER), "--archive-directories", f"nas={self.directory}",
-                              "--collect-every-s", "1", fail_point=fail_point)
+        return super().worker(name, *(arguments or WORKER), "--archive-directories",
+                              f"{self.worker_directory}={self.directory}",
+                              "--collect-every-s", "1", "--archive-grace-s", "0", fail_point=fail_point)
 
     def place(self, form):
         """A new archive of this form, as jobs name it."""
@@ -139,6 +142,51 @@ class FailPointTest(ObjectCrashTest):
 
     def test_parts_in_files(self):
         self.every_point("gzip files")
+
+
+class AdoptTest(FailPointTest):
+    """A worker dies at each point of making a lost catalog again, and of stamping and collecting."""
+
+    test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
+
+    def test_adopting(self):
+        for point in ("adopt.enter.before", "adopt.enter.after", "adopt.own.before", "adopt.own.after"):
+            for form in ("documents files", "gzip files"):
+                with self.subTest(fail_point=point, form=form):
+                    entities = entities_of(4, 10)
+                    source, _ = self.fill(entities)
+                    place, moved = self.place(form), by_key(e for e in entities if not e["Keep"])
+                    worker = self.worker("archiving")
+                    self.assertEqual(self.await_end(self.api.submit(self.archive_spec(source, place)))["state"],
+                                     "succeeded")
+                    self.tables.delete_table("TidemarkFiles")
+                    self.assertEqual(worker.terminate(), 0, worker.log())
+                    adopt = {"kind": "adopt", "directory": "nas", "takeOver": True, "maxAttempts": 100}
+                    _, worker = self.die_and_finish(point, adopt)
+                    self.await_archived(place, moved)
+                    back = {"kind": "unarchive", "source": place, "destination": source, "filter": ""}
+                    job = self.await_end(self.api.submit(back))
+                    self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", len(moved)), job)
+                    self.assertEqual(self.tables.scan(source), by_key(entities))
+                    self.await_archived(place, {})
+                    self.assertEqual(worker.terminate(), 0, worker.log())
+
+    def test_first_use_of_a_directory(self):
+        for point in ("file.owner.row", "file.owner.stamp"):
+            with self.subTest(fail_point=point):
+                self.directory = os.path.join(self.stack.directory, point)
+                os.mkdir(self.directory)
+                entities = entities_of(2, 4)
+                source, _ = self.fill(entities)
+                # Another name, so that it is nobody's.
+                place = {"directory": point.replace(".", "-")}
+                spec = self.archive_spec(source, place)
+                self.worker_directory = place["directory"]
+                job, worker = self.die_and_finish(point, spec)
+                moved = by_key(e for e in entities if not e["Keep"])
+                self.assertEqual(job["progress"]["done"], len(moved), job)
+                self.assertEqual(archived(files(self.directory)), moved)
+                self.assertEqual(worker.terminate(), 0, worker.log())
 
 
 class OffloadTest(FailPointTest):

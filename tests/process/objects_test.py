@@ -132,6 +132,24 @@ class ObjectsTest(unittest.TestCase):
                       "--wait")
         self.assertEqual(files(self.directory), {})
 
+    def test_a_lost_catalog_is_made_again(self):
+        before = self.fill("Lost")
+        options = ("--directory", "nas", "--prefix", "lost/")
+        self.tidemark("job", "submit", "archive", "--source", "Lost", *options, "--filter", "", "--wait")
+        self.tables.delete_table("TidemarkFiles")
+        adopt = ("job", "submit", "adopt", "--directory", "nas")
+        plan = self.tidemark(*adopt, "--dry-run")
+        self.assertEqual(plan["keys"], len(KEYS), plan)
+        self.assertIn("takeOver", plan["problems"][0])
+        back = self.api.call("POST", "/v1/jobs?dryRun=true", {"kind": "unarchive", "destination": "Lost", "filter": "",
+                                                             "source": {"directory": "nas", "prefix": "lost/"}})
+        self.assertIn("adopt", back["problems"][0])
+        job = self.tidemark(*adopt, "--take-over", "--wait")
+        self.assertEqual((job["state"], job["progress"]["done"]), ("succeeded", len(KEYS)), job)
+        job = self.tidemark("job", "submit", "unarchive", "--destination", "Lost", *options, "--filter", "", "--wait")
+        self.assertEqual(job["progress"]["done"], len(KEYS), job)
+        self.assertEqual(self.tables.scan("Lost"), before)
+
     def test_a_directory_that_is_not_allowed(self):
         self.fill("Refused")
         done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", "job",

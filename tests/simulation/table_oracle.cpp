@@ -153,6 +153,17 @@ void TableOracle::check_removed(const Key& key, const SourceState& state, const 
   } else if (copy->second.source_version < *state.version) {
     violated("A3: a version of " + shown(key) + " newer than the archived one was removed");
   }
+  if (copy != copies_.end()) source_[key].moved_to = copy->second.source_version;
+}
+
+void TableOracle::check_taken_back(const Key& key, const Context& context) {
+  const auto& copy = copies_.at(key);
+  if (copy.operation != context.fence->operation_id) {
+    violated("A5: the copy of " + shown(key) + " was taken back by a job that had not written it");
+  }
+  if (source_[key].moved_to == copy.source_version) {
+    violated("A5: the copy of " + shown(key) + " was taken back after the entity had been removed because of it");
+  }
 }
 
 void TableOracle::check_restored(const Key& key, const Entity& now) {
@@ -194,6 +205,12 @@ void TableOracle::destination_changed(const Key& key, const std::optional<Entity
     const auto& state = source_[key];
     const auto copy = copies_.find(key);
     if (copy == copies_.end()) return violated("the archive lost " + shown(key) + ", which it did not have");
+    // A removal that is not counted moves nothing.
+    if (context.fence && context.fence->count_applied_as.empty()) {
+      check_taken_back(key, context);
+      copies_.erase(copy);
+      return;
+    }
     // Restored since the copy was made, or a user's deletion came after the restoring.
     if (state.births <= copy->second.births)
       violated("A1: the archived copy of " + shown(key) + " was removed, and the source does not have it");

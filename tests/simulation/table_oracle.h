@@ -2,6 +2,7 @@
 //   A1  a worker removes an entity from the source only if the destination has it
 //   A2  an archived copy is the source at the version it names, and that version never goes down
 //   A3  a worker removes only the version that is archived, never a newer one
+//   A5  a job takes back only a copy of its own, and only if no job has removed the entity because of that copy
 //   C1, C2  the same of denormalised copies: a version that was, never going down
 //   D1  a delete job removes only what its filter selects
 //   A4  no effect of an operation lands once it is closed, nor of a delivery that was overtaken
@@ -35,6 +36,7 @@ class TableOracle {
     std::optional<table_store::Version> restored_from;  // the archived version that it is
     std::uint64_t births = 0;                           // how often it began to exist
     std::map<table_store::Version, std::uint64_t> birth_of;
+    std::optional<table_store::Version> moved_to;  // of the copy that was there when a job removed it last
   };
   struct Copy {
     table_store::Version source_version = 0;
@@ -68,6 +70,7 @@ class TableOracle {
   void source_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void destination_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void check_removed(const Key& key, const SourceState& state, const Context& context);
+  void check_taken_back(const Key& key, const Context& context);
   void check_restored(const Key& key, const table_store::Entity& now);
   void denormalised_changed(const Key& key, const std::optional<table_store::Entity>& now, Context& context);
   void record_changed(const Key& key, const std::optional<table_store::Entity>& now);

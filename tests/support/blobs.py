@@ -61,7 +61,7 @@ def entities_in(content):
 
 
 def bare(entity):
-    return {k: v for k, v in entity.items() if k not in ("Timestamp", "tidemark.job") and "odata." not in k}
+    return {k: v for k, v in entity.items() if k not in ("Timestamp", "tidemark.job", "tidemark.archive") and "odata." not in k}
 
 
 def archived(objects):

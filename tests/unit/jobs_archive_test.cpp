@@ -122,15 +122,18 @@ TEST(PartText, ReadsBackPlainAndCompressed) {
   std::vector<Entity> entities;
   for (int i = 0; i < 300; ++i) entities.push_back(awkward("p" + std::to_string(i % 3), std::to_string(i)));
   for (const bool gzip : {false, true}) {
-    const auto bytes = part_text(entities, gzip);
+    const auto bytes = part_text(entities, "old/people/", gzip);
     EXPECT_EQ(bytes.starts_with("\x1F\x8B"), gzip);
-    const auto read = entities_of_part(bytes);
+    const auto read = parse_part_text(bytes);
     ASSERT_TRUE(read.has_value());
-    ASSERT_EQ(read->size(), entities.size());
-    for (std::size_t i = 0; i < entities.size(); ++i) expect_same(entities[i], (*read)[i]);
-    EXPECT_FALSE(entities_of_part(bytes.substr(0, bytes.size() - 1)).has_value()) << "a part cut off";
+    EXPECT_EQ(read->archive, "old/people/");
+    ASSERT_EQ(read->entities.size(), entities.size());
+    for (std::size_t i = 0; i < entities.size(); ++i) expect_same(entities[i], read->entities[i]);
+    EXPECT_FALSE(parse_part_text(bytes.substr(0, bytes.size() - 1)).has_value()) << "a part cut off";
   }
-  EXPECT_LT(part_text(entities, true).size(), part_text(entities, false).size() / 4);
+  EXPECT_LT(part_text(entities, "x/", true).size(), part_text(entities, "x/", false).size() / 4);
+  EXPECT_TRUE(parse_part_text(part_text(entities, "", false))->archive.empty()) << "of an earlier version";
+  EXPECT_FALSE(parse_part_text(part_text(entities, "a/", false) + part_text(entities, "b/", false)).has_value());
 }
 
 TEST(PartText, DecompressionIsBounded) {
@@ -181,6 +184,24 @@ TEST(ObjectNames, AreSaidInTheHeader) {
   EXPECT_TRUE(is_part_name("x/job-0003-000012.jsonl.gz"));
   EXPECT_TRUE(is_document_name("x.json"));
   EXPECT_FALSE(is_document_name("x.jsonl"));
+}
+
+TEST(ObjectNames, BelongToOneArchiveAlone) {
+  ObjectArchive people;
+  people.table = "People";
+  ObjectArchive below;  // its root begins with the other's
+  below.prefix = "people/";
+  below.table = "Others";
+  EXPECT_TRUE(is_object_name(people, document_name(people, "p", "r")));
+  EXPECT_TRUE(is_object_name(below, document_name(below, "p", "r")));
+  EXPECT_FALSE(is_object_name(people, document_name(below, "p", "r")));
+  EXPECT_FALSE(is_object_name(below, document_name(people, "p", "r")));
+  EXPECT_FALSE(is_object_name(people, part_name(people, "g", "job", 1, 1))) << "another format";
+  people.format = below.format = ArchiveFormat::kLines;
+  EXPECT_TRUE(is_object_name(people, part_name(people, "g", "job", 1, 1)));
+  EXPECT_FALSE(is_object_name(people, part_name(below, "g", "job", 1, 1)));
+  EXPECT_EQ(root_of_object("people/others/p/r.json"), "people/others/");
+  for (const auto* name : {"", "/", "a", "a/b", "/b"}) EXPECT_EQ(root_of_object(name), "") << name;
 }
 
 std::string problems_of(const std::string& destination) {

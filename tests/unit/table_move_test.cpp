@@ -48,6 +48,23 @@ struct TableMoveTest : TableFixture {
   }
 };
 
+TEST_F(TableMoveTest, TheCopyThatAnotherOperationLeftBecomesItsOwn) {
+  const auto version = put("people", "r", 7);
+  auto copy = change(kInsertOrReplace, "r", 7);
+  copy.source_version = version;
+  std::vector<Mutation> changes{copy};
+  ASSERT_TRUE(run_task(service->mutate("acct", "former", "p", std::move(changes), Fence{"other", 1, ""})).has_value());
+  const auto left = find("former", "r");
+  ASSERT_EQ(left->operation, "other");
+  ASSERT_TRUE(run_moves({move_of("r", "op")})[0].has_value());
+  const auto now = find("former", "r");
+  ASSERT_TRUE(now.has_value());
+  EXPECT_EQ(now->operation, "op");
+  EXPECT_EQ(now->source_version, version);
+  EXPECT_GT(now->version, left->version) << "whoever would take the copy back notices";
+  EXPECT_EQ(std::get<std::int32_t>(*now->find("Number")), 7);
+}
+
 TEST_F(TableMoveTest, MovesTheEntityAndEndsItsOperation) {
   const auto version = put("people", "r", 7);
   const auto outcomes = run_moves({with_note(move_of("r", "op"), change(kInsert, "note", 1))});

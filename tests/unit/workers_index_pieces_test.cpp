@@ -5,6 +5,7 @@
 #include "common/base/encoding.h"
 #include "jobs/kinds/index/run/index_pieces.h"
 #include "jobs/plan/plan.h"
+#include "table_store/model/limits.h"
 #include "workers/runtime/source.h"
 
 namespace tidemark::workers {
@@ -68,6 +69,23 @@ TEST(IndexPieces, HoldEveryKeyOnceInOrderAndStayWithinTheirLimits) {
     EXPECT_LE(units * 2, 256U << 10);
   }
   EXPECT_EQ(read, keys);
+}
+
+TEST(IndexPieces, TellTheValueAsItIsOrNotAtAll) {
+  const auto told = [](const std::string& value) {
+    const auto pieces = make_pieces(value, {{"p", "r"}}, 5);
+    table_store::Entity piece;
+    piece.properties = pieces.at(0).properties;
+    piece.source_version = 5;
+    EXPECT_TRUE(is_piece(piece));
+    const auto* found = piece.find("Value");
+    return found == nullptr ? std::nullopt : std::optional(std::get<std::string>(*found));
+  };
+  EXPECT_EQ(told(""), "");
+  for (const std::size_t length : {31'999UL, 32'001UL, table_store::kMaxStringUnits}) {
+    EXPECT_EQ(told(std::string(length, 'x')), std::string(length, 'x')) << length;
+  }
+  EXPECT_EQ(told(std::string(table_store::kMaxStringUnits + 1, 'x')), std::nullopt) << "not the empty text";
 }
 
 TEST(IndexPieces, NoKeysNoPieces) { EXPECT_TRUE(make_pieces("v", {}, 5).empty()); }

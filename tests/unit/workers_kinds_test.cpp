@@ -160,6 +160,7 @@ TEST_F(WorkersKinds, CopyWithinOneTableNeitherCopiesCopiesNorReplacesAnOriginal)
   const auto again =
       finish(R"({"kind":"copy","source":"Source","destination":"Source","filter":"","rowKeyTemplate":"{RowKey}_x"})");
   EXPECT_EQ(again.done, 3U);  // the copy under byNumber/5 is none of them
+  EXPECT_EQ(again.total, 3U);
 }
 
 TEST_F(WorkersKinds, CopySurvivesAFaultAtAnyCallWithExactFigures) {

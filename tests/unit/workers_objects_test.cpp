@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "jobs/kinds/archive/archive_text.h"
 #include "jobs/kinds/archive/object_names.h"
+#include "jobs/objects/file_collector.h"
 #include "jobs/objects/file_objects.h"
 #include "jobs/plan/plan.h"
+#include "jobs/store/rows.h"
 #include "table_store/odata/entity_text.h"
 #include "tests/support/seeded_random.h"
 #include "workers_fixture.h"
@@ -51,18 +54,67 @@ class WorkersObjects : public WorkersFixture {
     if (listed) {
       for (const auto& name : listed->names) out[name] = bytes_of(name);
     }
-    EXPECT_TRUE(run(jobs::collect_files(tables_, directories_.front())).has_value());
-    const auto files = directories_.front().tree->walk(10'000);
-    EXPECT_TRUE(files.has_value());
-    for (const auto& found : *files) {
-      EXPECT_FALSE(found.temporary) << found.path;
-      if (!found.temporary) out[found.path] = directories_.front().tree->read(found.path, 1 << 26)->value_or("");
-    }
+    collect();
+    EXPECT_EQ(files(Area::kTemporary), std::vector<std::string>());
+    for (const auto& path : files()) out[path] = tree().read(path, 1 << 26)->value_or("");
     return out;
+  }
+  using Area = jobs::FileTree::Area;
+  const jobs::FileTree& tree() { return *directories_.front().tree; }
+  /// Below the directory, in order.
+  std::vector<std::string> files(Area area = Area::kArchive) {
+    std::vector<std::string> out;
+    const auto walk = tree().walk(area);
+    EXPECT_TRUE(walk.has_value());
+    while (true) {
+      const auto some = (*walk)->next(10'000);
+      EXPECT_TRUE(some.has_value());
+      if (!some || some->empty()) break;
+      for (const auto& found : *some) {
+        if (found.path != "owner.json") out.push_back(found.path);
+      }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  /// As a worker does from time to time, `later`.
+  jobs::CollectedFiles collect(Duration later = {}, Duration grace = {}, Duration quarantine = std::chrono::hours(24)) {
+    auto done = run(jobs::collect_files(tables_, directories_.front(), {clock_->now() + later, grace, quarantine}));
+    EXPECT_TRUE(done.has_value());
+    return done.value_or(jobs::CollectedFiles{});
   }
   bool anything_archived_now() {
     auto page = blob_service_.list_blobs({kAccount, "old"}, {});
-    return (page && !page->items.empty()) || !directories_.front().tree->walk(10)->empty();
+    return (page && !page->items.empty()) || !files().empty();
+  }
+  /// Of all keys together.
+  std::size_t archived_versions() {
+    std::size_t count = 0;
+    const auto add = [&](const std::string& name, const std::string& bytes) {
+      if (jobs::is_document_name(name)) ++count;
+      if (const auto part = jobs::is_part_name(name) ? jobs::parse_part_text(bytes) : Result<jobs::PartText>{}; part) {
+        count += part->entities.size();
+      }
+    };
+    const auto page = blob_service_.list_blobs({kAccount, "old"}, {});
+    for (const auto& item : page ? page->items : decltype(page->items){}) add(item.name, blob_bytes(item.name));
+    for (const auto& path : files()) add(path, tree().read(path, 1 << 20)->value_or(""));
+    return count;
+  }
+  /// Without a call of a client, which a hook may not make.
+  std::string blob_bytes(const std::string& name) {
+    auto opened = blob_service_.open_blob({kAccount, "old", name}, {});
+    if (!opened) return {};
+    blob_store::PayloadReader reader(opened->snapshot, std::move(opened->extents), 0, opened->blob.size);
+    std::string out;
+    while (out.size() < opened->blob.size) out += reader.next().value_or("?");
+    return out;
+  }
+  /// Why the job became poison.
+  std::string poisoned(const std::string& text) {
+    const auto job = submit(text);
+    EXPECT_EQ(work_next().end, RunEnd::kPoisoned) << text;
+    return record(job.id).error;
   }
   void SetUp() override {
     WorkersFixture::SetUp();
@@ -83,9 +135,9 @@ class WorkersObjects : public WorkersFixture {
         EXPECT_TRUE(entity.has_value());
         if (entity) entities.push_back(std::move(*entity));
       } else {
-        auto read = jobs::entities_of_part(bytes);
+        auto read = jobs::parse_part_text(bytes);
         EXPECT_TRUE(read.has_value());
-        if (read) entities = std::move(*read);
+        if (read) entities = std::move(read->entities);
       }
       for (auto& entity : entities) {
         const Key key{entity.partition_key, entity.row_key};
@@ -293,7 +345,7 @@ TEST_P(WorkersObjectsForms, RestoringSurvivesALossAnywhere) {
       unarchive(GetParam(), R"("filter":"Number ge 2")"),
       [&] {
         // What the round before left in the archive: a key that is archived again would be in two parts.
-        finish(unarchive(GetParam()));
+        if (anything_archived_now()) finish(unarchive(GetParam()));
         for (int i = 0; i < 6; ++i) put("p" + std::to_string(i % 2), std::to_string(i), i);
         finish(archive(GetParam()));
         EXPECT_TRUE(in_table().empty());
@@ -345,6 +397,308 @@ TEST_P(WorkersObjectsForms, AStaleDeliveryWritesNothing) {
   EXPECT_EQ(number_of(archived().at({"p", "r"})), 1);
 }
 
+TEST_P(WorkersObjectsForms, ARestoredKeyDoesNotComeBackInAnOlderVersion) {
+  for (const bool by_key : {false, true}) {
+    put("p", "stays", 0);
+    for (const int number : {1, 2, 3}) {
+      put("p", "r", number);
+      finish(archive(GetParam()));
+    }
+    const auto job =
+        submit(unarchive(GetParam(), by_key ? R"("partitionKey":"p","rowKey":"r")" : R"("filter":"Number eq 3")"));
+    EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+    EXPECT_EQ(record(job.id).done, 1U);
+    EXPECT_EQ(number_of(in_table().at({"p", "r"})), 3);
+    ASSERT_TRUE(run(tables_.mutate("Source", "p", {jobs::erasure_of("r", {})}, std::nullopt)).has_value());
+    EXPECT_EQ(finish(unarchive(GetParam())).done, 1U);
+    EXPECT_EQ(in_table().count({"p", "r"}), 0U) << "its owner has deleted it";
+    EXPECT_EQ(in_table().count({"p", "stays"}), 1U);
+  }
+}
+
+TEST_P(WorkersObjectsForms, OlderVersionsGoBeforeTheNewestIsBack) {
+  put("p", "r", 1);
+  finish(archive(GetParam()));
+  put("p", "r", 2);
+  finish(archive(GetParam()));
+  submit(unarchive(GetParam(), R"("filter":"Number eq 2")"));
+  // The job dies with its first change of the table.
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    const bool last = method == "table.mutate" && archived_versions() == 1;
+    if (last) co_return fail(ErrorCode::kUnavailable);
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kRetried);
+  table_link_.before = nullptr;
+  EXPECT_EQ(number_of(archived().at({"p", "r"})), 2) << "once";
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(number_of(in_table().at({"p", "r"})), 2);
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_P(WorkersObjectsForms, RestoringWhatIsNotThereIsPoison) {
+  const bool directory = std::string_view(GetParam()).contains("directory");
+  const auto problems = [&](const std::string& text) {
+    auto planned = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_, directories_}}, *jobs::parse_job_spec(text)));
+    EXPECT_TRUE(planned.has_value());
+    return planned && !planned->problems.empty() ? planned->problems.front() : std::string();
+  };
+  const auto nothing = directory ? "Nothing was ever archived" : "does not exist";
+  for (const auto* selection : {R"("filter":"")", R"("partitionKey":"p","rowKey":"r")"}) {
+    EXPECT_NE(problems(unarchive(GetParam(), selection)).find(nothing), std::string::npos);
+    EXPECT_NE(poisoned(unarchive(GetParam(), selection)).find(nothing), std::string::npos);
+  }
+  const bool lines = std::string_view(GetParam()).contains("lines");
+  const std::string root = directory ? R"({"directory":"nas")" : R"({"container":"old")";
+  const auto other = root + (lines ? "}" : R"(,"format":"lines"})");
+  const std::string here = root + (lines ? R"(,"format":"lines"})" : "}");
+  put("p", "r", 1);
+  finish(archive(other));
+  const auto hint = lines ? "format entity" : "format lines";
+  EXPECT_NE(problems(unarchive(here)).find(hint), std::string::npos);
+  EXPECT_NE(poisoned(unarchive(here)).find(hint), std::string::npos);
+  EXPECT_EQ(problems(unarchive(other)), "");
+  EXPECT_EQ(finish(unarchive(other)).done, 1U);
+}
+
+/// Forms of archives, tables too.
+class WorkersRivals : public WorkersObjects, public ::testing::WithParamInterface<const char*> {
+ protected:
+  [[nodiscard]] bool is_table() const { return std::string_view(GetParam()).starts_with('"'); }
+  [[nodiscard]] bool has_parts() const { return std::string_view(GetParam()).contains("lines"); }
+  std::size_t copies() {
+    if (!is_table()) return archived().size();
+    return run(tables_.table_exists("Archive")).value_or(false) ? all("Archive").size() : 0;
+  }
+  /// Whether the next change of a table is the removal from the source.
+  bool about_to_remove() {
+    if (is_table()) {
+      const auto copy = table_service_.get(kAccount, "Archive", "p", "r");
+      return copy && copy->has_value();
+    }
+    if (std::string_view(GetParam()).contains("container")) return anything_archived_now();
+    return std::ranges::any_of(files(), [&](const std::string& path) {
+      const auto key = jobs::catalog_key(jobs::parse_file_path(path)->object);
+      const auto row = table_service_.get(kAccount, "TidemarkFiles", "nas", key);
+      return row && row->has_value();
+    });
+  }
+  /// The job puts its copy and then cannot reach the table store.
+  void stop_before_removal() {
+    table_link_.before = [this](std::string method) -> Task<Result<void>> {
+      if (method == "table.mutate" && about_to_remove()) co_return fail(ErrorCode::kUnavailable);
+      co_return Result<void>{};
+    };
+    EXPECT_EQ(work_next().end, RunEnd::kRetried);
+    table_link_.before = nullptr;
+  }
+  jobs::JobRecord finish_first(std::string text) {
+    text.back() = ',';
+    const auto job = submit(text + R"("priority":"high"})");
+    auto message = receive("tidemark-jobs-high");
+    EXPECT_TRUE(message.has_value());
+    LimitGate gate(tables_, *clock_, options_.lease);
+    JobRunner runner(options_, services(), gate);
+    const auto done =
+        run(runner.run(std::move(*message), clock_->now(), std::make_shared<const bool>(false), "tidemark-jobs-high"));
+    EXPECT_EQ(done.end, RunEnd::kSucceeded);
+    return record(job.id);
+  }
+  static constexpr const char* kSelections[] = {R"("filter":"")", R"("partitionKey":"p","rowKey":"r")"};
+};
+INSTANTIATE_TEST_SUITE_P(Forms, WorkersRivals,
+                         ::testing::Values(R"("Archive")", kDocuments, kParts, kDocumentFiles, kPartFiles));
+
+TEST_P(WorkersRivals, WhatAnotherJobRemovedFirstIsTakenBack) {
+  for (const auto* selection : kSelections) {
+    put("p", "r", 1);
+    const auto job = submit(archive(GetParam(), selection));
+    stop_before_removal();
+    EXPECT_EQ(copies(), 1U);
+    EXPECT_EQ(finish_first(archive(R"("Elsewhere")", selection)).done, 1U);
+    EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+    const auto loser = record(job.id);
+    EXPECT_EQ(loser.done, 0U) << selection;
+    EXPECT_EQ(loser.skipped, 1U) << selection;
+    EXPECT_NE(loser.skips.find("removed by somebody else"), std::string::npos) << loser.skips;
+    EXPECT_EQ(copies(), 0U) << selection;
+    EXPECT_EQ(all("Elsewhere").size(), 1U);
+    EXPECT_TRUE(in_table().empty());
+    finish(R"({"kind":"unarchive","source":"Elsewhere","destination":"Source","filter":""})");
+  }
+}
+
+TEST_P(WorkersRivals, WhatIsRemovedJustThenIsTakenBack) {
+  for (const auto* selection : kSelections) {
+    put("p", "r", 1);
+    const auto job = submit(archive(GetParam(), selection));
+    bool removed = false;
+    table_link_.before = [&](std::string method) -> Task<Result<void>> {
+      if (removed || method != "table.mutate" || !about_to_remove()) co_return Result<void>{};
+      removed = true;
+      std::vector<Mutation> mutations{jobs::erasure_of("r", {})};
+      EXPECT_TRUE((co_await table_service_.mutate(kAccount, "Source", "p", std::move(mutations), {})).has_value());
+      co_return Result<void>{};
+    };
+    EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+    table_link_.before = nullptr;
+    EXPECT_TRUE(removed);
+    EXPECT_EQ(record(job.id).done, 0U);
+    EXPECT_EQ(record(job.id).skipped, 1U);
+    EXPECT_EQ(copies(), 0U) << selection;
+  }
+}
+
+TEST_P(WorkersRivals, TwoJobsWithOneDestinationLeaveOneCopy) {
+  for (const auto* selection : kSelections) {
+    put("p", "r", 1);
+    const auto job = submit(archive(GetParam(), selection));
+    stop_before_removal();
+    const auto other = finish_first(archive(GetParam(), selection));
+    EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+    // A copy that both would share is the one's that wrote it.
+    EXPECT_EQ(other.done, has_parts() ? 1U : 0U);
+    EXPECT_EQ(other.skipped, has_parts() ? 0U : 1U);
+    EXPECT_EQ(record(job.id).done, has_parts() ? 0U : 1U);
+    EXPECT_EQ(copies(), 1U) << selection;
+    EXPECT_TRUE(in_table().empty());
+    const auto place = std::string(is_table() ? R"("Archive")" : GetParam());
+    EXPECT_EQ(finish(unarchive(place)).done, 1U);
+  }
+}
+
+TEST_P(WorkersRivals, AJobThatBecamePoisonHoldsNobodyUpAndTakesNothingBackLater) {
+  put("p", "r", 1);
+  auto text = archive(GetParam());
+  text.replace(text.find(R"("maxAttempts":50)"), 16, R"("maxAttempts":1)");
+  const auto job = submit(text);
+  // The record that says so is a table's change too: only the first is lost.
+  auto end = RunEnd::kRetried;
+  bool lost = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (lost || method != "table.mutate" || !about_to_remove()) co_return Result<void>{};
+    lost = true;
+    co_return fail(ErrorCode::kOperationTimedOut);
+  };
+  for (int i = 0; i < 5 && end == RunEnd::kRetried; ++i) end = work_next().end;
+  table_link_.before = nullptr;
+  ASSERT_EQ(end, RunEnd::kPoisoned);
+  EXPECT_EQ(finish_first(archive(GetParam())).done, 1U);
+  EXPECT_TRUE(in_table().empty());
+  ASSERT_TRUE(run(poison_.redrive(job.message_id, std::nullopt, "me")).has_value());
+  EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
+  EXPECT_EQ(finish(unarchive(std::string(is_table() ? R"("Archive")" : GetParam()))).done, 1U);
+  EXPECT_EQ(number_of(in_table().at({"p", "r"})), 1);
+}
+
+class WorkersNewer : public WorkersObjects, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Forms, WorkersNewer,
+                         ::testing::Values(R"("Archive")", R"({"container":"old","table":"Source"})",
+                                           R"({"directory":"nas","table":"Source"})"));
+
+TEST_P(WorkersNewer, AnOlderEntityStaysAndTheRestGoesOn) {
+  ASSERT_TRUE(run(tables_.create_table("Older")).has_value());
+  const auto from = [&](const std::string& table, const std::string& selection) {
+    return R"({"kind":"archive","source":")" + table + R"(",)" + selection + R"(,"destination":)" + GetParam() + "}";
+  };
+  put("p", "r", 1, "Older");
+  put("p", "r", 2);
+  EXPECT_EQ(finish(from("Source", R"("filter":"")")).done, 1U);
+  put("p", "s", 3, "Older");
+  put("q", "t", 4, "Older");
+  const auto job = finish(from("Older", R"("filter":"")"));
+  EXPECT_EQ(job.done, 2U);
+  EXPECT_EQ(job.skipped, 1U);
+  EXPECT_NE(job.skips.find("a newer entity is there"), std::string::npos) << job.skips;
+  EXPECT_EQ(all("Older").size(), 1U);
+  const auto one = finish(from("Older", R"("partitionKey":"p","rowKey":"r")"));
+  EXPECT_EQ(one.done, 0U);
+  EXPECT_EQ(one.skipped, 1U);
+  EXPECT_EQ(all("Older").size(), 1U);
+}
+
+TEST_F(WorkersObjects, AdoptingMakesALostCatalogAgain) {
+  fill(20);
+  const auto before = in_table();
+  finish(archive(kDocumentFiles, R"("filter":"Number lt 10")"));
+  finish(archive(kPartFiles));
+  ASSERT_TRUE(run(tables_.delete_table("TidemarkFiles")).has_value());
+  std::ofstream(directory_ / "readme.txt") << "a stranger's";
+  std::filesystem::create_directories(directory_ / "y/source/p");
+  std::ofstream(directory_ / "y/source/p/r@1-7fffffffffffffff-00000000-1.json") << "{}";
+  const std::string adopt = R"({"kind":"adopt","directory":"nas"})";
+  EXPECT_NE(poisoned(adopt).find("takeOver"), std::string::npos);
+  auto planned = run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_, directories_}}, *jobs::parse_job_spec(adopt)));
+  ASSERT_TRUE(planned.has_value());
+  EXPECT_EQ(planned->problems.size(), 1U);
+  const auto job = finish(R"({"kind":"adopt","directory":"nas","takeOver":true})");
+  EXPECT_EQ(job.done, 11U) << "ten documents and a part of the month";
+  EXPECT_EQ(job.skipped, 1U);
+  EXPECT_EQ(collect(std::chrono::hours(1000)).quarantined, 0U);
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 10U);
+  EXPECT_EQ(finish(unarchive(kPartFiles)).done, 10U);
+  const auto after = in_table();
+  ASSERT_EQ(after.size(), 20U);
+  for (const auto& [key, entity] : after) EXPECT_EQ(number_of(entity), number_of(before.at(key)));
+  EXPECT_EQ(finish(adopt).done, 0U) << "what was restored does not come back";
+}
+
+TEST_F(WorkersObjects, AdoptingSurvivesALossAnywhere) {
+  survives_a_loss_anywhere(
+      R"({"kind":"adopt","directory":"nas","takeOver":true,"maxAttempts":50})",
+      [&] {
+        if (anything_archived_now()) finish(unarchive(kDocumentFiles));
+        fill(3);
+        finish(archive(kDocumentFiles));
+        ASSERT_TRUE(run(tables_.delete_table("TidemarkFiles")).has_value());
+      },
+      [&](const jobs::JobRecord& job) {
+        EXPECT_EQ(job.done, 3U);
+        EXPECT_EQ(archived().size(), 3U);
+        EXPECT_EQ(run(jobs::FileOwner(tables_, directories_.front()).look())->whose, jobs::Ownership::kOurs);
+      });
+}
+
+TEST_F(WorkersObjects, AdoptingEntersTheNewestVersionAndWhatIsInQuarantine) {
+  put("p", "r", 1);
+  finish(archive(kDocumentFiles));
+  const auto old_file = files().front();
+  const auto old_bytes = *tree().read(old_file, 1000);
+  put("p", "r", 2);
+  finish(archive(kDocumentFiles));
+  // The version before, as if the worker had died before it removed its file.
+  ASSERT_TRUE(tree().write(old_file, "t", *old_bytes).has_value());
+  put("p", "s", 3);
+  finish(archive(kDocumentFiles, R"("partitionKey":"p","rowKey":"s")"));
+  const auto all_files = files();
+  const auto file = *std::ranges::find_if(all_files, [](const auto& path) { return path.contains("/s@"); });
+  ASSERT_TRUE(tree().quarantine(file, clock_->now()).has_value());
+  ASSERT_TRUE(run(tables_.delete_table("TidemarkFiles")).has_value());
+  finish(R"({"kind":"adopt","directory":"nas","takeOver":true})");
+  EXPECT_EQ(archived().size(), 2U);
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 2U);
+  EXPECT_EQ(number_of(in_table().at({"p", "r"})), 2);
+}
+
+TEST_F(WorkersObjects, AdoptingADirectoryThatIsOursEntersOnlyWhatIsUnknown) {
+  fill(2);
+  finish(archive(kDocumentFiles));
+  const auto rows = all("TidemarkFiles");
+  const auto drop = [&](const std::string& row) {
+    ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", "nas", {jobs::erasure_of(row, {})}, {})).has_value());
+  };
+  for (const auto& row : rows) {
+    if (row.partition_key == "nas") drop(row.row_key);
+  }
+  const std::string adopt = R"({"kind":"adopt","directory":"nas"})";
+  EXPECT_EQ(finish(adopt).done, 0U) << "this table store knows the job, so its rows are right";
+  // As in a table store that was restored from a backup.
+  const auto job = jobs::parse_file_path(files().front())->writer.job;
+  ASSERT_TRUE(run(tables_.forget_operation(job)).has_value());
+  EXPECT_EQ(finish(adopt).done, 2U);
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 2U);
+}
+
 TEST_F(WorkersObjects, ABlobStoreThatIsDownIsWaitedFor) {
   put("p", "r", 1);
   submit(archive(kParts));
@@ -385,6 +739,53 @@ TEST_F(WorkersObjects, WhatSomebodyElsePutThereStays) {
   EXPECT_EQ(back.done, 1U);
   EXPECT_EQ(back.skipped, 2U);
   EXPECT_EQ(bytes_of("x/source/p/r.json"), "mine");
+}
+
+class WorkersObjectsNeighbours : public WorkersObjects, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Stores, WorkersObjectsNeighbours,
+                         ::testing::Values(R"("container":"old")", R"("container":"old","format":"lines")",
+                                           R"("directory":"nas")", R"("directory":"nas","format":"lines")"));
+
+TEST_P(WorkersObjectsNeighbours, AnArchiveBelowAnothersRootIsNotTakenForIt) {
+  ASSERT_TRUE(run(tables_.create_table("Other")).has_value());
+  const std::string store = GetParam();
+  const auto move = [&](const std::string& kind, const std::string& table, const std::string& place) {
+    const auto archive = "{" + store + place + "}";
+    const bool back = kind == "unarchive";
+    return finish(R"({"kind":")" + kind + R"(","filter":"",")" + (back ? "destination" : "source") + R"(":")" + table +
+                  R"(",")" + (back ? "source" : "destination") + R"(":)" + archive + "}");
+  };
+  for (int i = 0; i < 12; ++i) put("p", std::to_string(100 + i), i);
+  // Newer, under some of the same keys.
+  EXPECT_EQ(move("archive", "Source", "").done, 12U);
+  for (int i = 9; i < 14; ++i) put("p", std::to_string(100 + i), -i, "Other");
+  EXPECT_EQ(move("archive", "Other", R"(,"prefix":"source/")").done, 5U);
+  const auto back = move("unarchive", "Source", "");
+  EXPECT_EQ(back.done, 12U);
+  EXPECT_EQ(back.skipped, 0U);
+  for (const auto& [key, entity] : in_table()) EXPECT_GE(number_of(entity), 0) << key.second;
+  EXPECT_EQ(in_table().size(), 12U);
+  EXPECT_EQ(move("unarchive", "Other", R"(,"prefix":"source/")").done, 5U);
+  EXPECT_EQ(in_table("Other").size(), 5U);
+}
+
+TEST_F(WorkersObjects, AnObjectThatNamesAnotherArchiveStays) {
+  put("p", "r", 1);
+  finish(archive(kDocuments));
+  const auto text = bytes_of("x/source/p/r.json");
+  EXPECT_NE(text.find(R"("tidemark.archive":"x/source/")"), std::string::npos);
+  const auto version = table_store::parse_entity_text(text)->version;
+  // Somebody has put the document under the name of another archive, with all that makes it look like a job's.
+  ASSERT_TRUE(run(blobs_.put("old", "z/source/p/r.json", {}, text, {{"copier", 1, ""}, version, {}})).has_value());
+  const auto back = finish(unarchive(R"({"container":"old","prefix":"z/"})"));
+  EXPECT_EQ(back.done, 0U);
+  EXPECT_EQ(back.skipped, 1U);
+  // One that names none was written by an earlier version: its name alone says where it belongs.
+  auto entity = *table_store::parse_entity_text(text);
+  std::string unmarked;
+  table_store::append_entity_text(unmarked, entity);
+  ASSERT_TRUE(run(blobs_.put("old", "w/source/p/r.json", {}, unmarked, {{"copier", 1, ""}, version, {}})).has_value());
+  EXPECT_EQ(finish(unarchive(R"({"container":"old","prefix":"w/"})")).done, 1U);
 }
 
 TEST_F(WorkersObjects, ABatchIsOneDurablePartPerGroup) {
@@ -434,17 +835,208 @@ TEST_F(WorkersObjects, ASymbolicLinkInTheDirectoryIsNotFollowed) {
 }
 
 TEST_F(WorkersObjects, FilesOfTheLivingAndOfStrangersAreNotCollected) {
-  const auto& tree = *directories_.front().tree;
+  put("p", "r", 1);
+  finish(archive(kDocumentFiles));
   const std::string job = "7fffffffffffffff-00000000";
+  const std::string unknown = "7fffffffffffffff-11111111";
   ASSERT_TRUE(run(tables_.open_operation(job, 2, 0)).has_value());
-  ASSERT_TRUE(tree.write("a/x@1-" + job + "-1.json", job + "-1-00", "dead").has_value());
-  ASSERT_TRUE(tree.write("a/x@1-" + job + "-2.json", job + "-2-00", "alive").has_value());
-  ASSERT_TRUE(tree.write("a/readme.txt", "t", "a stranger's").has_value());
-  EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
-  EXPECT_EQ(tree.read("a/x@1-" + job + "-2.json", 100)->value_or(""), "alive");
-  EXPECT_EQ(tree.read("a/readme.txt", 100)->value_or(""), "a stranger's");
+  ASSERT_TRUE(tree().write("a/x@1-" + job + "-1.json", job + "-1-00", "dead").has_value());
+  ASSERT_TRUE(tree().write("a/x@1-" + job + "-2.json", job + "-2-00", "alive").has_value());
+  ASSERT_TRUE(tree().write("a/x@1-" + unknown + "-1.json", unknown + "-1-00", "unknown").has_value());
+  ASSERT_TRUE(tree().write("a/readme.txt", "t", "a stranger's").has_value());
+  EXPECT_EQ(collect().quarantined, 1U);
+  EXPECT_EQ(tree().read("a/x@1-" + job + "-2.json", 100)->value_or(""), "alive");
+  EXPECT_EQ(tree().read("a/readme.txt", 100)->value_or(""), "a stranger's");
   ASSERT_TRUE(run(tables_.close_operation(job, 2, 0)).has_value());
-  EXPECT_EQ(run(jobs::collect_files(tables_, directories_.front())).value(), 1U);
+  EXPECT_EQ(collect().quarantined, 1U);
+  EXPECT_EQ(tree().read("a/x@1-" + unknown + "-1.json", 100)->value_or(""), "unknown");
+  EXPECT_EQ(files().size(), 3U);
+}
+
+TEST_F(WorkersObjects, AFileGoesByWayOfTheQuarantineAndComesBackWithItsRow) {
+  using namespace std::chrono_literals;
+  put("p", "r", 1);
+  finish(archive(kDocumentFiles));
+  const auto kept = files();
+  ASSERT_EQ(kept.size(), 1U);
+  const auto row = all("TidemarkFiles").back();
+  ASSERT_EQ(row.partition_key, "nas");
+  const auto drop_row = [&] {
+    ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", "nas", {jobs::erasure_of(row.row_key, {})}, {})).has_value());
+  };
+  const auto bring_row_back = [&] {
+    ASSERT_TRUE(
+        run(tables_.mutate("TidemarkFiles", "nas", {jobs::write_of(row.row_key, {}, row.properties)}, {})).has_value());
+  };
+  drop_row();
+  EXPECT_EQ(collect(59min, 1h).quarantined, 0U) << "too young";
+  EXPECT_EQ(collect(61min, 1h).quarantined, 1U);
+  EXPECT_TRUE(files().empty());
+  EXPECT_EQ(files(Area::kQuarantine), kept);
+  EXPECT_EQ(collect(24h).removed, 0U);
+  bring_row_back();
+  EXPECT_EQ(collect(48h).put_back, 1U);
+  EXPECT_EQ(files(), kept);
+  drop_row();
+  EXPECT_EQ(collect(48h).quarantined, 1U);
+  bring_row_back();
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 1U) << "a reader does not wait for the collector";
+  EXPECT_TRUE(files(Area::kQuarantine).empty());
+  finish(archive(kDocumentFiles));
+  ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", "nas", {jobs::erasure_of(row.row_key, {})}, {})).has_value());
+  EXPECT_EQ(collect(1h).quarantined, 1U);
+  EXPECT_EQ(collect(26h).removed, 1U);
+  EXPECT_TRUE(files(Area::kQuarantine).empty());
+}
+
+TEST_F(WorkersObjects, ADroppedCatalogCostsNoFile) {
+  fill(5);
+  finish(archive(kDocumentFiles));
+  const auto kept = files();
+  ASSERT_EQ(kept.size(), 5U);
+  ASSERT_TRUE(run(tables_.delete_table("TidemarkFiles")).has_value());
+  EXPECT_EQ(collect(std::chrono::hours(1000)).quarantined, 0U);
+  fill(1);
+  EXPECT_NE(poisoned(archive(kDocumentFiles)).find("adopt"), std::string::npos);
+  EXPECT_EQ(in_table().size(), 1U);
+  EXPECT_NE(poisoned(unarchive(kDocumentFiles)).find("TidemarkFiles"), std::string::npos);
+  ASSERT_TRUE(run(tables_.create_table("TidemarkFiles")).has_value());
+  EXPECT_EQ(collect(std::chrono::hours(1000)).quarantined, 0U);
+  EXPECT_EQ(files(), kept);
+}
+
+TEST_F(WorkersObjects, ACatalogThatIsDroppedUnderAJobStopsIt) {
+  fill(6);
+  submit(archive(kDocumentFiles));
+  bool dropped = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (dropped || method != "table.mutate" || files().size() < 3) co_return Result<void>{};
+    dropped = true;
+    EXPECT_TRUE((co_await table_service_.delete_table(kAccount, "TidemarkFiles")).has_value());
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work_next().end, RunEnd::kPoisoned);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(dropped);
+  collect(std::chrono::hours(1000));
+  EXPECT_GE(files().size() + in_table().size(), 6U);
+}
+
+TEST_F(WorkersObjects, TwoStacksDoNotShareADirectory) {
+  fill(3);
+  finish(archive(kDocumentFiles));
+  const auto kept = files();
+  const auto other_engine = kv::make_memory_engine();
+  table_store::TableService other_service(*other_engine, *clock_, *random_);
+  Loopback other_link{table_store::make_table_dispatch(other_service)};
+  table_store::TableClient other(other_link, kAccount);
+  const auto& nas = directories_.front();
+  const jobs::CollectionRules rules{clock_->now() + std::chrono::hours(1000), {}, {}};
+  for (int pass = 0; pass < 2; ++pass) {
+    const auto collected = run(jobs::collect_files(other, nas, rules));
+    ASSERT_TRUE(collected.has_value());
+    EXPECT_EQ(collected->quarantined + collected->removed, 0U);
+    EXPECT_EQ(run(jobs::FileOwner(other, nas).look())->whose, jobs::Ownership::kStrange);
+    EXPECT_TRUE(run(jobs::FileOwner(other, nas).claim()).failed_with(ErrorCode::kJobInvalid));
+  }
+  EXPECT_EQ(files(), kept);
+  // Nor does one stack under two names.
+  auto renamed = nas;
+  renamed.name = "other";
+  EXPECT_EQ(run(jobs::FileOwner(tables_, renamed).look())->whose, jobs::Ownership::kStrange);
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 3U);
+}
+
+TEST_F(WorkersObjects, ADirectoryWithoutItsStampIsNotMounted) {
+  fill(3);
+  finish(archive(kDocumentFiles));
+  const auto away = directory_.string() + "-away";
+  std::filesystem::create_directory(away);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    std::filesystem::rename(entry.path(), away / entry.path().filename());
+  }
+  EXPECT_NE(poisoned(unarchive(kDocumentFiles)).find("mounted"), std::string::npos);
+  fill(1);
+  EXPECT_NE(poisoned(archive(kDocumentFiles)).find("mounted"), std::string::npos);
+  EXPECT_EQ(in_table().size(), 1U);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) std::filesystem::remove_all(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(away)) {
+    std::filesystem::rename(entry.path(), directory_ / entry.path().filename());
+  }
+  std::filesystem::remove_all(away);
+  EXPECT_EQ(finish(archive(kDocumentFiles)).done, 1U);
+}
+
+TEST_F(WorkersObjects, ADirectoryOfTheVersionBeforeIsStampedWhenItIsUsed) {
+  fill(3);
+  finish(archive(kDocumentFiles));
+  ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", ".owner", {jobs::erasure_of("nas", {})}, {})).has_value());
+  std::filesystem::remove(directory_ / ".tidemark" / "owner.json");
+  EXPECT_EQ(finish(unarchive(kDocumentFiles, R"("filter":"Number eq 1")")).done, 1U);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / ".tidemark" / "owner.json"));
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 2U);
+}
+
+TEST_F(WorkersObjects, ARowThatAUserWroteChoosesNoFile) {
+  put("p", "victim", 1);
+  put("p", "other", 2);
+  finish(archive(kDocumentFiles));
+  const auto rows = all("TidemarkFiles");
+  const auto victim = std::ranges::find_if(rows, [](const auto& row) { return row.row_key.contains("victim"); });
+  ASSERT_NE(victim, rows.end());
+  const auto secret = directory_.string() + "-secret";
+  for (const auto& path :
+       {std::get<std::string>(*victim->find("File")), "../" + std::filesystem::path(secret).filename().string(),
+        std::string("y/source/p/other.json"), std::string()}) {
+    auto properties = victim->properties;
+    for (auto& property : properties) {
+      if (property.name == "File") property.value = path;
+    }
+    const std::string key = "y source p forged.json";
+    auto forged = jobs::write_of(key, {}, std::move(properties));
+    forged.kind = MutationKind::kInsertOrReplace;
+    forged.lenient = false;
+    ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", "nas", {forged}, {})).has_value());
+    put("p", "forged", 3);
+    const auto there = finish(archive(kDocumentFiles));
+    EXPECT_EQ(there.skipped, 1U) << path;
+    EXPECT_EQ(files().size(), 2U) << path;
+    const auto back = finish(unarchive(kDocumentFiles, R"("partitionKey":"p","rowKey":"forged")"));
+    EXPECT_EQ(back.done, 0U) << path;
+  }
+  EXPECT_EQ(collect(std::chrono::hours(1000)).quarantined, 0U);
+  EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 2U);
+  EXPECT_EQ(number_of(in_table().at({"p", "victim"})), 1);
+}
+
+TEST_F(WorkersObjects, TheCollectorGoesThroughAnyNumberOfFiles) {
+  put("p", "r", 1);
+  finish(archive(kDocumentFiles));
+  const std::string job = "7fffffffffffffff-00000000";
+  ASSERT_TRUE(run(tables_.open_operation(job, 1, 0)).has_value());
+  ASSERT_TRUE(run(tables_.close_operation(job, 1, 0)).has_value());
+  for (int i = 0; i < 2500; ++i) {
+    const auto name = "a/" + std::to_string(i % 7) + "/" + std::to_string(i) + "@1-" + job + "-1.json";
+    std::filesystem::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << "orphan";
+  }
+  EXPECT_EQ(collect().quarantined, 2500U);
+  EXPECT_EQ(collect(std::chrono::hours(25)).removed, 2500U);
+  EXPECT_EQ(files().size(), 1U);
+}
+
+TEST(FileNames, SayEverythingAndNothingElseIsAName) {
+  const std::string job = "7fffffffffffffff-0123abcd";
+  const jobs::FileName name{"a/b/c.jsonl.gz", 17, {job, 3}};
+  EXPECT_EQ(jobs::file_path(name), "a/b/c@17-" + job + "-3.jsonl.gz");
+  EXPECT_EQ(jobs::parse_file_path(jobs::file_path(name)), name);
+  EXPECT_EQ(jobs::parse_temporary_name(jobs::temporary_name(name)), name.writer);
+  for (const auto& path :
+       {std::string(), std::string("a/b.json"), "a/b@17-" + job + ".json", "a/b@017-" + job + "-3.json",
+        "a/b@17-" + job + "-03.json", "a/../b@17-" + job + "-3.json", "/a/b@17-" + job + "-3.json",
+        "a/b@x-" + job + "-3.json", "a/b@17-" + job + "x-3.json", ".a/b@17-" + job + "-3.json"}) {
+    EXPECT_FALSE(jobs::parse_file_path(path).has_value()) << path;
+  }
 }
 
 TEST(FileTree, MakesDirectoriesAgainThatSomebodyRemoved) {

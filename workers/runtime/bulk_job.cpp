@@ -122,9 +122,10 @@ json BulkJob::checkpoint() const {
   return out;
 }
 
-Task<Result<void>> BulkJob::note(const char* name, json value, const FailStep& step) {
+Task<Result<void>> BulkJob::note(const char* name, json value, const FailStep& step, json more) {
   auto noted = checkpoint();
   noted[name] = std::move(value);
+  if (more.is_object()) noted.update(more);
   return step.around(context_.save_now(std::move(noted)));
 }
 
@@ -136,7 +137,7 @@ Task<Result<void>> BulkJob::report(bool force) {
   progress.phase = traits_.doing;
   const auto total = traits_.total_known ? source_.total() : std::nullopt;
   // Entities that came since are not in the count.
-  if (total) progress.total = std::max(*total, done_ + skips_.count());
+  if (total) progress.total = std::max(*total - std::min(*total, passed_over_), done_ + skips_.count());
   CO_TRY(co_await context_.report(std::move(progress), force));
   co_return Result<void>{};
 }

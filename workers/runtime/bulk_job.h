@@ -66,14 +66,22 @@ class BulkJob {
 
   // What it may use.
 
-  /// Stores a note, durable when it returns. If this delivery dies from now on, the next one gets it in resume().
-  Task<Result<void>> note(const char* name, nlohmann::json value, const FailStep& step);
+  /// Stores a note, and beside it the members of `more`, durable when it returns. If this delivery dies from now on,
+  /// the next one gets it in resume().
+  Task<Result<void>> note(const char* name, nlohmann::json value, const FailStep& step, nlohmann::json more = {});
   /// Makes the changes side by side, each as soon as the job's limits allow it.
   Task<Result<void>> make(std::vector<Change> changes);
   void did(std::uint64_t entities) { done_ += entities; }
+  [[nodiscard]] std::uint64_t done() const { return done_; }
+  /// Neither done nor skipped, though it was selected.
+  void pass_over() { ++passed_over_; }
   void skip(std::string_view reason, const Entity& entity) { skip(reason, entity.partition_key, entity.row_key); }
   void skip(std::string_view reason, const std::string& partition_key, const std::string& row_key) {
     page_skips_.add(reason, partition_key, row_key);
+  }
+  /// At once and for good: the entity is not seen again if its page is read again.
+  void skip_now(std::string_view reason, const jobs::EntityKey& key, std::uint64_t count = 1) {
+    skips_.add(reason, key.partition_key, key.row_key, count);
   }
   /// Reads the page again, because entities changed under the job.
   void look_again() { clean_ = false; }
@@ -98,6 +106,7 @@ class BulkJob {
   BulkTraits traits_;
   std::string continuation_;
   std::uint64_t done_ = 0;
+  std::uint64_t passed_over_ = 0;
   std::uint64_t admitted_ = 0;  // what is done, and what was admitted since the page began
   SkipLog skips_;
   SkipLog page_skips_;  // of the current page; counted when it is finished

@@ -62,6 +62,8 @@ class JobContext : public JobServices {
     return {record_.id, record_.epoch, std::move(count_applied_as), record_.edited_epoch};
   }
   [[nodiscard]] const nlohmann::json& checkpoint() const { return story_.checkpoint; }
+  /// From poison, at any time.
+  [[nodiscard]] bool was_sent_back() const { return story_.redrives > 0; }
 
   /// kLeaseLost: stop at once. kCancelled: the worker shuts down or the kind is paused, and the message is given back.
   [[nodiscard]] Result<void> check() const;

@@ -13,6 +13,9 @@ inline constexpr std::string_view kMissing = "not found";
 inline constexpr std::string_view kInTheWay = "another entity is in the way";
 inline constexpr std::string_view kNewerEntity = "a newer entity is there";
 inline constexpr std::string_view kNewerCopy = "a newer copy is there";
+inline constexpr std::string_view kAnotherJob = "another job is archiving it";
+inline constexpr std::string_view kRemovedMeanwhile = "removed by somebody else meanwhile";
+inline constexpr std::string_view kPerhapsTwice = "removed meanwhile, perhaps by another job: its copy stays";
 inline constexpr std::string_view kForeign = "not an archived entity";
 
 class SkipLog {

@@ -1,7 +1,7 @@
 #include "workers/upkeep/housekeeping.h"
 
 #include "common/process/failures.h"
-#include "jobs/objects/file_objects.h"
+#include "jobs/objects/file_collector.h"
 
 namespace tidemark::workers {
 namespace {
@@ -64,10 +64,12 @@ Task<void> Housekeeping::collect(std::shared_ptr<Housekeeping> self) {
 
 Task<void> Housekeeping::collect_once() {
   const auto now = co_await services_.tables.age_now();
-  tell_if_failed("worker.collect_records", now);
-  if (now) tell_if_failed("worker.collect_records", co_await collector_.collect(*now));
+  tell_if_failed("worker.collect", now);
+  if (!now) co_return;
+  tell_if_failed("worker.collect_records", co_await collector_.collect(*now));
   for (const auto& directory : services_.objects.directories) {
-    tell_if_failed("worker.collect_files", co_await collect_files(services_.tables, directory));
+    const jobs::CollectionRules rules{*now, options_.archive_grace, options_.archive_quarantine};
+    tell_if_failed("worker.collect_files", co_await collect_files(services_.tables, directory, rules));
   }
 }
 

@@ -16,6 +16,9 @@ struct HousekeepingOptions {
   jobs::WorkerInfo self;
   Duration retention = std::chrono::hours(24 * 7);
   Duration collect_every = std::chrono::minutes(10);
+  /// See jobs/objects/file_collector.h.
+  Duration archive_grace = std::chrono::hours(1);
+  Duration archive_quarantine = std::chrono::hours(24);
   /// A new or changed schedule is noticed, and a clock that was set, within this time.
   Duration schedule_poll = std::chrono::seconds(2);
   Duration schedule_hold = std::chrono::seconds(30);

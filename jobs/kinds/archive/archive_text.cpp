@@ -64,31 +64,35 @@ Result<std::string> gzip_decompress(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
-std::string part_text(const std::vector<table_store::Entity>& entities, bool gzip) {
+std::string part_text(const std::vector<table_store::Entity>& entities, std::string_view archive, bool gzip) {
   std::string out;
   for (const auto& entity : entities) {
-    table_store::append_entity_text(out, entity);
+    table_store::append_entity_text(out, entity, archive);
     out += '\n';
   }
   return gzip ? gzip_compress(out) : out;
 }
 
-Result<std::vector<table_store::Entity>> entities_of_part(std::string_view bytes) {
+Result<PartText> parse_part_text(std::string_view bytes) {
   std::string plain;
   if (bytes.starts_with(kGzipMagic)) {
     plain = TRY(gzip_decompress(bytes, kMaxPartBytes));
     bytes = plain;
   }
-  std::vector<table_store::Entity> entities;
+  PartText part;
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
     if (end == std::string_view::npos) return corrupt("a part does not end with a whole line");
-    auto entity = table_store::parse_entity_text(bytes.substr(0, end));
-    if (!entity) return corrupt("line " + std::to_string(entities.size() + 1) + " of a part is no archived entity");
-    entities.push_back(std::move(*entity));
+    std::string archive;
+    auto entity = table_store::parse_entity_text(bytes.substr(0, end), &archive);
+    const auto line = "line " + std::to_string(part.entities.size() + 1);
+    if (!entity) return corrupt(line + " of a part is no archived entity");
+    if (part.entities.empty()) part.archive = archive;
+    if (part.archive != archive) return corrupt(line + " of a part belongs to another archive than those before it");
+    part.entities.push_back(std::move(*entity));
     bytes.remove_prefix(end + 1);
   }
-  return entities;
+  return part;
 }
 
 }  // namespace tidemark::jobs

@@ -17,9 +17,14 @@ inline constexpr std::string_view kDocumentType = "application/json";
 inline constexpr std::string_view kLinesType = "application/x-ndjson";
 inline constexpr std::string_view kGzipType = "application/gzip";
 
-std::string part_text(const std::vector<table_store::Entity>& entities, bool gzip);
-/// kCorruption if these are not the bytes of a part.
-Result<std::vector<table_store::Entity>> entities_of_part(std::string_view bytes);
+/// Every line names the archive, so that a part says by itself where it belongs.
+std::string part_text(const std::vector<table_store::Entity>& entities, std::string_view archive, bool gzip);
+struct PartText {
+  std::vector<table_store::Entity> entities;
+  std::string archive;  // empty if an earlier version of the jobs wrote it
+};
+/// kCorruption if these are not the bytes of a part, or if its lines belong to several archives.
+Result<PartText> parse_part_text(std::string_view bytes);
 
 std::string gzip_compress(std::string_view bytes);
 /// kCorruption, also if there would be more than `limit` bytes.

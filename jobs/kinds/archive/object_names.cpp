@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
+#include "jobs/kinds/archive/archive_text.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -28,6 +29,36 @@ std::string key_segment(std::string_view key) {
 }
 
 std::string archive_root(const ObjectArchive& archive) { return archive.prefix + to_lower_ascii(archive.table) + "/"; }
+
+bool is_object_name(const ObjectArchive& archive, std::string_view name) {
+  const bool fits = archive.format == ArchiveFormat::kLines ? is_part_name(name) : is_document_name(name);
+  return fits && root_of_object(name) == archive_root(archive);
+}
+
+std::string_view root_of_object(std::string_view name) {
+  const auto last = name.rfind('/');
+  if (last == std::string_view::npos || last == 0) return {};
+  const auto before = name.rfind('/', last - 1);
+  return before == std::string_view::npos ? std::string_view() : name.substr(0, before + 1);
+}
+
+std::optional<ObjectArchive> archive_of_object(std::string_view name) {
+  auto root = root_of_object(name);
+  if (root.empty()) return std::nullopt;
+  root.remove_suffix(1);
+  const auto table = root.rfind('/') + 1;  // 0 without one
+  ObjectArchive archive;
+  archive.prefix = root.substr(0, table);
+  archive.table = root.substr(table);
+  if (is_part_name(name)) archive.format = ArchiveFormat::kLines;
+  if (!is_object_prefix(archive.prefix) || !is_object_name(archive, name)) return std::nullopt;
+  return archive;
+}
+
+std::string_view type_of_object(std::string_view name) {
+  if (name.ends_with(kZippedPart)) return kGzipType;
+  return is_part_name(name) ? kLinesType : kDocumentType;
+}
 
 std::string document_name(const ObjectArchive& archive, std::string_view partition_key, std::string_view row_key) {
   auto name = archive_root(archive) + key_segment(partition_key) + "/" + key_segment(row_key);

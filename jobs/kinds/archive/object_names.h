@@ -7,6 +7,7 @@
 // 2026-11-21T19. A job numbers its parts anew in each epoch, so no two writers ever use the same name. Every segment is
 // a portable file name, and names are valid for blobs and as row keys. Pure.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,15 @@ inline constexpr std::size_t kMaxKeySegment = 120;
 std::string key_segment(std::string_view key);
 /// All names of an archive begin with this.
 std::string archive_root(const ObjectArchive& archive);
+/// True for a name that an object of this archive can have. Another archive's may lie below the same root, if its
+/// prefix is that root: its names have more segments.
+bool is_object_name(const ObjectArchive& archive, std::string_view name);
+/// The root of the only archive that an object of this name can belong to.
+std::string_view root_of_object(std::string_view name);
+/// That archive, as far as the name says it; nothing if no archive has such names.
+std::optional<ObjectArchive> archive_of_object(std::string_view name);
+/// The media type.
+std::string_view type_of_object(std::string_view name);
 std::string document_name(const ObjectArchive& archive, std::string_view partition_key, std::string_view row_key);
 bool is_document_name(std::string_view name);
 /// The segment of the part that an entity belongs to; `version` is its Timestamp.

@@ -1,6 +1,7 @@
 #include "jobs/kinds/archive/run/document_side.h"
 
 #include "jobs/kinds/archive/archive_text.h"
+#include "jobs/kinds/archive/archived_object.h"
 #include "jobs/plan/plan.h"
 #include "table_store/odata/entity_text.h"
 
@@ -23,7 +24,7 @@ Task<Result<Page>> DocumentSide::read(std::string continuation) {
     page.continuation = names.names[page_documents_];
     names.names.resize(page_documents_);
   }
-  std::erase_if(names.names, [](const std::string& name) { return !jobs::is_document_name(name); });
+  std::erase_if(names.names, [this](const std::string& name) { return !jobs::is_object_name(archive_, name); });
   std::vector<Document> found(names.names.size());
   CO_TRY(
       co_await context_.side_by_side(found.size(), [&](std::size_t i) { return load_into(names.names[i], found[i]); }));
@@ -57,11 +58,9 @@ Task<Result<DocumentSide::Document>> DocumentSide::load(std::string name) {
   auto object = CO_TRY(co_await objects_->read(name));
   Document document;
   document.exists = object.has_value();
-  if (!document.exists || !object->version) co_return document;
-  auto entity = table_store::parse_entity_text(object->bytes);
-  // A document that was copied to another name is no archived entity: it could not be removed after it was restored.
-  const bool ours = entity && entity->version == *object->version && name_of(*entity) == name;
-  if (ours) document.entity = std::move(*entity);
+  if (!document.exists) co_return document;
+  auto entities = CO_TRY(jobs::archived_in(archive_, name, *object));
+  if (entities) document.entity = std::move(entities->front());
   co_return document;
 }
 
@@ -98,15 +97,30 @@ Task<Result<void>> DocumentSide::put_one(const Entity& entity, PutEnd& end) {
   archived.operation = context_.job_id();
   jobs::ObjectWrite write;
   write.name = name_of(entity);
-  table_store::append_entity_text(write.bytes, archived);
-  write.type = std::string(jobs::kDocumentType);
+  table_store::append_entity_text(write.bytes, archived, jobs::archive_root(archive_));
+  write.type = std::string(jobs::type_of_object(write.name));
   write.version = entity.version;
   auto name = write.name;
   const auto outcome = CO_TRY(co_await put_object(std::move(write)));
-  if (outcome == WriteOutcome::kApplied || outcome == WriteOutcome::kUnchanged) co_return Result<void>{};
-  auto there = CO_TRY(co_await objects_->read(std::move(name)));
-  const bool foreign = there.has_value() && !there->version;
+  if (outcome == WriteOutcome::kApplied) co_return Result<void>{};
+  auto there = CO_TRY(co_await load(std::move(name)));
+  const bool foreign = there.exists && !there.entity;
   end = foreign ? PutEnd::kInTheWay : PutEnd::kReadAgain;
+  if (outcome != WriteOutcome::kUnchanged || !there.entity || there.entity->version != entity.version) {
+    co_return Result<void>{};
+  }
+  end = CO_TRY(co_await end_of_shared(std::move(there.entity->operation)));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> DocumentSide::take_back(std::string, std::vector<jobs::EntityKey> keys) {
+  for (const auto& key : keys) {
+    CO_TRY(context_.check());
+    auto name = jobs::document_name(archive_, key.partition_key, key.row_key);
+    const auto document = CO_TRY(co_await load(name));
+    if (!document.entity || document.entity->operation != context_.job_id()) continue;
+    CO_TRY(co_await erase_object(std::move(name), document.entity->version));
+  }
   co_return Result<void>{};
 }
 

@@ -14,6 +14,7 @@ class DocumentSide final : public ObjectSide {
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
+  Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) override;
 
  private:
   struct Document {

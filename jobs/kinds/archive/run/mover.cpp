@@ -1,5 +1,6 @@
 #include "jobs/kinds/archive/run/mover.h"
 
+#include <map>
 #include <set>
 
 #include "jobs/kinds/archive/run/document_side.h"
@@ -60,20 +61,33 @@ class Mover final : public BulkJob {
   /// Puts a unit and removes it from the source.
   Task<Result<void>> move_unit(Unit unit);
   Task<Result<void>> remove(std::string unit_name, std::vector<Entity> entities);
-  Task<Result<void>> remove_group(std::vector<Entity> entities, std::vector<Entity>& changed);
+  struct NotRemoved {
+    std::vector<Entity> changed;
+    Keys gone;
+  };
+  Task<Result<void>> remove_group(std::vector<Entity> entities, NotRemoved& left);
+  void take_end(PutEnd end, Entity entity, std::vector<Entity>& there);
   Task<Result<void>> remove_page();
+  /// Once for the job: there must be something to restore.
+  Task<Result<void>> begin_restoring();
   Task<Result<void>> note_units(const std::vector<Unit>& units);
   /// Moves what is at the keys of changed_ by now.
   Task<Result<void>> move_changed();
   Task<Result<std::vector<Entity>>> read_changed();
+  /// What was put and is gone from the source, though this job has not removed it, is no archived entity: takes it
+  /// back. `unheard`: removals of this job that an earlier delivery made and may not have heard of.
+  Task<Result<void>> settle_gone(std::uint64_t unheard);
+  [[nodiscard]] bool archives() const { return reach_.step == jobs::Step::kArchive && !reach_.from.archive; }
   /// Where a move of the unit changes something in tables.
   [[nodiscard]] std::vector<PartitionRef> places_of(const Unit& unit) const;
 
   jobs::Reach reach_;
   std::unique_ptr<Side> from_;
   std::unique_ptr<Side> to_;
-  Keys changed_;                    // since they were read: to be read and moved again
-  std::vector<Entity> page_moved_;  // of a source that removes pages
+  Keys changed_;                      // since they were read: to be read and moved again
+  std::vector<Entity> page_moved_;    // of a source that removes pages
+  std::map<std::string, Keys> gone_;  // from the source before they were removed; by unit
+  std::map<std::pair<std::string, std::string>, table_store::Version> refused_;  // because something newer is there
   bool found_pending_ = false;
 };
 
@@ -91,7 +105,9 @@ Task<Result<void>> Mover::prepare() {
 }
 
 Task<Result<void>> Mover::resume(json saved) {
-  if (settled() || !saved.is_object()) co_return Result<void>{};
+  if (settled()) co_return Result<void>{};
+  if (!saved.is_object()) co_return co_await begin_restoring();
+  const auto unheard = done() - std::min(done(), saved.value("doneBefore", std::uint64_t{0}));
   auto pending = CO_TRY(co_await to_->unfinished(saved.value("pending", json::array())));
   found_pending_ = !pending.put.empty();
   changed_ = std::move(pending.keys);
@@ -100,7 +116,15 @@ Task<Result<void>> Mover::resume(json saved) {
   }
   CO_TRY(co_await move_changed());
   if (!changed_.empty()) co_return kept_changing();
-  co_return Result<void>{};
+  co_return co_await settle_gone(unheard);
+}
+
+Task<Result<void>> Mover::begin_restoring() {
+  const bool all = !reach_.selection.entity && reach_.operation.empty();
+  if (!all || !reach_.from.archive) co_return Result<void>{};
+  CO_TRY(co_await from_->require_any());
+  // A later delivery may find that this one has restored everything.
+  co_return co_await note("pending", json::array(), fail_points::kMovePlan);
 }
 
 Task<Result<Page>> Mover::read(std::string continuation) {
@@ -118,7 +142,9 @@ Task<Result<Page>> Mover::read(std::string continuation) {
 Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
   changed_.clear();
   page_moved_.clear();
+  refused_.clear();
   if (!entities.empty()) {
+    CO_TRY(co_await from_->before_put(entities));
     auto units = to_->units(std::move(entities));
     // The key of a single entity is in the job itself.
     if (!reach_.selection.entity || to_->always_notes()) {
@@ -132,6 +158,7 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
     CO_TRY(co_await make(std::move(changes)));
     CO_TRY(co_await remove_page());
     CO_TRY(co_await move_changed());
+    CO_TRY(co_await settle_gone(0));
     if (!changed_.empty()) look_again();
   }
   CO_TRY(co_await from_->finish_page());
@@ -140,20 +167,26 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
 }
 
 Task<Result<void>> Mover::missing() {
-  // Put by an earlier delivery, and its owner removed the entity before this job could.
+  // Put by an earlier delivery, and somebody else removed the entity before this job could.
   if (found_pending_) co_return Result<void>{};
+  if (reach_.from.archive) {
+    CO_TRY(co_await from_->require());
+  }
   if (!to_->always_notes()) {
     const auto copy = co_await to_->get(*reach_.selection.entity);
     // Nothing was ever archived, not even the table is there.
     if (!copy && copy.error().code != ErrorCode::kTableNotFound) co_return fail(copy.error());
-    if (copy && copy->has_value() && (*copy)->operation == context_.job_id()) co_return Result<void>{};
+    if (copy && copy->has_value() && (*copy)->operation == context_.job_id()) {
+      if (archives()) gone_[""].push_back(*reach_.selection.entity);
+      co_return co_await settle_gone(0);
+    }
   }
   co_return co_await BulkJob::missing();
 }
 
 Task<Result<void>> Mover::note_units(const std::vector<Unit>& units) {
   if (from_->removes_pages()) co_return Result<void>{};
-  co_return co_await note("pending", to_->note(units), fail_points::kMovePlan);
+  co_return co_await note("pending", to_->note(units), fail_points::kMovePlan, {{"doneBefore", done()}});
 }
 
 std::vector<PartitionRef> Mover::places_of(const Unit& unit) const {
@@ -173,23 +206,29 @@ Task<Result<void>> Mover::move_unit(Unit unit) {
   if (put.ends.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   did(put.counted);
   std::vector<Entity> there;
-  for (std::size_t i = 0; i < unit.entities.size(); ++i) {
-    auto& entity = unit.entities[i];
-    // A newer version of the same archive was restored: this one is over.
-    const bool over = put.ends[i] == PutEnd::kNewerCopy && from_->keeps_versions();
-    if (put.ends[i] == PutEnd::kThere || over) {
-      there.push_back(std::move(entity));
-    } else if (put.ends[i] == PutEnd::kReadAgain) {
-      changed_.push_back({std::move(entity.partition_key), std::move(entity.row_key)});
-    } else {
-      skip(reach_.step == jobs::Step::kRestore ? kNewerEntity : kInTheWay, entity);
-    }
-  }
+  for (std::size_t i = 0; i < put.ends.size(); ++i) take_end(put.ends[i], std::move(unit.entities[i]), there);
   if (from_->removes_pages()) {
     std::move(there.begin(), there.end(), std::back_inserter(page_moved_));
     co_return Result<void>{};
   }
   co_return co_await remove(std::move(unit.name), std::move(there));
+}
+
+void Mover::take_end(PutEnd end, Entity entity, std::vector<Entity>& there) {
+  // A newer version of the same archive was restored: this one is over.
+  const bool over = end == PutEnd::kNewerCopy && from_->keeps_versions();
+  if (end == PutEnd::kThere || over) {
+    there.push_back(std::move(entity));
+  } else if (end == PutEnd::kReadAgain) {
+    // The source has moved on, unless it still has what was refused: then something newer is there for good.
+    auto& refused = refused_[{entity.partition_key, entity.row_key}];
+    if (std::exchange(refused, entity.version) == entity.version) return skip(kNewerEntity, entity);
+    changed_.push_back({std::move(entity.partition_key), std::move(entity.row_key)});
+  } else if (end == PutEnd::kAnothers) {
+    skip(kAnotherJob, entity);
+  } else {
+    skip(reach_.step == jobs::Step::kRestore ? kNewerEntity : kInTheWay, entity);
+  }
 }
 
 Task<Result<void>> Mover::remove_page() {
@@ -200,14 +239,17 @@ Task<Result<void>> Mover::remove_page() {
 }
 
 Task<Result<void>> Mover::remove(std::string unit_name, std::vector<Entity> entities) {
-  std::vector<Entity> changed;
+  NotRemoved left;
   auto groups = partition_groups(std::move(entities));
   CO_TRY(co_await context_.side_by_side(
-      groups.size(), [&](std::size_t number) { return remove_group(std::move(groups[number]), changed); }));
-  if (changed.empty()) co_return Result<void>{};
+      groups.size(), [&](std::size_t number) { return remove_group(std::move(groups[number]), left); }));
+  if (archives() && !left.gone.empty()) {
+    std::ranges::move(left.gone, std::back_inserter(gone_[unit_name]));
+  }
+  if (left.changed.empty()) co_return Result<void>{};
   Keys keys;
-  for (const auto& entity : changed) keys.push_back({entity.partition_key, entity.row_key});
-  if (CO_TRY(co_await to_->retract(std::move(unit_name), std::move(changed)))) {
+  for (const auto& entity : left.changed) keys.push_back({entity.partition_key, entity.row_key});
+  if (CO_TRY(co_await to_->retract(std::move(unit_name), std::move(left.changed)))) {
     // Not archived any more, so the page's query decides anew whether they should be.
     look_again();
   } else {
@@ -216,13 +258,38 @@ Task<Result<void>> Mover::remove(std::string unit_name, std::vector<Entity> enti
   co_return Result<void>{};
 }
 
-Task<Result<void>> Mover::remove_group(std::vector<Entity> entities, std::vector<Entity>& changed) {
+Task<Result<void>> Mover::remove_group(std::vector<Entity> entities, NotRemoved& left) {
   CO_TRY(context_.check());
   const auto removed = CO_TRY(co_await from_->remove(entities));
   if (removed.ends.size() != entities.size()) co_return fail(ErrorCode::kInternalError);
   did(removed.counted);
   for (std::size_t i = 0; i < entities.size(); ++i) {
-    if (removed.ends[i] == RemoveEnd::kChanged) changed.push_back(std::move(entities[i]));
+    auto& entity = entities[i];
+    if (removed.ends[i] == RemoveEnd::kGone) left.gone.push_back({entity.partition_key, entity.row_key});
+    if (removed.ends[i] == RemoveEnd::kChanged) left.changed.push_back(std::move(entity));
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
+  const auto units = std::exchange(gone_, {});
+  std::uint64_t gone = 0;
+  for (const auto& [name, keys] : units) gone += keys.size();
+  // Sent back from poison: another job may have relied on this job's copies meanwhile.
+  if (gone == 0 || context_.was_sent_back()) co_return Result<void>{};
+  // The ledger counts each removal in its transaction. So it says whether all of ours are known, even if an answer was
+  // about the second arrival of a request.
+  const auto ledger = CO_TRY(co_await context_.tables.read_operation(context_.job_id()));
+  unheard += ledger.counter(kDone) - std::min(ledger.counter(kDone), done());
+  if (unheard >= gone) co_return Result<void>{};
+  if (unheard > 0) {
+    // Some were ours, and nobody knows which: rather two copies than none.
+    skip_now(kPerhapsTwice, units.begin()->second.front(), gone - unheard);
+    co_return Result<void>{};
+  }
+  for (const auto& [name, keys] : units) {
+    CO_TRY(co_await to_->take_back(name, keys));
+    for (const auto& key : keys) skip_now(kRemovedMeanwhile, key);
   }
   co_return Result<void>{};
 }
@@ -252,8 +319,11 @@ Task<Result<std::vector<Entity>>> Mover::read_changed() {
     co_return Result<void>{};
   }));
   std::vector<Entity> entities;
-  for (auto& entity : found) {
-    if (entity) entities.push_back(std::move(*entity));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i])
+      entities.push_back(std::move(*found[i]));
+    else if (archives())
+      gone_[""].push_back(keys[i]);
   }
   co_return entities;
 }

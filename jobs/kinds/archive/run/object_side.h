@@ -1,6 +1,7 @@
 // What documents and parts have in common as one side of a move: the objects, how they are named, and what is selected
 // of them.
 #pragma once
+#include "jobs/kinds/archive/archived_object.h"
 #include "jobs/kinds/archive/object_names.h"
 #include "jobs/kinds/archive/run/side.h"
 #include "jobs/objects/object_store.h"
@@ -22,6 +23,8 @@ class ObjectSide : public Side {
   Task<Result<bool>> open() override { return objects_->open(context_.fence({})); }
   Task<Result<void>> close() override { return objects_->close(context_.fence({})); }
   Task<Result<void>> prepare() override { return objects_->prepare(); }
+  Task<Result<void>> require() override { return objects_->require(); }
+  Task<Result<void>> require_any() override { return jobs::require_any(*objects_, archive_); }
 
  protected:
   using WriteOutcome = jobs::WriteOutcome;

@@ -5,6 +5,7 @@
 
 #include "common/base/encoding.h"
 #include "jobs/kinds/archive/archive_text.h"
+#include "jobs/kinds/archive/archived_object.h"
 #include "jobs/plan/plan.h"
 
 namespace tidemark::workers {
@@ -39,25 +40,22 @@ PartSide::KeyDigest PartSide::digest_of(const Entity& entity) {
 Task<Result<std::optional<PartSide::Part>>> PartSide::load(std::string name) {
   auto object = CO_TRY(co_await objects_->read(name));
   if (!object.has_value()) co_return std::optional<Part>();
-  if (!object->version) co_return std::optional<Part>({std::move(name), kForeign, {}});
-  auto entities = jobs::entities_of_part(object->bytes);
-  if (!entities) {
-    entities.error().message = "The archived part '" + name + "' is broken: " + entities.error().detail + ".";
-    co_return fail(std::move(entities.error()));
-  }
+  auto entities = CO_TRY(jobs::archived_in(archive_, name, *object));
+  if (!entities) co_return std::optional<Part>({std::move(name), kForeign, {}});
   Part part{std::move(name), *object->version, std::move(*entities)};
   co_return std::optional<Part>(std::move(part));
 }
 
 Task<Result<jobs::ObjectNames>> PartSide::part_names(std::string root, std::string from) {
   auto names = co_await objects_->list(std::move(root), std::move(from));
-  if (names) std::erase_if(names->names, [](const std::string& name) { return !jobs::is_part_name(name); });
+  if (names) std::erase_if(names->names, [this](const auto& name) { return !jobs::is_object_name(archive_, name); });
   co_return names;
 }
 
 Task<Result<void>> PartSide::learn_newest() {
   if (learned_) co_return Result<void>{};
   learned_ = true;
+  std::vector<Line> lines;
   std::string from;
   do {
     auto names = CO_TRY(co_await part_names(jobs::archive_root(archive_), std::move(from)));
@@ -65,9 +63,10 @@ Task<Result<void>> PartSide::learn_newest() {
       CO_TRY(context_.check());
       auto part = CO_TRY(co_await load(std::move(name)));
       if (!part.has_value()) continue;
-      for (const auto& entity : part->entities) newest_.emplace_back(digest_of(entity), entity.version);
-      if (newest_.size() <= kMaxIndexedLines) continue;
-      newest_.clear();
+      const auto number = static_cast<std::uint32_t>(parts_.size());
+      parts_.push_back(std::move(part->name));
+      for (const auto& entity : part->entities) lines.push_back({digest_of(entity), entity.version, number});
+      if (lines.size() <= kMaxIndexedLines) continue;
       // Everything is restored: the newest wins in the table.
       if (filter_.matches_all() && selection_.operation.empty()) co_return Result<void>{};
       co_return fail(ErrorCode::kJobInvalid, "The archive has more than " + std::to_string(kMaxIndexedLines) +
@@ -75,24 +74,24 @@ Task<Result<void>> PartSide::learn_newest() {
     }
     from = std::move(names.next);
   } while (!from.empty());
-  std::sort(newest_.begin(), newest_.end());
-  // Only keys with several versions are worth remembering, and of those only the last version.
-  std::vector<std::pair<KeyDigest, std::int64_t>> several;
-  for (std::size_t i = 1; i < newest_.size(); ++i) {
-    if (newest_[i].first != newest_[i - 1].first) continue;
-    if (!several.empty() && several.back().first == newest_[i].first) several.pop_back();
-    several.push_back(newest_[i]);
+  std::sort(lines.begin(), lines.end());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool like_last = i > 0 && lines[i].key == lines[i - 1].key;
+    const bool like_next = i + 1 < lines.size() && lines[i].key == lines[i + 1].key;
+    if (like_last || like_next) several_.push_back(lines[i]);
   }
-  newest_ = std::move(several);
   co_return Result<void>{};
 }
 
+std::span<const PartSide::Line> PartSide::lines_of(const Entity& entity) const {
+  if (several_.empty()) return {};
+  const auto found = std::ranges::equal_range(several_, digest_of(entity), {}, &Line::key);
+  return {found.begin(), found.end()};
+}
+
 bool PartSide::obsolete(const Entity& entity) const {
-  if (newest_.empty()) return false;
-  const auto digest = digest_of(entity);
-  const auto found = std::lower_bound(newest_.begin(), newest_.end(), digest,
-                                      [](const auto& known, const KeyDigest& wanted) { return known.first < wanted; });
-  return found != newest_.end() && found->first == digest && entity.version < found->second;
+  const auto lines = lines_of(entity);
+  return !lines.empty() && entity.version < lines.back().version;
 }
 
 Task<Result<Page>> PartSide::read(std::string continuation) {
@@ -132,12 +131,31 @@ Task<Result<std::optional<Entity>>> PartSide::get(jobs::EntityKey key) {
       for (auto& entity : part->entities) {
         if (entity.partition_key != key.partition_key || entity.row_key != key.row_key) continue;
         read_from_.push_back(name);
-        if (!newest || newest->version < entity.version) newest = std::move(entity);
+        if (newest && newest->version >= entity.version) continue;
+        newest = std::move(entity);
+        std::swap(read_from_.front(), read_from_.back());
       }
     }
     from = std::move(names.next);
   } while (!from.empty());
   co_return newest;
+}
+
+Task<Result<void>> PartSide::before_put(std::vector<Entity> entities) {
+  // A single entity was looked for in all parts; of a page, the others are known by what was learned.
+  for (std::size_t i = 1; i < read_from_.size(); ++i) {
+    CO_TRY(co_await drop(read_from_[i], entities));
+  }
+  std::map<std::uint32_t, std::vector<Entity>> elsewhere;
+  for (const auto& entity : entities) {
+    for (const auto& line : lines_of(entity)) {
+      if (parts_[line.part] != read_from_.front()) elsewhere[line.part].push_back(entity);
+    }
+  }
+  for (auto& [part, dropped] : elsewhere) {
+    CO_TRY(co_await drop(parts_[part], std::move(dropped)));
+  }
+  co_return Result<void>{};
 }
 
 Task<Result<RemoveOutcome>> PartSide::remove(std::vector<Entity> entities) {
@@ -221,8 +239,8 @@ Task<Result<jobs::WriteOutcome>> PartSide::publish(std::string name, std::vector
                                                    std::optional<std::int64_t> replaces) {
   jobs::ObjectWrite write;
   write.name = std::move(name);
-  write.bytes = jobs::part_text(entities, archive_.gzip);
-  write.type = std::string(archive_.gzip ? jobs::kGzipType : jobs::kLinesType);
+  write.bytes = jobs::part_text(entities, jobs::archive_root(archive_), archive_.gzip);
+  write.type = std::string(jobs::type_of_object(write.name));
   write.version = version;
   write.replaces = replaces;
   return put_object(std::move(write));
@@ -231,6 +249,17 @@ Task<Result<jobs::WriteOutcome>> PartSide::publish(std::string name, std::vector
 Task<Result<bool>> PartSide::retract(std::string unit_name, std::vector<Entity> changed) {
   CO_TRY(co_await drop(std::move(unit_name), std::move(changed)));
   co_return true;
+}
+
+Task<Result<void>> PartSide::take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) {
+  std::vector<Entity> gone;
+  for (auto& key : keys) {
+    auto& entity = gone.emplace_back();
+    entity.partition_key = std::move(key.partition_key);
+    entity.row_key = std::move(key.row_key);
+    entity.version = INT64_MAX;  // the part is this job's alone, and has the key once
+  }
+  co_return co_await drop(std::move(unit_name), std::move(gone));
 }
 
 Task<Result<void>> PartSide::drop(std::string name, std::vector<Entity> entities) {

@@ -7,11 +7,12 @@
 //   restored  The same: the part is written again without what was restored, and erased with its last entity.
 // A key that was archived, created anew and archived again is in two parts, and its newest version alone is restored.
 // To know it, keys and versions of the whole archive are read first (up to kMaxIndexedLines of them; beyond that only
-// everything can be restored at once, and the newest wins in the table). Older versions are dropped when their part is
-// passed.
+// everything can be restored at once, and the newest wins in the table). Its other versions are dropped from their
+// parts before it is put into the table: whatever dies then, an older version does not come back in its place.
 #pragma once
 #include <array>
 #include <map>
+#include <span>
 
 #include "jobs/kinds/archive/run/object_side.h"
 
@@ -27,6 +28,7 @@ class PartSide final : public ObjectSide {
 
   Task<Result<Page>> read(std::string continuation) override;
   Task<Result<std::optional<Entity>>> get(jobs::EntityKey key) override;
+  Task<Result<void>> before_put(std::vector<Entity> entities) override;
   Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) override;
   [[nodiscard]] bool removes_pages() const override { return true; }
   Task<Result<void>> finish_page() override;
@@ -39,6 +41,7 @@ class PartSide final : public ObjectSide {
   [[nodiscard]] bool always_notes() const override { return true; }
   Task<Result<PutOutcome>> put(Unit unit) override;
   Task<Result<bool>> retract(std::string unit_name, std::vector<Entity> changed) override;
+  Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) override;
 
  private:
   struct Part {
@@ -49,13 +52,21 @@ class PartSide final : public ObjectSide {
   /// Of a key, so that millions of them fit into memory.
   using KeyDigest = std::array<char, 16>;
   static KeyDigest digest_of(const Entity& entity);
+  struct Line {
+    KeyDigest key;
+    std::int64_t version = 0;
+    std::uint32_t part = 0;  // of parts_
+    auto operator<=>(const Line&) const = default;
+  };
 
   /// Nothing if there is no such part; no entities and version 0 if it is not of a job's making.
   Task<Result<std::optional<Part>>> load(std::string name);
   /// The next page of names of parts below `root`.
   Task<Result<jobs::ObjectNames>> part_names(std::string root, std::string from);
-  /// Notes which versions are newest, once.
+  /// Notes which keys are in several versions, once.
   Task<Result<void>> learn_newest();
+  /// The lines with the entity's key, the newest last, if there are several.
+  [[nodiscard]] std::span<const Line> lines_of(const Entity& entity) const;
   [[nodiscard]] bool obsolete(const Entity& entity) const;
   /// Writes the part again without these versions and older ones of their keys; erases it if nothing is left.
   Task<Result<void>> drop(std::string name, std::vector<Entity> entities);
@@ -65,9 +76,10 @@ class PartSide final : public ObjectSide {
 
   std::uint64_t next_number_ = 0;
   bool learned_ = false;
-  std::vector<std::pair<KeyDigest, std::int64_t>> newest_;  // of keys that are in several versions; sorted
-  std::vector<std::string> read_from_;                      // the parts that what was read last is in
-  std::vector<Entity> obsolete_;                            // of the part read last
+  std::vector<Line> several_;           // those of keys with more than one; sorted
+  std::vector<std::string> parts_;      // that the lines are in
+  std::vector<std::string> read_from_;  // the parts that what was read last is in, first that of the newest version
+  std::vector<Entity> obsolete_;        // of the part read last
 };
 
 }  // namespace tidemark::workers

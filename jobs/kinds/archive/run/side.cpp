@@ -18,6 +18,18 @@ nlohmann::json Side::note(const std::vector<Unit>& units) const {
   return keys;
 }
 
+Task<Result<PutEnd>> Side::end_of_shared(std::string operation) {
+  if (operation.empty() || operation == context_.job_id()) co_return PutEnd::kThere;
+  const auto ledger = CO_TRY(co_await context_.tables.read_operation(operation));
+  if (ledger.closed) co_return PutEnd::kThere;
+  const auto job = CO_TRY(co_await context_.jobs.find(std::move(operation)));
+  // Its record and its ledger were collected. Without a ledger alone, it may just not have written to a table yet.
+  if (!job.has_value() && ledger.epoch == 0) co_return PutEnd::kThere;
+  // A job that comes back from poison takes no copy back (mover.h).
+  const bool poisoned = job.has_value() && job->state == jobs::JobState::kPoisoned;
+  co_return poisoned ? PutEnd::kThere : PutEnd::kAnothers;
+}
+
 std::vector<jobs::EntityKey> keys_of_note(const nlohmann::json& note) {
   std::vector<jobs::EntityKey> keys;
   if (!note.is_array()) return keys;

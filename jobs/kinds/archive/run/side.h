@@ -27,6 +27,7 @@ enum class PutEnd : std::uint8_t {
   kReadAgain = 2,  // the side has a newer version, so the source has moved on
   kNewerCopy = 3,  // the side has a copy of a newer version, which stays
   kInTheWay = 4,   // the side has something that is not a copy, which stays
+  kAnothers = 5,   // the side has this version, from another job that goes on with it
 };
 struct PutOutcome {
   std::vector<PutEnd> ends;   // one for each entity of the unit
@@ -54,6 +55,11 @@ class Side : public Source {
 
   // As a source. get() may be called side by side, unless the side removes pages: then in a single entity's job only.
 
+  /// Fails if there is nothing that could be read: kContainerNotFound, kResourceNotFound, kJobInvalid.
+  virtual Task<Result<void>> require_any() { return require(); }
+  /// Called before entities of a page are put. What the side has of them besides, in older versions, goes now: once the
+  /// newest is back, nothing may bring an older one back.
+  virtual Task<Result<void>> before_put(std::vector<Entity>) { co_return Result<void>{}; }
   /// Removes the entities that still have the given version. All are of one partition, unless the side removes pages.
   virtual Task<Result<RemoveOutcome>> remove(std::vector<Entity> entities) = 0;
   /// True if what is read is removed page by page and does not change meanwhile, so that nothing needs to be noted.
@@ -78,9 +84,14 @@ class Side : public Source {
   /// Called if entities of a unit that was put have changed in the source. True if they are no longer here. False if
   /// they stay until a newer version is put, which the mover does.
   virtual Task<Result<bool>> retract(std::string, std::vector<Entity>) { co_return false; }
+  /// Removes what this job has put under these keys, and nothing else.
+  virtual Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) = 0;
 
  protected:
   using Source::Source;
+  /// Of a version that was here already, written by `operation`. Two jobs that share a copy cannot tell who may take it
+  /// back, so only the job that wrote it removes the entity from the source, unless it is over.
+  Task<Result<PutEnd>> end_of_shared(std::string operation);
 };
 
 /// Reads what note() writes unless the side has a form of its own: [[pk,rk],...]. Tolerant.

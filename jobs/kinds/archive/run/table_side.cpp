@@ -63,9 +63,10 @@ Task<Result<PutOutcome>> TableSide::put(Unit unit) {
   const auto copied = CO_TRY(co_await put_copies(unit.entities.front().partition_key, std::move(copies)));
   if (copied.size() != unit.entities.size()) co_return fail(ErrorCode::kInternalError);
   PutOutcome out;
-  for (const auto& outcome : copied) {
-    if (role_.counts_puts && outcome.kind == WriteOutcome::kApplied) ++out.counted;
-    out.ends.push_back(end_of(outcome));
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    const auto& entity = unit.entities[i];
+    if (role_.counts_puts && copied[i].kind == WriteOutcome::kApplied) ++out.counted;
+    out.ends.push_back(CO_TRY(co_await end_of(copied[i], {entity.partition_key, entity.row_key}, entity.version)));
   }
   co_return out;
 }
@@ -83,11 +84,30 @@ Task<Result<std::vector<MutationOutcome>>> TableSide::put_copies(std::string par
   co_return co_await context_.tables.mutate(table_, std::move(partition_key), std::move(again), std::move(fence));
 }
 
-PutEnd TableSide::end_of(const MutationOutcome& outcome) const {
-  if (outcome.kind == WriteOutcome::kApplied || outcome.kind == WriteOutcome::kUnchanged) return PutEnd::kThere;
-  if (outcome.kind == WriteOutcome::kConflict) return PutEnd::kInTheWay;
-  if (!role_.back) return PutEnd::kReadAgain;
-  return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
+Task<Result<PutEnd>> TableSide::end_of(MutationOutcome outcome, jobs::EntityKey key, table_store::Version version) {
+  if (outcome.kind == WriteOutcome::kUnchanged && !role_.back) {
+    auto copy = CO_TRY(co_await context_.tables.get(table_, std::move(key.partition_key), std::move(key.row_key)));
+    // Whoever wrote it has taken it back.
+    if (!copy.has_value() || copy->source_version != version) co_return PutEnd::kReadAgain;
+    co_return co_await end_of_shared(std::move(copy->operation));
+  }
+  if (outcome.kind == WriteOutcome::kApplied || outcome.kind == WriteOutcome::kUnchanged) co_return PutEnd::kThere;
+  if (outcome.kind == WriteOutcome::kConflict) co_return PutEnd::kInTheWay;
+  if (!role_.back) co_return PutEnd::kReadAgain;
+  co_return outcome.source_version ? PutEnd::kNewerCopy : PutEnd::kInTheWay;
+}
+
+Task<Result<void>> TableSide::take_back(std::string, std::vector<jobs::EntityKey> keys) {
+  for (auto& key : keys) {
+    CO_TRY(context_.check());
+    const auto copy = CO_TRY(co_await context_.tables.get(table_, key.partition_key, key.row_key));
+    const bool own = copy.has_value() && copy->source_version && copy->operation == context_.job_id();
+    if (!own) continue;
+    std::vector<Mutation> erasures{jobs::erasure_of(std::move(key.row_key), copy->version)};
+    CO_TRY(co_await fail_points::kMoveTakeBack.around(
+        context_.tables.mutate(table_, std::move(key.partition_key), std::move(erasures), context_.fence({}))));
+  }
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::workers

@@ -28,11 +28,12 @@ class TableSide final : public Side {
   Task<Result<void>> prepare() override { return jobs::ensure_table(context_.tables, table_); }
   Task<Result<Unfinished>> unfinished(nlohmann::json note) override;
   Task<Result<PutOutcome>> put(Unit unit) override;
+  Task<Result<void>> take_back(std::string unit_name, std::vector<jobs::EntityKey> keys) override;
 
  private:
   Task<Result<std::vector<table_store::MutationOutcome>>> put_copies(std::string partition_key,
                                                                      std::vector<table_store::Mutation> copies);
-  [[nodiscard]] PutEnd end_of(const table_store::MutationOutcome& outcome) const;
+  Task<Result<PutEnd>> end_of(table_store::MutationOutcome outcome, jobs::EntityKey key, table_store::Version version);
 
   std::string table_;
   TableRole role_;

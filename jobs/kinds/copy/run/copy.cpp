@@ -85,7 +85,10 @@ Copier::Partitions Copier::targets_of(std::vector<Entity> entities) {
   const bool one_table = iequals_ascii(spec_.source, spec_.destination);
   Partitions out;
   for (auto& entity : entities) {
-    if (one_table && entity.is_copy()) continue;
+    if (one_table && entity.is_copy()) {
+      pass_over();
+      continue;
+    }
     auto key = apply_key_templates(templates_, entity);
     if (!key) {
       skip(kNoKey, entity);

@@ -44,9 +44,7 @@ std::vector<IndexPiece> make_pieces(std::string_view value, const std::vector<jo
     if (lists.empty()) return;
     IndexPiece piece;
     piece.row_key = piece_row_key(pieces.size());
-    // Base64 of a long binary is longer than a property may be; its digest in the key identifies it.
-    const bool fits = utf16_length(value) <= 32'000;
-    piece.properties.push_back({"Value", fits ? std::string(value) : std::string()});
+    if (utf16_length(value) <= table_store::kMaxStringUnits) piece.properties.push_back({"Value", std::string(value)});
     piece.entities = static_cast<std::uint64_t>(count);
     piece.properties.push_back({"Count", count});
     piece.properties.push_back({"SourceVersion", source_version});

@@ -2,6 +2,7 @@
 // pieces '000000', '000001', ... of at most about 256 KiB each:
 //   PartitionKey  the value's text, encoded (encode_index_key)      RowKey  number of the piece
 //   Value         the value's text as it is                         Count   Int32, keys in this piece
+//                 (absent where it is longer than a property may be, as Base64 of a long Binary: its digest is in the key)
 //   Keys0..Keys2  JSON arrays of [PartitionKey, RowKey]             SourceVersion  Int64, see index.h
 #pragma once
 #include <cstdint>

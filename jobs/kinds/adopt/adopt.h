@@ -1,0 +1,37 @@
+// Adoption of an archive directory: enters its files into the catalog (jobs/objects/file_objects.h), from their names
+// and contents, and makes the directory this stack's (jobs/objects/file_owner.h). For a catalog that was lost, and for
+// files that came from another stack or from a backup. Each row is entered as a put would enter it: the newest version
+// of an object wins, and a row that stands with its file stays, so jobs may run meanwhile.
+//   ours already   Only files of writers that this table store does not know are entered: whatever else has no row was
+//                  restored or given up, and is the collector's.
+//   otherwise      All files are entered, those in quarantine too. The stamp comes last: until then nothing is collected.
+//   another's      Only with takeOver.
+// Fails with kJobInvalid and what the stores report.
+#pragma once
+#include "jobs/kinds/kind.h"
+
+namespace tidemark::jobs {
+
+struct AdoptSpec {
+  std::string directory;
+  bool take_over = false;
+  bool operator==(const AdoptSpec&) const = default;
+
+  static constexpr std::string_view kName = "adopt";
+  static constexpr bool kSelectsEntities = false;
+  static constexpr KindOption kOptions[] = {
+      {"--directory", "directory", "a directory of the workers' configuration"},
+      {"--take-over", "takeOver", "even if it belongs to another stack, which must not use it any more",
+       KindOption::Form::kFlag},
+  };
+  void members(SpecMembers& in);
+  [[nodiscard]] Reach reach() const;
+  Task<Result<void>> plan(PlanSources& sources, JobPlan& plan) const;
+  [[nodiscard]] static bool writes_blobs() { return false; }
+};
+
+}  // namespace tidemark::jobs
+
+namespace tidemark::workers {
+Task<Result<JobOutcome>> run(JobContext& context, jobs::AdoptSpec spec);
+}  // namespace tidemark::workers
