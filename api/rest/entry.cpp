@@ -57,7 +57,8 @@ Entry::Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback
 
 Result<Entry> Entry::create(EntryOptions options) {
   const bool loopback = TRY(http::is_loopback(options.host));
-  Entry entry(TRY(service::MetricsAccess::create(options.host, options.token)), std::move(options), loopback);
+  auto metrics = TRY(service::MetricsAccess::create(options.host, options.token));
+  Entry entry(std::move(metrics), std::move(options), loopback);
   for (const auto& name : entry.hosts_) {
     if (name.find_first_of("/:*") == std::string::npos || http::is_address(name)) continue;
     return fail(ErrorCode::kConfigInvalid, "allowed_hosts: \"" + name + "\" is not a name such as jobs.example.org");

@@ -1,5 +1,7 @@
 #include "queue_service/internal/queue_dispatch.h"
 
+#include <boost/asio/post.hpp>
+
 #include "common/rpc/call.h"
 #include "queue_service/client/queue_calls.h"
 #include "queue_service/storage/queue_keys.h"
@@ -9,6 +11,7 @@ namespace tidemark::queue_service {
 namespace {
 
 constexpr std::uint32_t kMaxQueueFiguresPerPage = 1000;
+constexpr std::uint32_t kQueuesPerSlice = 8;
 constexpr std::size_t kMaxCompletions = 100;
 
 /// Within the bounds of the protocol, whatever was sent.
@@ -81,15 +84,23 @@ Result<MessagePage> list(QueueService& service, const calls::ListMessages& call)
   return service.list(call.account, call.queue, std::min(call.limit, kMaxMessagesPerList), call.continuation);
 }
 
-Result<QueueFiguresPage> all_figures(QueueService& service, const calls::AllFigures& call) {
+/// In slices, between which requests go on: each queue may have thousands of messages to count.
+Task<Result<QueueFiguresPage>> all_figures(QueueService& service, calls::AllFigures call) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto limit = std::clamp(call.limit, 1U, kMaxQueueFiguresPerPage);
   // A continuation is a queue's name: it goes through JSON and people's hands, which a key of the store would not.
-  const auto from = call.continuation.empty() ? std::string() : queue_keys::queue(call.account, call.continuation);
-  auto page = TRY(service.all_figures(call.account, from, std::clamp(call.limit, 1U, kMaxQueueFiguresPerPage)));
+  auto from = call.continuation.empty() ? std::string() : queue_keys::queue(call.account, call.continuation);
   QueueFiguresPage reply;
-  for (auto& item : page.queues) reply.queues.emplace_back(std::move(item.queue), item.figures);
-  const auto next = page.next.empty() ? std::nullopt : queue_keys::account_and_queue(page.next);
+  do {
+    const auto left = limit - static_cast<std::uint32_t>(reply.queues.size());
+    const auto page = CO_TRY(service.all_figures(call.account, from, std::min(left, kQueuesPerSlice)));
+    for (const auto& item : page.queues) reply.queues.emplace_back(item.queue, item.figures);
+    from = page.next;
+    co_await asio::post(executor, asio::use_awaitable);
+  } while (!from.empty() && reply.queues.size() < limit);
+  const auto next = from.empty() ? std::nullopt : queue_keys::account_and_queue(from);
   if (next) reply.continuation = next->second;
-  return reply;
+  co_return reply;
 }
 
 Task<Result<void>> set_paused(QueueService& service, calls::SetPaused call) {

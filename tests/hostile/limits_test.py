@@ -179,8 +179,7 @@ class LimitsTest(unittest.TestCase):
         self.exhaust("The server is busy.", peek)
         queues.put("others", "there is room")
 
-    def test_workers_heed_a_refusal(self):
-        """SDK or not: who waits as Retry-After says gets through."""
+    def test_who_waits_as_told_gets_through(self):
         port = self.start("table_store", "--max-requests-per-s-of-account", "10")
         tables = TableClient(port)
         tables.create_table("Things")

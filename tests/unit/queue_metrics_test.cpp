@@ -70,6 +70,25 @@ TEST_F(Metrics, LetOthersHaveTheirTurnWhileTheyAreRead) {
   EXPECT_EQ(put_total().first, 100.0);
 }
 
+TEST_F(Metrics, AListOfQueuesLetsOthersHaveTheirTurnToo) {
+  fill(100);
+  std::optional<QueueFiguresPage> page;
+  asio::co_spawn(io_, client_.all_figures(90, ""), [&](const std::exception_ptr&, Result<QueueFiguresPage> got) {
+    page = std::move(got).value_or(QueueFiguresPage{});
+  });
+  io_.restart();
+  std::size_t others = 0;
+  while (!page && others < 1000) {
+    asio::post(io_, [&] { ++others; });
+    io_.poll_one();
+  }
+  EXPECT_GT(others, 10U);
+  ASSERT_EQ(page->queues.size(), 90U);
+  const auto rest = run(client_.all_figures(90, page->continuation));
+  ASSERT_EQ(rest->queues.size(), 10U);
+  EXPECT_EQ(rest->continuation, "");
+}
+
 TEST_F(Metrics, TakeATenthOfTheTimeAtMost) {
   fill(20);
   asio::co_spawn(io_, metrics_.refresh(), asio::detached);
