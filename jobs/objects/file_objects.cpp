@@ -61,7 +61,7 @@ Task<Result<bool>> FileObjects::open(Fence fence) {
   // Even at the first delivery: before the first file is there, the ledger must know of its writer, or the collector
   // would take it for one that is gone.
   CO_TRY(co_await tables_.open_operation(std::move(fence.operation_id), fence.epoch, fence.since));
-  const auto found = CO_TRY(co_await owner_.look());
+  const auto found = CO_TRY(co_await owner_.look_and_stamp());
   if (found.whose == Ownership::kStrange) co_return fail(ErrorCode::kJobInvalid, found.problem);
   ours_ = found.whose == Ownership::kOurs;
   co_return false;

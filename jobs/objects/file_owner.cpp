@@ -70,6 +70,14 @@ Task<Result<OwnerFound>> FileOwner::look() {
   co_return fail(ErrorCode::kConditionNotMet, "The owner of directory '" + directory_.name + "' kept changing.");
 }
 
+Task<Result<OwnerFound>> FileOwner::look_and_stamp() {
+  auto found = CO_TRY(co_await look());
+  if (found.whose == Ownership::kOurs && !found.stamped) {
+    CO_TRY(co_await mark(FileTree::Stamping::kIfNone));
+  }
+  co_return found;
+}
+
 Task<Result<OwnerFound>> FileOwner::judge(Marks marks) {
   const bool stamped = !marks.stamp.empty();
   if (stamped && marks.stamp == marks.row) co_return OwnerFound{Ownership::kOurs, {}, true};
@@ -92,8 +100,7 @@ Task<Result<OwnerFound>> FileOwner::judge_unmarked(Marks marks) {
     co_return strange("does not have the files that the catalog of this stack knows: is it mounted?", false);
   }
   if (!marks.row.empty()) co_return strange("has lost its stamp, .tidemark/owner.json: is it mounted?", false);
-  CO_TRY(co_await mark(FileTree::Stamping::kIfNone));
-  co_return OwnerFound{Ownership::kOurs, {}, true};
+  co_return OwnerFound{Ownership::kOurs, {}, false};
 }
 
 Task<Result<FileOwner::Known>> FileOwner::look_for_known() {
@@ -116,7 +123,7 @@ Task<Result<FileOwner::Known>> FileOwner::look_for_known() {
 }
 
 Task<Result<void>> FileOwner::claim() {
-  auto found = CO_TRY(co_await look());
+  auto found = CO_TRY(co_await look_and_stamp());
   if (found.whose == Ownership::kOurs) co_return Result<void>{};
   if (found.whose == Ownership::kStrange) co_return fail(ErrorCode::kJobInvalid, std::move(found.problem));
   CO_TRY(co_await mark(FileTree::Stamping::kIfNone));

@@ -38,8 +38,10 @@ class FileOwner {
  public:
   FileOwner(table_store::TableClient& tables, FileDirectory directory)
       : tables_(tables), directory_(std::move(directory)) {}
-  /// Adopts a directory of the version before, which stamped none, if the catalog knows its files.
+  /// Only reads.
   Task<Result<OwnerFound>> look();
+  /// The same, but stamps a directory of the version before, which stamped none, if the catalog knows its files.
+  Task<Result<OwnerFound>> look_and_stamp();
   /// Makes a directory of nobody's ours. kJobInvalid if it is a stranger's.
   Task<Result<void>> claim();
   /// Makes it ours, whosever it was.

@@ -972,6 +972,9 @@ TEST_F(WorkersObjects, ADirectoryOfTheVersionBeforeIsStampedWhenItIsUsed) {
   finish(archive(kDocumentFiles));
   ASSERT_TRUE(run(tables_.mutate("TidemarkFiles", ".owner", {jobs::erasure_of("nas", {})}, {})).has_value());
   std::filesystem::remove(directory_ / ".tidemark" / "owner.json");
+  const auto spec = jobs::parse_job_spec(unarchive(kDocumentFiles));
+  EXPECT_EQ(run(jobs::plan_job({jobs_, poison_, tables_, {&blobs_, directories_}}, *spec))->keys, 3U);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / ".tidemark" / "owner.json")) << "a plan changes nothing";
   EXPECT_EQ(finish(unarchive(kDocumentFiles, R"("filter":"Number eq 1")")).done, 1U);
   EXPECT_TRUE(std::filesystem::exists(directory_ / ".tidemark" / "owner.json"));
   EXPECT_EQ(finish(unarchive(kDocumentFiles)).done, 2U);
