@@ -85,7 +85,7 @@ std::span<const Route> operator_routes() {
       {"POST", "v1/queues/*/resume", set_queue<false>},
       {"GET", "v1/explain", explain},
       {"GET", "v1/workers", list_workers},
-      {"GET", "openapi.json", openapi},
+      {"GET", "openapi.json", openapi, Entrance::kOpen},
       {"GET", "healthz", healthy, Entrance::kOpen},
       {"GET", "readyz", ready, Entrance::kOpen},
       {"GET", "metrics", metrics, Entrance::kMetrics},

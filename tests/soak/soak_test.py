@@ -18,7 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, BlobClient, QueueClient, TableClient, ended  # noqa: E402
+from clients import TOKEN, ApiClient, BlobClient, QueueClient, TableClient, ended  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
@@ -135,8 +135,9 @@ class Operator:
     def follow(self, job_id):
         """Until the stream of events ends, or a while."""
         with socket.create_connection(("127.0.0.1", self.stack.ports["api"]), timeout=20) as connection:
-            connection.sendall(f"GET /v1/jobs/{job_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-            connection.recv(10_000)
+            connection.sendall(f"GET /v1/jobs/{job_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                               f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+            assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
         wait_until(lambda: ended(self.api.job(job_id)), f"the end of {job_id}", 60)
 
 
