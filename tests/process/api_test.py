@@ -68,7 +68,7 @@ class ApiTest(unittest.TestCase):
             connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports["api"], timeout=30)
             self.addCleanup(connection.close)
             for method in ("HEAD", "GET"):
-                connection.request(method, path)
+                connection.request(method, path, headers={"Authorization": f"Bearer {TOKEN}"})
                 answer = connection.getresponse()
                 self.assertEqual((answer.status, method, path), (404 if "unknown" in path else 200, method, path))
                 self.assertEqual(bool(answer.read()), method == "GET")
@@ -250,7 +250,7 @@ class ApiTest(unittest.TestCase):
         self.assertLessEqual({"tidemark-jobs", "watched", "watched-poison", "zebra"}, set(names))
         self.refused(404, "QueueNotFound", "GET", "/v1/queues/absent")
         self.refused(404, "QueueNotFound", "POST", "/v1/queues/absent/pause")
-        self.refused(404, "QueueNotFound", "GET", "/v1/queues/a%2F..%00")
+        self.refused(400, "InvalidResourceName", "GET", "/v1/queues/a%2F..%00")
         self.refused(400, "OutOfRangeQueryParameterValue", "GET", "/v1/queues?limit=0")
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/queues?kind=delete")
 

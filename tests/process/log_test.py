@@ -50,7 +50,7 @@ class LogTest(unittest.TestCase):
     def test_the_background_of_a_worker(self):
         self.stack.up(workers=1, worker_arguments=WORKER)
         self.stack.children["table_store"].kill()
-        for task in ("worker.heartbeat", "worker.collect_records", "worker.schedules"):
+        for task in ("worker.heartbeat", "worker.collect", "worker.schedules"):
             self.assertRegex(self.line("worker-1", f"task={task} "), r"error .*background task failed .*code=\w+ detail=\"\S")
 
     def test_secrets_are_in_no_log(self):
