@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import HttpFailure, QueueClient, TableClient, ended  # noqa: E402
+from clients import TOKEN, HttpFailure, QueueClient, TableClient, ended  # noqa: E402
 from openapi import CheckedApiClient, UntrueDescription  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
