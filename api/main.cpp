@@ -90,7 +90,7 @@ http::Response refuse_address(const http::Request& request, const service::TooMu
   const auto operation = std::string(request.method) + " " + std::string(request.path);
   process::log_failed_request(request.request_id, operation, refusal.error);
   auto response = problem(refusal.error, request.request_id);
-  service::tell_when(refusal, response);
+  service::tell_when(refusal.retry_after_s, response);
   return response;
 }
 

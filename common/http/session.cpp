@@ -6,6 +6,7 @@
 #include <array>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include "common/base/encoding.h"
@@ -191,7 +192,13 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   } else if (!body.finished() && !co_await drain(body)) {
     co_return false;
   }
+  if (keep_alive && response.pause > Duration::zero()) co_await rest(response.pause);
   co_return keep_alive;
+}
+
+Task<void> Session::rest(Duration pause) {
+  asio::steady_timer timer(socket_.get_executor(), std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
+  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 Task<bool> Session::refuse(boost::system::error_code malformed) {

@@ -56,6 +56,7 @@ class Session {
   Task<bool> write(std::string_view first, std::string_view second);
   /// Appends what the peer has sent to input_; false at the end of the stream or on an error.
   Task<bool> receive_more();
+  Task<void> rest(Duration pause);
   /// Ends a connection whose peer still sends: half of it at once, so that the peer gets its answer, the rest when the
   /// peer has noticed, or soon.
   Task<void> hang_up();

@@ -124,7 +124,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
     process::log_failed_request(request.request_id, operation, answered.error());
   }
   if (limits_ != nullptr && call.authenticated) limits_->answered_account(call.account(), request, response);
-  if (failed && call.retry_after_s > 0) response.set("Retry-After", std::to_string(call.retry_after_s));
+  if (failed && call.retry_after_s > 0) tell_when(call.retry_after_s, response);
   add_common_headers(call, response);
   add_headers(&call, failed, response);
   if (request.method == "HEAD") {

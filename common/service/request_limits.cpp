@@ -21,6 +21,7 @@ constexpr ReasonText kTexts[] = {
     {"part_items", "service_targets", "The server is busy."},
 };
 
+constexpr Duration kPauseAfterRefusal = std::chrono::milliseconds(100);
 constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
 
 /// Whoever has an IPv6 address has 2^64 of them.
@@ -143,8 +144,9 @@ void RequestLimits::answered_account(std::string_view account, const http::Reque
   if (!request.body->content_length()) account_in_.charge(key, request.body->bytes_read(), now);
 }
 
-void tell_when(const TooMuch& refusal, http::Response& response) {
-  response.set("Retry-After", std::to_string(refusal.retry_after_s));
+void tell_when(std::uint64_t retry_after_s, http::Response& response) {
+  response.set("Retry-After", std::to_string(retry_after_s));
+  response.pause = kPauseAfterRefusal;
 }
 
 }  // namespace tidemark::service

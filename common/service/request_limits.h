@@ -73,7 +73,7 @@ class RequestLimits {
   std::array<prometheus::Counter*, kReasons> refused_{};
 };
 
-/// Sets Retry-After.
-void tell_when(const TooMuch& refusal, http::Response& response);
+/// Sets Retry-After. A client that does not wait for that waits at least for its connection.
+void tell_when(std::uint64_t retry_after_s, http::Response& response);
 
 }  // namespace tidemark::service

@@ -185,7 +185,7 @@ http::Response refuse_address(const Face& face, const http::Request& request, co
   const auto operation = std::string(request.method) + " " + std::string(request.path);
   process::log_failed_request(request.request_id, operation, refusal.error);
   auto response = face.front.render_error(refusal.error, request.request_id);
-  tell_when(refusal, response);
+  tell_when(refusal.retry_after_s, response);
   return response;
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 using asio::ip::tcp;
 
+constexpr auto kPause = std::chrono::milliseconds(50);
 constexpr std::size_t kLargeBytes = 6'888'890;  // of the answer to /large
 
 // "abc" a thousand times, in pieces.
@@ -65,6 +66,10 @@ Task<Response> echo(Request& request) {
     asio::steady_timer work(co_await asio::this_coro::executor, std::chrono::milliseconds(400));
     co_await work.async_wait(asio::use_awaitable);
     response.body = "worked";
+    co_return response;
+  }
+  if (request.path == "/too-often") {
+    response.pause = kPause;
     co_return response;
   }
   if (request.path == "/large") {
@@ -345,6 +350,15 @@ TEST_F(HttpServer, APeerThatDoesNotTakeItsAnswerIsClosed) {
   }
   EXPECT_TRUE(ended);
   EXPECT_LT(taken, kLargeBytes);
+}
+
+TEST_F(HttpServer, WhoAsksTooOftenIsReadAfterAPause) {
+  const auto before = std::chrono::steady_clock::now();
+  const auto all = exchange(
+      "GET /too-often HTTP/1.1\r\nHost: h\r\n\r\nGET /too-often HTTP/1.1\r\nHost: h\r\n\r\n"
+      "GET /next HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 2 * kPause);
+  EXPECT_TRUE(all.ends_with("GET /next ")) << all;
 }
 
 TEST_F(HttpServer, TheHandlersTimeIsNotThePeers) {
