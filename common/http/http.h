@@ -86,8 +86,8 @@ struct Response {
   std::unique_ptr<BodySource> source;                // instead of body; source_length is then the Content-Length
   std::optional<std::uint64_t> source_length;        // if absent, a source is sent chunked
   std::optional<std::uint64_t> head_content_length;  // for HEAD: the length to declare, without a body
-  /// After it, the connection's next request is not read for so long: to refuse whoever asks too much, and does not
-  /// wait, would otherwise cost as much as an answer.
+  /// After it, the connection's next request is not read for so long, or up to twice as long: to refuse whoever asks
+  /// too much, and does not wait, would otherwise cost as much as an answer.
   Duration pause{};
   /// Appends a header.
   void set(std::string_view name, std::string_view value);

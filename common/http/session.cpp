@@ -197,6 +197,8 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
 }
 
 Task<void> Session::rest(Duration pause) {
+  // Up to twice as long, so that connections that were refused together do not come back together.
+  pause += Duration(static_cast<std::int64_t>(context_.random.below(static_cast<std::uint64_t>(pause.count()))));
   asio::steady_timer timer(socket_.get_executor(), std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }

@@ -21,7 +21,7 @@ constexpr ReasonText kTexts[] = {
     {"part_items", "service_targets", "The server is busy."},
 };
 
-constexpr Duration kPauseAfterRefusal = std::chrono::milliseconds(100);
+constexpr Duration kPauseAfterRefusal = std::chrono::milliseconds(250);
 constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
 
 /// Whoever has an IPv6 address has 2^64 of them.
