@@ -353,7 +353,10 @@ Result<void> FileTree::Walk::look_at(const std::string& name, std::vector<Found>
   auto path = levels_.back().prefix + name;
   struct stat info{};
   if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};  // it has gone meanwhile
-  if (S_ISREG(info.st_mode)) out.push_back({std::move(path), time_of(info.st_mtim)});
+  if (S_ISREG(info.st_mode)) {
+    out.push_back({std::move(path), time_of(info.st_mtim)});
+    return {};
+  }
   if (!S_ISDIR(info.st_mode) || levels_.size() >= depth_) return {};
   Descriptor below(::openat(directory, name.c_str(), kDirectory));
   if (!below) return {};

@@ -111,6 +111,13 @@ class World:
             if failure.status != 404:
                 raise
 
+    def remove_schedule(self, name):
+        try:
+            self.call(self.api.call, "DELETE", f"/v1/schedules/{name}")
+        except HttpFailure as failure:
+            if failure.status != 404:  # removed before its answer was lost
+                raise
+
     def submit(self, spec):
         spec = {"maxAttempts": scenarios.EVERY, "idempotencyKey": f"{self.seed}-{next(self.numbers)}", **spec}
         job_id = self.call(self.api.submit, spec)

@@ -321,7 +321,7 @@ def schedule_every_minute(world):
         "cron": "* * * * *", "catchUp": "all", "overlap": "allow", "startAfter": shown(first - 1), "job": job})
     while world.call(world.api.call, "GET", f"/v1/schedules/{name}")["runs"] < 10:
         yield
-    world.call(world.api.call, "DELETE", f"/v1/schedules/{name}")
+    world.remove_schedule(name)
     while True:
         mine = [j for j in world.call(world.api.jobs) if j["spec"].get("idempotencyKey", "").startswith(f"schedule:{name}:")]
         if all(j["state"] not in ("queued", "running") for j in mine):
