@@ -191,6 +191,8 @@ class World:
             if time.monotonic() >= until:
                 self.heal(name)
         for name, child in list(self.stack.children.items()):
+            if name in self.armed:
+                continue  # it may die now
             if not child.alive() and name in self.disks and self.disks[name].may_have_ended(child):
                 self.faults["ends for a disk"] += 1
                 self.start(name, arm=False)
