@@ -137,7 +137,13 @@
   X(921, InsufficientStorage, 507,                                                                                   \
     "The disk of the service is nearly full, so it refuses writes; reads go on. Make room on the disk.")             \
   X(930, CallbackFailed, 502, "The endpoint of a callback did not take it.")                                         \
-  X(931, CallbackRefused, 403, "This callback is not allowed, or its endpoint refused it.")
+  X(931, CallbackRefused, 403, "This callback is not allowed, or its endpoint refused it.")                          \
+  X(940, FollowerNotFound, 404, "There is no such follower of the table.")                                           \
+  X(941, TooManyFollowers, 409, "The table has as many followers as a table can have.")                              \
+  X(942, ChangesExpired, 410, "The changes after this position are no longer kept. Read the table, and begin anew.") \
+  X(943, IndexNotFound, 404, "There is no such index.")                                                              \
+  X(944, IndexInvalid, 400, "The index is not valid.")                                                               \
+  X(945, TooManyIndexes, 409, "There are as many indexes as an account can have.")
 
 namespace tidemark {
 

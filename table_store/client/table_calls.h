@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "table_store/model/changes.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
@@ -76,6 +77,59 @@ struct Mutate {
   std::string account, table, partition_key;
   std::vector<Mutation> mutations;
   std::optional<Fence> fence;
+};
+
+/// 1..1000 mutations in all. Each partition's are a transaction of their own, with its own outcome.
+struct MutateAll {
+  static constexpr std::string_view kMethod = "table.mutate_all";
+  using Reply = std::vector<Result<std::vector<MutationOutcome>>>;
+  std::string account;
+  std::vector<PartitionMutations> partitions;
+  std::optional<Fence> fence;
+};
+
+/// 1..1000 searches.
+struct FindRows {
+  static constexpr std::string_view kMethod = "table.find_rows";
+  using Reply = FoundRows;
+  std::string account, table;
+  std::vector<RowSearch> searches;
+};
+
+struct Follow {
+  static constexpr std::string_view kMethod = "table.follow";
+  using Reply = FollowerStatus;
+  std::string account, table;
+  Following following;
+  bool anew = false;
+};
+
+struct Unfollow {
+  static constexpr std::string_view kMethod = "table.unfollow";
+  using Reply = void;
+  std::string account, table, follower;
+};
+
+struct Followers {
+  static constexpr std::string_view kMethod = "table.followers";
+  using Reply = std::vector<FollowerStatus>;
+  std::string account, table;
+};
+
+struct ChangedEntities {
+  static constexpr std::string_view kMethod = "table.changed_entities";
+  using Reply = ChangesPage;
+  std::string account, table, follower;
+  Version after = 0;
+  std::uint32_t limit = 0;
+  Duration wait{};
+};
+
+struct Acknowledge {
+  static constexpr std::string_view kMethod = "table.acknowledge";
+  using Reply = void;
+  std::string account, table, follower;
+  Version position = 0;
 };
 
 struct MoveAll {

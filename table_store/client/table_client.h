@@ -36,6 +36,25 @@ class TableClient {
                                                             std::optional<Fence> fence);
   /// Makes 1..100 moves, each in its own transaction, and returns their outcomes (storage/table_service.h).
   Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
+  /// Changes of several partitions, each partition's atomically; 1..1000 mutations in all.
+  rpc::Method<calls::MutateAll> mutate_all{caller_};
+  /// The row that each of 1..1000 searches finds, if there is one, in one snapshot.
+  rpc::Method<calls::FindRows> find_rows{caller_};
+
+  // Following a table (model/changes.h). A follower outlives the table: its log goes on when a table of the same name
+  // is made again.
+
+  /// Makes or changes the follower. A new one, and any if the last argument is true, has the position of the last
+  /// change of the store: it misses nothing from now on. kTableNotFound, kTooManyFollowers.
+  rpc::Method<calls::Follow> follow{caller_};
+  rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
+  rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows
+  /// Up to `limit` (1..1000) changes after the position `after`, or the first that come within `wait` (at most 5 s); an
+  /// empty page if none came. kFollowerNotFound.
+  rpc::Method<calls::ChangedEntities> changed_entities{caller_};
+  /// Says that the follower has dealt with all up to this position. A lower one than before changes nothing.
+  rpc::Method<calls::Acknowledge> acknowledge{caller_};
+
   /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already. The last argument is
   /// Fence::since.
   rpc::Method<calls::OpenOperation> open_operation{caller_};

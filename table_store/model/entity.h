@@ -35,6 +35,13 @@ struct Property {
 /// reused. The version is the entity's Timestamp, and its ETag is derived from it.
 using Version = std::int64_t;
 
+/// The mark of a row that a follower of a table has made (changes.h): whose row it is, and the entity that it was made
+/// of, or empty keys if it was made of several.
+struct Origin {
+  std::string follower, partition_key, row_key;
+  bool operator==(const Origin&) const = default;
+};
+
 struct Entity {
   std::string partition_key;
   std::string row_key;
@@ -47,6 +54,7 @@ struct Entity {
   std::string operation = {};
   /// It came back from an archive: an original again, though it has the source version that it was archived with.
   bool restored = false;
+  std::optional<Origin> origin = {};
 
   [[nodiscard]] bool is_copy() const { return source_version && !restored; }
   [[nodiscard]] const Value* find(std::string_view name) const;

@@ -39,6 +39,15 @@ struct Mutation {
   /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for what was put there
   /// directly.
   bool lenient = false;
+  /// kInsertOrReplace with source_version: marks what is written. There and for kErase: only a row with this mark is
+  /// replaced or erased; kConflict for any other.
+  std::optional<Origin> origin = {};
+};
+
+/// Changes of one partition.
+struct PartitionMutations {
+  std::string table, partition_key;
+  std::vector<Mutation> mutations;
 };
 
 struct MutationOutcome {

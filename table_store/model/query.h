@@ -15,11 +15,23 @@ struct Continuation {
 
 struct QueryRequest {
   std::string table;
-  std::string filter;        // OData text; empty for all
-  std::uint32_t top = 1000;  // 1..1000
-  std::string continuation;  // from the page before; empty at first. May be kept in a checkpoint.
-  std::string operation;     // if given: only copies that this operation wrote
-  bool count_only = false;   // the page has `count` and no entities
+  std::string filter;         // OData text; empty for all
+  std::uint32_t top = 1000;   // 1..1000
+  std::string continuation;   // from the page before; empty at first. May be kept in a checkpoint.
+  std::string operation;      // if given: only copies that this operation wrote
+  bool count_only = false;    // the page has `count` and no entities
+  std::string follower;       // if given: only rows that this follower has made
+  bool sources_only = false;  // without the rows that followers of this table have made in it
+};
+
+/// A place in a partition: the first row from `from` on, if it is before `before`.
+struct RowSearch {
+  std::string partition_key, from, before;
+};
+
+struct FoundRows {
+  std::vector<std::optional<Entity>> rows;  // one for each search
+  Version as_of = 0;                        // of the snapshot that they were read from
 };
 
 struct QueryPage {

@@ -1,0 +1,63 @@
+// The rows of the kinds `lists` and `summary`: the keys of a group's entities, in pieces. A key belongs to the piece
+// with the lowest bound that is not below the key's hash; a piece that is too large is divided at its median. So a
+// change reads and writes one piece, however large the group is.
+//   PartitionKey  across: the group          in the entity's partition: that partition's key
+//   RowKey        across: "keys_" BOUND      in the partition: NAME "_" group "_" BOUND      BOUND: 16 hex digits
+//   Group   String   the group's text                Count  Int32   entities in this piece
+//   Keys    String   JSON: [[PartitionKey, RowKey], ...], of a summary [[PartitionKey, RowKey, value], ...],
+//                    in the order of the hashes
+// A group's summary has RowKey "summary" beside its pieces:
+//   Group String   Count Int64   Sum (Int64, or Double if any value is)   Min, Max as the property is
+// where Sum, Min and Max are absent as long as no entity has the property as a number. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/base/error.h"
+#include "indexes/definition/definition.h"
+#include "table_store/model/entity.h"
+
+namespace tidemark::indexes {
+
+/// Of the text of a piece's keys, in UTF-16 units; the protocol's limit for a String is 32 Ki. A piece is at most 64
+/// KiB.
+inline constexpr std::size_t kPieceUnits = 30'000;
+inline constexpr std::string_view kSummaryRow = "summary";
+
+using Number = std::variant<std::monostate, std::int64_t, double>;
+
+struct ListEntry {
+  std::string partition_key, row_key;
+  Number value = {};  // of a summary
+  std::uint64_t hash = 0;
+  bool operator==(const ListEntry&) const = default;
+};
+std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_key);
+
+/// Where the pieces of a group are.
+struct GroupPlace {
+  std::string partition_key;
+  std::string row_prefix;
+  [[nodiscard]] std::string row_key(std::uint64_t bound) const;
+  /// The first row key that is none of theirs.
+  [[nodiscard]] std::string end() const;
+};
+GroupPlace group_across(std::string_view group);
+GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group);
+
+struct ListPiece {
+  std::uint64_t bound = ~std::uint64_t{0};
+  std::string group;
+  std::vector<ListEntry> entries;  // by hash
+};
+/// kCorruption if the row is not a piece.
+Result<ListPiece> read_piece(const table_store::Entity& row);
+std::vector<table_store::Property> piece_properties(const ListPiece& piece);
+/// As many as are needed for none to be too large; the last has the bound of `piece`.
+std::vector<ListPiece> divided(ListPiece piece);
+
+}  // namespace tidemark::indexes

@@ -1,0 +1,145 @@
+// Indexes as rows of the table TidemarkIndexes, for the api, the workers and tests; every SDK can read them. Three rows
+// of an index, each written by one side alone:
+//   'definitions' / NAME   what persons want, changed by compare-and-swap
+//     Definition String (definition.h)   Id String   CreatedAt DateTime   Paused Dropping Boolean
+//     RebuildsAsked ScrubsAsked Int32: how many a person has asked for
+//   'progress' / ID        what the owner says (kProgressFields), under its fence
+//   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
+//   'changes' / 'last'     its version rises with every change by a person
+// The id is the name and something random, so what a dropped index left never meets another of its name.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "indexes/definition/definition.h"
+#include "jobs/store/fields.h"
+#include "jobs/store/rows.h"
+
+namespace tidemark::indexes {
+
+inline constexpr std::string_view kIndexTable = "TidemarkIndexes";
+inline constexpr std::size_t kMaxIndexes = 500;
+
+struct Index {
+  std::string name;
+  std::string id;
+  Definition definition;
+  Time created_at{};
+  bool paused = false;
+  bool dropping = false;
+  std::int32_t rebuilds_asked = 0;
+  std::int32_t scrubs_asked = 0;
+  table_store::Version version = 0;  // of the row
+};
+
+/// The life of an index. It is paused or not besides.
+inline constexpr std::string_view kBuilding = "building";    // walks the table; writes already go in
+inline constexpr std::string_view kVerifying = "verifying";  // compares both ways
+inline constexpr std::string_view kReady = "ready";
+inline constexpr std::string_view kStale = "stale";  // fell too far behind, and is about to be built again
+inline constexpr std::string_view kDropping = "dropping";
+
+struct Progress {
+  std::string state{kBuilding};
+  std::int64_t position = 0;  // a version: all changes up to it are in the rows
+  std::string walk;           // JSON: where the walk over the table or the rows is
+  std::uint64_t walked = 0;   // entities and rows of the walk under way
+  std::uint64_t total = 0;    // an estimate of how many there will be; 0: unknown
+  Time walk_began{};
+  std::int32_t rebuilds = 0;  // how many of those asked for were begun
+  std::int32_t scrubs = 0;    // how many of those asked for have ended
+  std::uint64_t changes = 0;  // dealt with since the index was made
+  std::uint64_t checked = 0;  // by the last scrub that ended: entities and rows
+  std::uint64_t wrong = 0;    // of which were wrong, and mended
+  std::uint64_t wrong_ever = 0;
+  std::int64_t proven = 0;  // the version up to which the last scrub proved the index true
+  Time proven_at{};
+  std::uint64_t in_the_way = 0;  // rows that are not written because somebody else's are there
+  std::string in_the_way_examples;
+  std::string last_error;  // of the owner; it tries again
+  Time last_error_at{};
+  std::uint64_t errors = 0;  // in a row
+};
+
+// clang-format off
+inline constexpr std::tuple kProgressFields{
+    jobs::Field{"State", &Progress::state},
+    jobs::Field{"Position", &Progress::position},
+    jobs::Field{"Walk", &Progress::walk, jobs::kSparse},
+    jobs::Field{"Walked", &Progress::walked, jobs::kSparse},
+    jobs::Field{"Total", &Progress::total, jobs::kSparse},
+    jobs::Field{"WalkBegan", &Progress::walk_began},
+    jobs::Field{"Rebuilds", &Progress::rebuilds},
+    jobs::Field{"Scrubs", &Progress::scrubs},
+    jobs::Field{"Changes", &Progress::changes},
+    jobs::Field{"Checked", &Progress::checked},
+    jobs::Field{"Wrong", &Progress::wrong},
+    jobs::Field{"WrongEver", &Progress::wrong_ever},
+    jobs::Field{"Proven", &Progress::proven},
+    jobs::Field{"ProvenAt", &Progress::proven_at},
+    jobs::Field{"InTheWay", &Progress::in_the_way, jobs::kSparse},
+    jobs::Field{"InTheWayExamples", &Progress::in_the_way_examples, jobs::kSparse},
+    jobs::Field{"LastError", &Progress::last_error, jobs::kSparse},
+    jobs::Field{"LastErrorAt", &Progress::last_error_at},
+    jobs::Field{"Errors", &Progress::errors, jobs::kSparse},
+};
+// clang-format on
+
+struct Owner {
+  std::string worker;  // empty: nobody's
+  std::uint64_t epoch = 0;
+  std::uint64_t beat = 0;            // rises while the owner lives
+  table_store::Version version = 0;  // of the row; 0: there is none
+};
+
+class IndexStore {
+ public:
+  IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
+      : tables_(tables), clock_(clock), random_(random) {}
+
+  // Of persons. Names match in their own case only.
+
+  Task<Result<std::optional<Index>>> find(std::string name);
+  /// By name.
+  Task<Result<std::vector<Index>>> all();
+  struct Stored {
+    Index index;
+    bool created = false;
+  };
+  /// Declares an index, or finds that there is one with the same definition; kIndexInvalid if there is another one of
+  /// this name: drop it first. kTooManyIndexes.
+  Task<Result<Stored>> put(std::string name, Definition definition);
+  /// What a person may change of an index; kIndexNotFound.
+  struct Wish {
+    std::optional<bool> paused;
+    bool rebuild = false;
+    bool scrub = false;
+    bool drop = false;
+  };
+  Task<Result<Index>> ask(std::string name, Wish wish);
+  /// Rises with each change by a person; 0 before the first.
+  Task<Result<table_store::Version>> changes();
+
+  // Of owners.
+
+  /// Empty if the owner has not written any yet.
+  Task<Result<std::optional<Progress>>> progress(std::string id);
+  /// All of them by id.
+  Task<Result<std::vector<std::pair<std::string, Progress>>>> all_progress();
+  /// kFenced if another owner has taken over.
+  Task<Result<void>> write_progress(std::string id, Progress progress, table_store::Fence fence);
+  Task<Result<Owner>> owner(std::string id);
+  /// By compare-and-swap; false if somebody else changed the row. Sets the new version.
+  Task<Result<bool>> swap_owner(std::string id, Owner& owner);
+  /// Removes all rows of an index that has been dropped.
+  Task<Result<void>> forget(Index index);
+
+ private:
+  table_store::TableClient& tables_;
+  Clock& clock_;
+  Random& random_;
+};
+
+}  // namespace tidemark::indexes

@@ -1,0 +1,66 @@
+// Following a table. In the transaction that changes an entity of a followed table, the change is noted in the table's
+// change log, so whoever follows misses none. The notes are in the order of their versions, which is the order in which
+// the changes took effect. Plain values.
+//
+// A follower has a position: the version up to which it has dealt with all changes. The log keeps what is after the
+// position of any follower. A follower that falls further behind than it may is dealt with as it asked for: writes to
+// the table are refused with kServerBusy, or it is stale: the log no longer waits for it, and it has to begin anew.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+inline constexpr std::size_t kMaxFollowers = 16;  // of a table
+inline constexpr std::size_t kMaxFollowerNameBytes = 256;
+inline constexpr std::size_t kMaxFollowedProperties = 64;  // for each follower
+inline constexpr std::uint32_t kMaxChangedEntities = 1000;
+
+/// What a follower asks for.
+struct Following {
+  std::string follower;  // its name: 1..256 bytes
+  /// Of a change, the log keeps the values that these properties had before.
+  std::vector<std::string> properties;
+  std::uint64_t max_changes = 1'000'000;  // that may wait for it
+  std::uint64_t max_bytes = 1ULL << 30;   // of the log that may wait for it
+  bool refuse_writes = false;             // beyond: false: it is stale
+  bool operator==(const Following&) const = default;
+};
+
+/// How far a follower is.
+struct FollowerStatus {
+  Following following;
+  Version position = 0;
+  std::uint64_t changes_behind = 0;
+  std::uint64_t bytes_behind = 0;
+  /// When the oldest change that it has not dealt with was made. Nothing: it has dealt with all.
+  std::optional<Time> oldest;
+  bool stale = false;
+};
+
+/// An entity that has changed, once for all its changes in a page.
+struct ChangedEntity {
+  std::string partition_key, row_key;
+  /// What the followed properties were before each of the changes, without repeats; nothing for an entity that was not
+  /// there. A property that an entity did not have is not listed.
+  std::vector<std::vector<Property>> before;
+  /// As it is now. Nothing: it is gone.
+  std::optional<Entity> now;
+};
+
+/// The changes after a position, and what became of their entities: all of one snapshot.
+struct ChangesPage {
+  std::vector<ChangedEntity> entities;  // in the order of their last changes
+  /// The table was dropped at this version; it is the last change of the page. Entities of a table that was made again
+  /// under the name have higher versions.
+  std::optional<Version> dropped;
+  Version through = 0;  // the position of a follower that has dealt with this page
+  Version as_of = 0;    // of the snapshot
+  bool more = false;    // there are changes after `through` already
+  bool stale = false;   // the log no longer has all changes after the position: the page is empty
+};
+
+}  // namespace tidemark::table_store
