@@ -7,7 +7,7 @@
 #include "common/base/encoding.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
-#include "support/seeded_random.h"
+#include "tests/support/seeded_random.h"
 
 namespace tidemark::indexes {
 namespace {
