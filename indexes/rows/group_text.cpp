@@ -1,0 +1,79 @@
+#include "indexes/rows/group_text.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "common/base/encoding.h"
+#include "jobs/spec/key_template.h"
+#include "table_store/odata/odata_json.h"
+
+namespace tidemark::indexes {
+namespace {
+
+std::string whole_number(std::int64_t value) {
+  constexpr std::uint64_t kBeyondNegative = 10'000'000'000'000'000'000ULL;
+  const auto digits = static_cast<std::uint64_t>(value) + (value < 0 ? kBeyondNegative : 0);
+  char text[24];
+  std::snprintf(text, sizeof text, "%c%019llu", value < 0 ? 'n' : 'p', static_cast<unsigned long long>(digits));
+  return text;
+}
+
+std::string floating_number(double value) {
+  constexpr std::uint64_t kSign = 1ULL << 63;
+  const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+  char text[24];
+  std::snprintf(text, sizeof text, "d%016llx",
+                static_cast<unsigned long long>((bits & kSign) != 0 ? ~bits : bits | kSign));
+  return text;
+}
+
+std::string without_commas(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == ',' ? std::string("%2C") : std::string(1, c);
+  return out;
+}
+
+std::string bounded(std::string text) {
+  if (utf16_length(text) <= kMaxGroupUnits) return text;
+  return "%sha256:" + hex_encode(sha256(text));
+}
+
+}  // namespace
+
+std::string value_text(const table_store::Value& value) {
+  struct Text {
+    std::string operator()(const std::string& v) const { return without_commas(jobs::escape_key_text(v)); }
+    std::string operator()(std::int32_t v) const { return whole_number(v); }
+    std::string operator()(std::int64_t v) const { return whole_number(v); }
+    std::string operator()(double v) const { return floating_number(v); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const Time& v) const { return to_iso8601_7digits(v); }
+    std::string operator()(const table_store::Guid& v) const { return table_store::guid_text(v); }
+    std::string operator()(const table_store::Binary& v) const { return hex_encode(v.bytes); }
+  };
+  return std::visit(Text{}, value);
+}
+
+std::string join_values(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (std::size_t i = 0; i < texts.size(); ++i) joined += (i > 0 ? "," : "") + texts[i];
+  return bounded(std::move(joined));
+}
+
+std::optional<std::string> group_of(const std::vector<std::string>& by, std::string_view partition_key,
+                                    std::string_view row_key, const std::vector<table_store::Property>& properties) {
+  std::vector<std::string> texts;
+  for (const auto& name : by) {
+    if (name == "PartitionKey" || name == "RowKey") {
+      texts.push_back(value_text(std::string(name == "RowKey" ? row_key : partition_key)));
+      continue;
+    }
+    const auto found = std::ranges::find(properties, name, &table_store::Property::name);
+    if (found == properties.end()) return std::nullopt;
+    texts.push_back(value_text(found->value));
+  }
+  return join_values(texts);
+}
+
+}  // namespace tidemark::indexes

@@ -1,0 +1,4 @@
+file(GLOB indexes_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/indexes_*_test.cpp)
+tidemark_test(indexes_test LABEL unit
+  SOURCES ${indexes_tests}
+  LINK tidemark_indexes)

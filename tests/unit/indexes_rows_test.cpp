@@ -1,0 +1,138 @@
+// The form of an index's rows: texts that sort as values do, pieces that are divided and read back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/base/encoding.h"
+#include "indexes/rows/group_text.h"
+#include "indexes/rows/list_piece.h"
+#include "tests/support/seeded_random.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using table_store::Value;
+
+template <class T>
+void expect_in_order(std::vector<T> values) {
+  std::vector<std::string> texts;
+  for (const auto& value : values) texts.push_back(value_text(Value(value)));
+  for (std::size_t i = 1; i < texts.size(); ++i) EXPECT_LT(texts[i - 1], texts[i]);
+}
+
+TEST(GroupText, SortsAsTheValuesDo) {
+  using Whole = std::numeric_limits<std::int64_t>;
+  using Real = std::numeric_limits<double>;
+  expect_in_order<std::int64_t>({Whole::min(), Whole::min() + 1, -1'000'000, -10, -9, -1, 0, 1, 9, 10, Whole::max()});
+  expect_in_order<double>({-Real::infinity(), -1e300, -1.5, -1e-300, 0.0, 1e-300, 1, 1.5, 2, 10, Real::infinity()});
+  expect_in_order<std::string>({"", "a", "a b", "ab", "b"});
+  expect_in_order<bool>({false, true});
+  EXPECT_EQ(value_text(Value(std::int32_t{42})), value_text(Value(std::int64_t{42})));
+  EXPECT_EQ(value_text(Value(-0.0)), value_text(Value(0.0)));
+}
+
+TEST(GroupText, TellsCompoundValuesApart) {
+  EXPECT_EQ(join_values({value_text(Value("Jones")), value_text(Value("Sales"))}), "Jones,Sales");
+  EXPECT_NE(join_values({value_text(Value("a,b")), value_text(Value("c"))}),
+            join_values({value_text(Value("a")), value_text(Value("b,c"))}));
+  const std::string long_text(2000, 'x');
+  EXPECT_LE(utf16_length(join_values({long_text})), kMaxGroupUnits);
+  EXPECT_NE(join_values({long_text}), join_values({long_text + "y"}));
+}
+
+TEST(GroupText, IsAbsentWithoutAllProperties) {
+  EXPECT_EQ(group_of({"PartitionKey", "Name"}, "p", "r", {{"Name", Value("Ann")}}), "p,Ann");
+  EXPECT_EQ(group_of({"Name", "Age"}, "p", "r", {{"Name", Value("Ann")}}), std::nullopt);
+}
+
+table_store::Entity row_of(const GroupPlace& place, const ListPiece& piece) {
+  table_store::Entity row;
+  row.partition_key = place.partition_key;
+  row.row_key = place.row_key(piece.bound);
+  row.properties = piece_properties(piece);
+  return row;
+}
+
+TEST(ListPiece, ComesBackFromItsRow) {
+  ListPiece piece{0x00ff00ff00ff00ff, "a group", {}};
+  piece.entries.push_back({"p\"1", "r,\\2", std::int64_t{-5}});
+  piece.entries.push_back({"\xc3\xa4", "", 2.5});
+  piece.entries.push_back({"p", "r", {}});
+  for (auto& entry : piece.entries) entry.hash = entry_hash(entry.partition_key, entry.row_key);
+  std::ranges::sort(piece.entries, {}, &ListEntry::hash);
+  const auto read = read_piece(row_of(group_across("a group"), piece));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->bound, piece.bound);
+  EXPECT_EQ(read->group, piece.group);
+  EXPECT_EQ(read->entries, piece.entries);
+}
+
+TEST(ListPiece, KeepsTheTypeOfWholeAndOtherNumbers) {
+  ListPiece piece;
+  piece.entries.push_back({"p", "whole", std::int64_t{3}, entry_hash("p", "whole")});
+  piece.entries.push_back({"p", "real", 3.0, entry_hash("p", "real")});
+  const auto read = read_piece(row_of(group_across("g"), piece));
+  ASSERT_TRUE(read.has_value());
+  for (const auto& entry : read->entries) EXPECT_EQ(entry.value.index(), entry.row_key == "whole" ? 1U : 2U);
+}
+
+TEST(ListPiece, RefusesWhatIsNone) {
+  ListPiece piece;
+  piece.entries.push_back({"p", "r", {}, entry_hash("p", "r")});
+  auto row = row_of(group_across("g"), piece);
+  auto other = row;
+  other.row_key = "keys_zz";
+  EXPECT_FALSE(read_piece(other).has_value());
+  other = row;
+  other.properties.pop_back();
+  EXPECT_FALSE(read_piece(other).has_value());
+  other = row;
+  other.properties.back().value = Value("[[1,2]]");
+  EXPECT_FALSE(read_piece(other).has_value());
+}
+
+TEST(ListPiece, DividesUntilEveryPartFits) {
+  SeededRandom random(7);
+  ListPiece piece;
+  piece.group = "g";
+  for (int i = 0; i < 20'000; ++i) {
+    ListEntry entry{"partition " + std::to_string(random.below(100)), std::to_string(i)};
+    entry.hash = entry_hash(entry.partition_key, entry.row_key);
+    piece.entries.push_back(std::move(entry));
+  }
+  std::ranges::sort(piece.entries, {}, &ListEntry::hash);
+  const auto whole = piece.entries;
+  const auto parts = divided(piece);
+  ASSERT_GT(parts.size(), 10U);
+  std::vector<ListEntry> together;
+  std::uint64_t above = 0;
+  for (const auto& part : parts) {
+    EXPECT_LE(utf16_length(std::get<std::string>(piece_properties(part).back().value)), kPieceUnits);
+    EXPECT_FALSE(part.entries.empty());
+    EXPECT_LE(part.entries.back().hash, part.bound);
+    if (!together.empty()) EXPECT_GT(part.entries.front().hash, above);
+    above = part.bound;
+    together.insert(together.end(), part.entries.begin(), part.entries.end());
+  }
+  EXPECT_EQ(together, whole);
+  EXPECT_EQ(parts.back().bound, ~std::uint64_t{0});
+}
+
+TEST(ListPiece, LeavesASmallOneAsItIs) {
+  ListPiece piece{5, "g", {{"p", "r", {}, 3}}};
+  const auto parts = divided(piece);
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].bound, 5U);
+  EXPECT_EQ(parts[0].entries, piece.entries);
+}
+
+TEST(GroupPlace, HoldsTheRowsOfOneGroupAlone) {
+  const auto place = group_in_partition("by-name", "sales", "Jones");
+  EXPECT_EQ(place.row_key(0xab), "by-name_Jones_00000000000000ab");
+  EXPECT_LT(place.row_key(~std::uint64_t{0}), place.end());
+  EXPECT_LT(group_in_partition("by-name", "sales", "Jon").end(), place.row_key(0));
+}
+
+}  // namespace
+}  // namespace tidemark::indexes
