@@ -15,11 +15,12 @@
 #include "common/base/random.h"
 #include "indexes/definition/definition.h"
 #include "jobs/store/fields.h"
+#include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::indexes {
 
-inline constexpr std::string_view kIndexTable = "TidemarkIndexes";
+using jobs::kIndexTable;
 inline constexpr std::size_t kMaxIndexes = 500;
 
 struct Index {
@@ -60,7 +61,8 @@ struct Progress {
   std::string in_the_way_examples;
   std::string last_error;  // of the owner; it tries again
   Time last_error_at{};
-  std::uint64_t errors = 0;  // in a row
+  std::uint64_t errors = 0;          // in a row
+  table_store::Version version = 0;  // of the row, which says when it was written
 };
 
 // clang-format off

@@ -5,7 +5,6 @@
 #include "common/base/encoding.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/filter.h"
-#include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 
@@ -102,11 +101,11 @@ const json* SpecMembers::object(const char* name) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
-void SpecMembers::property_names(const char* name, std::vector<std::string>& names) {
+void SpecMembers::property_names(const char* name, std::vector<std::string>& names, std::size_t most) {
   if (writes() && !names.empty()) put(name, names);
   const auto* found = any(name);
   if (found == nullptr) return;
-  bool good = found->is_array() && !found->empty() && found->size() <= table_store::kMaxProperties;
+  bool good = found->is_array() && !found->empty() && found->size() <= most;
   for (std::size_t i = 0; good && i < found->size(); ++i) {
     const auto& item = (*found)[i];
     good = item.is_string() && is_property_name(item.get_ref<const std::string&>()) &&
@@ -114,8 +113,7 @@ void SpecMembers::property_names(const char* name, std::vector<std::string>& nam
     if (good) names.push_back(item.get<std::string>());
   }
   if (!good) {
-    problem(std::string(name) + " must be a list of 1 to " + std::to_string(table_store::kMaxProperties) +
-            " property names, none twice");
+    problem(std::string(name) + " must be a list of 1 to " + std::to_string(most) + " property names, none twice");
   }
 }
 
@@ -127,6 +125,8 @@ void SpecMembers::table(const char* name, std::string& value) {
     problem(std::string(name) + " must not be " + std::string(kJobTable) + ", the table of the jobs themselves");
   } else if (iequals_ascii(value, kFileTable)) {
     problem(std::string(name) + " must not be " + std::string(kFileTable) + ", the catalog of archived files");
+  } else if (iequals_ascii(value, kIndexTable)) {
+    problem(std::string(name) + " must not be " + std::string(kIndexTable) + ", the table of the indexes themselves");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "common/base/time.h"
 #include "jobs/spec/names.h"
 #include "jobs/spec/selection.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::jobs {
 
@@ -61,8 +62,9 @@ class SpecMembers {
     problem(std::string(name) + " must be one of " + joined(all));
     return false;
   }
-  /// Distinct, and not more than an entity has.
-  void property_names(const char* name, std::vector<std::string>& names);
+  /// Distinct, and 1 to `most`.
+  void property_names(const char* name, std::vector<std::string>& names,
+                      std::size_t most = table_store::kMaxProperties);
   void table(const char* name, std::string& value);
   /// partitionKey and rowKey, or filter. `alternative`: something else was given instead.
   void selection(Selection& value, bool alternative = false);

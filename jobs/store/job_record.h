@@ -19,6 +19,8 @@ namespace tidemark::jobs {
 inline constexpr std::string_view kJobTable = "TidemarkJobs";
 /// The catalog of archived files (jobs/objects/file_objects.h).
 inline constexpr std::string_view kFileTable = "TidemarkFiles";
+/// Of indexes (indexes/store/index_store.h).
+inline constexpr std::string_view kIndexTable = "TidemarkIndexes";
 inline constexpr std::string_view kJobPartition = "jobs";
 inline constexpr std::string_view kIdempotencyPartition = "idempotency";
 // One queue for each priority; a message that any SDK writes to one of them is a job.

@@ -39,18 +39,24 @@ Mutation erasure_of(std::string row_key, std::optional<Version> seen) {
   return mutation;
 }
 
-Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string partition,
-                                                Mutation mutation) {
+Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string table,
+                                                std::string partition, Mutation mutation,
+                                                std::optional<table_store::Fence> fence) {
   const std::vector<Mutation> mutations{std::move(mutation)};
-  auto changed = co_await tables.mutate(std::string(kJobTable), partition, mutations, std::nullopt);
+  auto changed = co_await tables.mutate(table, partition, mutations, fence);
   if (!changed && changed.error().code == ErrorCode::kTableNotFound) {
-    CO_TRY(co_await ensure_table(tables, std::string(kJobTable)));
-    changed = co_await tables.mutate(std::string(kJobTable), std::move(partition), mutations, std::nullopt);
+    CO_TRY(co_await ensure_table(tables, table));
+    changed = co_await tables.mutate(std::move(table), std::move(partition), mutations, std::move(fence));
   }
   const auto outcomes = CO_TRY(std::move(changed));
   const auto& outcome = outcomes.front();
   if (outcome.kind != table_store::WriteOutcome::kApplied) co_return std::optional<Version>();
   co_return std::optional<Version>(outcome.version);
+}
+
+Task<Result<std::optional<Version>>> change_row(table_store::TableClient& tables, std::string partition,
+                                                Mutation mutation) {
+  return change_row(tables, std::string(kJobTable), std::move(partition), std::move(mutation), std::nullopt);
 }
 
 Task<Result<void>> ensure_table(table_store::TableClient& tables, std::string table) {

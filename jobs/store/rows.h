@@ -36,6 +36,10 @@ table_store::Mutation copy_of(std::string row_key, table_store::Version source,
 table_store::Mutation erasure_of(std::string row_key, std::optional<table_store::Version> seen);
 /// The row's new version; nothing if the row is not as the mutation asks for. Makes the table again if somebody dropped
 /// it.
+Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string table,
+                                                             std::string partition, table_store::Mutation mutation,
+                                                             std::optional<table_store::Fence> fence);
+/// Of the jobs' table, without a fence.
 Task<Result<std::optional<table_store::Version>>> change_row(table_store::TableClient& tables, std::string partition,
                                                              table_store::Mutation mutation);
 

@@ -1,0 +1,222 @@
+#include "indexes/definition/definition.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+#include "common/base/json.h"
+#include "common/base/text.h"
+#include "jobs/spec/key_template.h"
+#include "jobs/spec/spec_members.h"
+#include "table_store/model/changes.h"
+#include "table_store/model/filter.h"
+#include "table_store/model/filter_node.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using jobs::Names;
+using jobs::SpecMembers;
+using nlohmann::json;
+using table_store::FilterNode;
+using Where = ListsKind::Where;
+
+constexpr std::string_view kWhat = "The index is not valid: ";
+constexpr std::size_t kMaxDefinitionBytes = 30'000;  // it is a property of a row
+constexpr std::int64_t kMostChanges = 1'000'000'000;
+constexpr std::int64_t kMostBytes = 1LL << 40;
+constexpr std::int64_t kMostPerSecond = 10'000'000;
+constexpr Names<Where, 3> kPlaces{
+    {{Where::kAcross, "across"}, {Where::kPartition, "partition"}, {Where::kBlobs, "blobs"}}};
+constexpr Names<bool, 2> kBeyond{{{false, "stale"}, {true, "refuse"}}};
+
+bool is_key(std::string_view property) { return property == "PartitionKey" || property == "RowKey"; }
+
+std::unexpected<Error> refused(const std::vector<std::string>& problems) {
+  return jobs::invalid(ErrorCode::kIndexInvalid, kWhat, problems);
+}
+
+void add_names(const FilterNode& node, std::vector<std::string>& names) {
+  const bool names_one = node.kind == FilterNode::Kind::kComparison || node.kind == FilterNode::Kind::kProperty;
+  if (names_one && node.field == table_store::Field::kTimestamp) names.emplace_back("Timestamp");
+  if (names_one && node.field == table_store::Field::kOwn) names.push_back(node.property);
+  for (const auto& child : node.children) add_names(*child, names);
+}
+
+std::vector<std::string> names_in_filter(const std::string& text) {
+  std::vector<std::string> names;
+  const auto filter = table_store::Filter::parse(text);
+  if (filter && filter->root() != nullptr) add_names(*filter->root(), names);
+  return names;
+}
+
+void add_names_in_template(const std::string& text, std::vector<std::string>& names) {
+  const auto parts = jobs::parse_key_template(text);
+  if (!parts) return;
+  for (const auto& part : *parts) {
+    if (part.placeholder) names.push_back(part.text);
+  }
+}
+
+void template_member(SpecMembers& in, const char* name, std::string& text) {
+  if (!in.text(name, text, true)) return;
+  const auto parsed = jobs::parse_key_template(text);
+  if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
+}
+
+void group_member(SpecMembers& in, std::vector<std::string>& by) {
+  in.property_names("by", by, kMaxGroupProperties);
+  if (!in.writes() && !in.has("by")) in.problem("by is missing");
+  if (std::ranges::find(by, "Timestamp") != by.end()) {
+    in.problem("by must not name Timestamp: it changes with every write");
+  }
+}
+
+void read_members(SpecMembers& in, CopiesKind& kind, const std::string& source) {
+  in.table("destination", kind.destination);
+  template_member(in, "partitionKey", kind.partition_key);
+  template_member(in, "rowKey", kind.row_key);
+  auto properties = kind.properties.value_or(std::vector<std::string>{});
+  in.property_names("properties", properties, kMaxProjectedProperties);
+  if (in.has("properties")) kind.properties = std::move(properties);
+  const bool same_keys = kind.partition_key == "{PartitionKey}" && kind.row_key == "{RowKey}";
+  if (!source.empty() && same_keys && iequals_ascii(source, kind.destination)) {
+    in.problem("copies in the table of their originals need other keys, or they would be the originals");
+  }
+}
+
+void other_table(SpecMembers& in, const std::string& source, const std::string& destination) {
+  if (!source.empty() && iequals_ascii(source, destination)) {
+    in.problem("destination must not be the source: the rows of these groups need a table without the entities");
+  }
+}
+
+void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
+  group_member(in, kind.by);
+  in.choice("where", kPlaces, kind.where);
+  const bool blobs = kind.where == Where::kBlobs;
+  if (blobs) in.problem("where: blobs is not supported yet");
+  if (!blobs || in.has("destination")) in.table("destination", kind.destination);
+  in.text("container", kind.container);
+  in.text("prefix", kind.prefix);
+  if (!blobs && (in.has("container") || in.has("prefix"))) in.problem("container and prefix are for where: blobs");
+  if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
+  if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
+  in.flag("unique", kind.unique);
+}
+
+void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source) {
+  group_member(in, kind.by);
+  if (in.text("of", kind.of) && (!jobs::is_property_name(kind.of) || is_key(kind.of) || kind.of == "Timestamp")) {
+    in.problem("of must be the name of a property that holds numbers");
+  }
+  in.table("destination", kind.destination);
+  other_table(in, source, kind.destination);
+}
+
+void filter_member(SpecMembers& in, std::string& text) {
+  if (!in.text("filter", text)) return;
+  const auto parsed = table_store::Filter::parse(text);
+  if (!parsed) return in.problem("filter: " + parsed.error().message);
+  if (parsed->matches_all()) text.clear();
+  const auto names = names_in_filter(text);
+  if (std::ranges::find(names, "Timestamp") != names.end()) {
+    in.problem("filter must not use Timestamp: it changes with every write");
+  }
+}
+
+void common_members(SpecMembers& in, Definition& definition) {
+  in.table("source", definition.source);
+  filter_member(in, definition.filter);
+  in.number("maxChanges", definition.max_changes, 1, kMostChanges);
+  in.number("maxBytes", definition.max_bytes, 1, kMostBytes);
+  in.choice("beyond", kBeyond, definition.refuse_writes);
+  in.number("buildPerSecond", definition.build_per_second, 0, kMostPerSecond);
+  in.number("scrubPerSecond", definition.scrub_per_second, 1, kMostPerSecond);
+}
+
+void kind_members(SpecMembers& in, Definition& definition) {
+  std::visit([&](auto& kind) { read_members(in, kind, definition.source); }, definition.kind);
+}
+
+/// False if there is no such kind.
+bool choose_kind(std::string_view name, Definition& definition) {
+  if (name == CopiesKind::kName) definition.kind = CopiesKind{};
+  if (name == ListsKind::kName) definition.kind = ListsKind{};
+  if (name == SummaryKind::kName) definition.kind = SummaryKind{};
+  return name == definition.kind_name();
+}
+
+}  // namespace
+
+std::string_view Definition::kind_name() const {
+  return std::visit([](const auto& each) { return std::remove_cvref_t<decltype(each)>::kName; }, kind);
+}
+
+std::string Definition::destination() const {
+  return std::visit([](const auto& each) { return each.destination; }, kind);
+}
+
+std::vector<std::string> Definition::key_properties() const {
+  auto names = names_in_filter(filter);
+  if (const auto* copies = std::get_if<CopiesKind>(&kind)) {
+    add_names_in_template(copies->partition_key, names);
+    add_names_in_template(copies->row_key, names);
+  } else if (const auto* lists = std::get_if<ListsKind>(&kind)) {
+    names.insert(names.end(), lists->by.begin(), lists->by.end());
+  } else if (const auto* summary = std::get_if<SummaryKind>(&kind)) {
+    names.insert(names.end(), summary->by.begin(), summary->by.end());
+  }
+  std::erase_if(names, is_key);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Result<Definition> parse_definition(const json& body) {
+  if (!body.is_object()) return refused({"it must be a JSON object"});
+  SpecMembers in(body);
+  Definition definition;
+  std::string kind;
+  const bool named = in.text("kind", kind, true);
+  common_members(in, definition);
+  if (!choose_kind(kind, definition)) {
+    if (named) in.problem("kind must be one of copies, lists, summary");
+    return refused(in.problems());  // what the other members should be is not known
+  }
+  kind_members(in, definition);
+  in.refuse_unknown();
+  if (in.problems().empty() && definition.key_properties().size() > table_store::kMaxFollowedProperties) {
+    in.problem("keys and filter name more than " + std::to_string(table_store::kMaxFollowedProperties) + " properties");
+  }
+  if (in.problems().empty() && to_json(definition).dump().size() > kMaxDefinitionBytes) {
+    in.problem("it is longer than " + std::to_string(kMaxDefinitionBytes) + " bytes");
+  }
+  if (!in.problems().empty()) return refused(in.problems());
+  return definition;
+}
+
+Result<Definition> parse_definition(std::string_view text) {
+  if (text.size() > 2 * kMaxDefinitionBytes) {
+    return refused({"it is longer than " + std::to_string(kMaxDefinitionBytes) + " bytes"});
+  }
+  const auto body = read_json(text);
+  if (!body) return refused({body.error().message});
+  return parse_definition(*body);
+}
+
+json to_json(const Definition& definition) {
+  auto out = nlohmann::ordered_json::object();
+  out["kind"] = definition.kind_name();
+  auto copy = definition;
+  SpecMembers members(out);
+  common_members(members, copy);
+  kind_members(members, copy);
+  return out;
+}
+
+bool is_index_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && is_letter(name.front()) &&
+         std::ranges::all_of(name, [](char c) { return jobs::is_alphanumeric(c) || c == '-'; });
+}
+
+}  // namespace tidemark::indexes

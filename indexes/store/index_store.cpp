@@ -1,0 +1,252 @@
+#include "indexes/store/index_store.h"
+
+#include "common/base/encoding.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using jobs::change_row;
+using jobs::erasure_of;
+using jobs::Field;
+using jobs::property_or;
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::Property;
+using table_store::Version;
+
+constexpr const char* kDefinitions = "definitions";
+constexpr const char* kProgress = "progress";
+constexpr const char* kOwners = "owners";
+constexpr const char* kChanges = "changes";
+constexpr const char* kChangesRow = "last";
+constexpr int kMaxRaces = 16;
+constexpr std::size_t kMaxErrorBytes = 2000;
+
+constexpr std::tuple kIndexFields{
+    Field{"Id", &Index::id},
+    Field{"CreatedAt", &Index::created_at},
+    Field{"Paused", &Index::paused},
+    Field{"Dropping", &Index::dropping},
+    Field{"RebuildsAsked", &Index::rebuilds_asked},
+    Field{"ScrubsAsked", &Index::scrubs_asked},
+};
+constexpr std::tuple kOwnerFields{
+    Field{"Owner", &Owner::worker},
+    Field{"Epoch", &Owner::epoch},
+    Field{"Beat", &Owner::beat},
+};
+
+std::string index_table() { return std::string(kIndexTable); }
+
+std::vector<Property> properties_of(const Index& index) {
+  std::vector<Property> out{{"Definition", to_json(index.definition).dump()}};
+  jobs::add_properties(out, index, kIndexFields);
+  return out;
+}
+
+Result<Index> index_of(const Entity& row) {
+  auto definition = parse_definition(std::string_view(property_or<std::string>(row, "Definition")));
+  Index out;
+  const bool good = jobs::read_properties(row, out, kIndexFields) && !out.id.empty();
+  if (!definition || !good || !is_index_name(row.row_key)) {
+    return fail(ErrorCode::kCorruption, "The row of index " + row.row_key + " does not have the expected form.");
+  }
+  out.name = row.row_key;
+  out.definition = std::move(*definition);
+  out.version = row.version;
+  return out;
+}
+
+Progress progress_of(const Entity& row) {
+  Progress out;
+  jobs::read_properties(row, out, kProgressFields);
+  out.version = row.version;
+  return out;
+}
+
+std::unexpected<Error> contended(const std::string& name) {
+  return fail(ErrorCode::kServerBusy, "Index " + name + " is being changed by others. Please retry.");
+}
+
+std::unexpected<Error> unknown(const std::string& name) {
+  return fail(ErrorCode::kIndexNotFound, "There is no index " + name + ".");
+}
+
+std::unexpected<Error> another(const std::string& name) {
+  return fail(ErrorCode::kIndexInvalid, "There is another index of the name " + name +
+                                            ": drop it first, or choose another name. `tidemark index show " + name +
+                                            "` prints its definition.");
+}
+
+std::unexpected<Error> being_dropped(const std::string& name) {
+  return fail(ErrorCode::kIndexInvalid, "Index " + name + " is being dropped. Wait until it is gone.");
+}
+
+/// Whether there is something to write.
+bool grant(const IndexStore::Wish& wish, Index& index) {
+  const bool paused = wish.paused.value_or(index.paused);
+  const bool changes = paused != index.paused || (wish.drop && !index.dropping) || wish.rebuild || wish.scrub;
+  index.paused = paused;
+  index.dropping = index.dropping || wish.drop;
+  if (wish.rebuild) ++index.rebuilds_asked;
+  if (wish.scrub) ++index.scrubs_asked;
+  return changes;
+}
+
+Task<Result<std::optional<Entity>>> read_row(table_store::TableClient& tables, std::string partition, std::string row) {
+  auto read = co_await tables.get(index_table(), std::move(partition), std::move(row));
+  if (read.failed_with(ErrorCode::kTableNotFound)) co_return std::nullopt;
+  co_return read;
+}
+
+/// Bounded by what is kept there.
+Task<Result<std::vector<Entity>>> read_rows(table_store::TableClient& tables, std::string partition) {
+  std::vector<Entity> out;
+  auto request = jobs::rows_of(partition);
+  request.table = index_table();
+  do {
+    auto read = co_await tables.query(request);
+    if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
+    auto page = CO_TRY(std::move(read));
+    for (auto& row : page.entities) out.push_back(std::move(row));
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty() && out.size() < 4 * kMaxIndexes);
+  co_return out;
+}
+
+Task<Result<std::optional<Version>>> change(table_store::TableClient& tables, std::string partition, Mutation mutation,
+                                            std::optional<table_store::Fence> fence = {}) {
+  return change_row(tables, index_table(), std::move(partition), std::move(mutation), std::move(fence));
+}
+
+/// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
+Task<Result<bool>> swap(table_store::TableClient& tables, Index& index) {
+  const auto seen = index.version == 0 ? std::nullopt : std::optional(index.version);
+  const auto written =
+      CO_TRY(co_await change(tables, kDefinitions, jobs::write_of(index.name, seen, properties_of(index))));
+  if (written) index.version = *written;
+  co_return written.has_value();
+}
+
+Task<Result<void>> tell(table_store::TableClient& tables) {
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = kChangesRow;
+  CO_TRY(co_await change(tables, kChanges, std::move(mutation)));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Task<Result<std::optional<Index>>> IndexStore::find(std::string name) {
+  if (!is_index_name(name)) co_return std::nullopt;
+  const auto row = CO_TRY(co_await read_row(tables_, kDefinitions, std::move(name)));
+  if (!row) co_return std::nullopt;
+  co_return CO_TRY(index_of(*row));
+}
+
+Task<Result<std::vector<Index>>> IndexStore::all() {
+  const auto rows = CO_TRY(co_await read_rows(tables_, kDefinitions));
+  std::vector<Index> out;
+  for (const auto& row : rows) {
+    // The table is open to every SDK; a row that somebody else put there must not hide the indexes.
+    if (auto index = index_of(row)) out.push_back(std::move(*index));
+  }
+  co_return out;
+}
+
+Task<Result<IndexStore::Stored>> IndexStore::put(std::string name, Definition definition) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await find(name));
+    if (found && found->dropping) co_return being_dropped(name);
+    if (found && found->definition != definition) co_return another(name);
+    if (found) co_return Stored{std::move(*found), false};
+    const auto others = CO_TRY(co_await all());
+    if (others.size() >= kMaxIndexes) co_return fail(ErrorCode::kTooManyIndexes);
+    Index index;
+    index.name = name;
+    index.id = name + "-" + random_.guid();
+    index.definition = definition;
+    index.created_at = clock_.now();
+    if (!CO_TRY(co_await swap(tables_, index))) continue;
+    CO_TRY(co_await tell(tables_));
+    co_return Stored{std::move(index), true};
+  }
+  co_return contended(name);
+}
+
+Task<Result<Index>> IndexStore::ask(std::string name, Wish wish) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = CO_TRY(co_await find(name));
+    if (!found) co_return unknown(name);
+    auto index = std::move(*found);
+    if (index.dropping && !wish.drop) co_return being_dropped(name);
+    if (!grant(wish, index)) co_return index;
+    if (!CO_TRY(co_await swap(tables_, index))) continue;
+    CO_TRY(co_await tell(tables_));
+    co_return index;
+  }
+  co_return contended(name);
+}
+
+Task<Result<Version>> IndexStore::changes() {
+  const auto row = CO_TRY(co_await read_row(tables_, kChanges, kChangesRow));
+  co_return row ? row->version : 0;
+}
+
+Task<Result<std::optional<Progress>>> IndexStore::progress(std::string id) {
+  const auto row = CO_TRY(co_await read_row(tables_, kProgress, std::move(id)));
+  if (!row) co_return std::nullopt;
+  co_return progress_of(*row);
+}
+
+Task<Result<std::vector<std::pair<std::string, Progress>>>> IndexStore::all_progress() {
+  const auto rows = CO_TRY(co_await read_rows(tables_, kProgress));
+  std::vector<std::pair<std::string, Progress>> out;
+  for (const auto& row : rows) out.emplace_back(row.row_key, progress_of(row));
+  co_return out;
+}
+
+Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress, table_store::Fence fence) {
+  progress.last_error.resize(std::min(progress.last_error.size(), kMaxErrorBytes));
+  Mutation mutation;
+  mutation.kind = MutationKind::kInsertOrReplace;
+  mutation.row_key = std::move(id);
+  jobs::add_properties(mutation.properties, progress, kProgressFields);
+  CO_TRY(co_await change(tables_, kProgress, std::move(mutation), std::move(fence)));
+  co_return Result<void>{};
+}
+
+Task<Result<Owner>> IndexStore::owner(std::string id) {
+  const auto row = CO_TRY(co_await read_row(tables_, kOwners, std::move(id)));
+  Owner out;
+  if (!row) co_return out;
+  jobs::read_properties(*row, out, kOwnerFields);
+  out.version = row->version;
+  co_return out;
+}
+
+Task<Result<bool>> IndexStore::swap_owner(std::string id, Owner& owner) {
+  std::vector<Property> properties;
+  jobs::add_properties(properties, owner, kOwnerFields);
+  const auto seen = owner.version == 0 ? std::nullopt : std::optional(owner.version);
+  const auto written =
+      CO_TRY(co_await change(tables_, kOwners, jobs::write_of(std::move(id), seen, std::move(properties))));
+  if (written) owner.version = *written;
+  co_return written.has_value();
+}
+
+// The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.
+Task<Result<void>> IndexStore::forget(Index index) {
+  CO_TRY(co_await change(tables_, kProgress, erasure_of(index.id, {})));
+  const auto found = CO_TRY(co_await find(index.name));
+  if (found && found->id == index.id) {
+    const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));
+    if (!gone) co_return contended(index.name);
+  }
+  CO_TRY(co_await change(tables_, kOwners, erasure_of(index.id, {})));
+  co_return co_await tell(tables_);
+}
+
+}  // namespace tidemark::indexes
