@@ -13,6 +13,8 @@ constexpr Duration kLearnAnyway = 10s;
 /// Whoever has its fair share leaves a free index to others for this long.
 constexpr Duration kLeaveToOthers = 3s;
 constexpr Duration kDrain = 5s;
+/// The row of a keeper that died.
+constexpr Duration kForgetAfter = 10min;
 
 }  // namespace
 
@@ -55,6 +57,7 @@ Task<void> IndexKeeper::stop() {
     row.worker.clear();
     std::ignore = co_await services_.store.swap_owner(id, row);
   }
+  if (own_.version != 0) std::ignore = co_await services_.store.remove_owner(own_row_, own_);
 }
 
 Task<Result<void>> IndexKeeper::pass() {
@@ -119,6 +122,7 @@ Task<Result<void>> IndexKeeper::look_at_others() {
     if (!id.starts_with(kKeeperRow)) continue;
     const auto [seen, fresh] = keepers_.try_emplace(row.worker, Seen{row.beat, now});
     if (!fresh && seen->second.beat != row.beat) seen->second = {row.beat, now};
+    if (now - seen->second.at >= kForgetAfter) CO_TRY(co_await services_.store.remove_owner(id, row));
   }
   co_return Result<void>{};
 }
