@@ -88,7 +88,9 @@ Task<Result<std::uint64_t>> CopyRows::reconcile(std::vector<ChangedEntity> chang
   }
   // The new row first, then the old one away. An old row may be in the way of another entity's new one.
   auto written = CO_TRY(co_await write(std::move(puts), &late));
-  written += CO_TRY(co_await write(std::move(erasures), nullptr));
+  const auto erased = CO_TRY(co_await write(std::move(erasures), nullptr));
+  made_room_ = made_room_ || erased > 0;
+  written += erased;
   written += CO_TRY(co_await write_late(std::move(late)));
   co_return written;
 }

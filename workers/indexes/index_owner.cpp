@@ -20,6 +20,8 @@ constexpr Duration kIdleWait = 500ms;
 constexpr Duration kFlushInterval = 20ms;
 /// Between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
+/// Between two scrubs because there may be room.
+constexpr Duration kRoomPause = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
 }  // namespace
@@ -97,6 +99,7 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.checked = walk.value("checked", std::uint64_t{0});
     walk_.wrong = walk.value("wrong", std::uint64_t{0});
     walk_.from = walk.value("from", std::int64_t{0});
+    walk_.asked = walk.value("asked", std::int32_t{0});
   }
   if (!index_.dropping) CO_TRY(co_await follow(false));
   if (progress_.walk_began == Time{}) begin_walk();
@@ -124,6 +127,7 @@ Task<Result<void>> IndexOwner::step() {
     progress_.in_the_way_examples = json(in_the_way.examples).dump(-1, ' ', false, json::error_handler_t::replace);
     dirty_ = true;
   }
+  if (rows_->take_made_room() && progress_.in_the_way > 0) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
   co_return Result<void>{};
 }
@@ -134,6 +138,7 @@ void IndexOwner::heed_wishes() {
     progress_.state = indexes::kBuilding;
     begin_walk();
   }
+  if (progress_.state == indexes::kReady && walk_.asked < index_.scrubs_asked) begin_walk();
 }
 
 /// How long to wait for changes: not at all if there is other work.
@@ -181,12 +186,20 @@ Task<Result<void>> IndexOwner::remove_orphans() {
 }
 
 bool IndexOwner::in_a_hurry() const {
-  return progress_.state != indexes::kReady || progress_.scrubs < index_.scrubs_asked;
+  return progress_.state != indexes::kReady || scrub_now_ || progress_.scrubs < index_.scrubs_asked;
+}
+
+void IndexOwner::scrub_soon() {
+  scrub_again_ = scrub_now_ || progress_.state != indexes::kReady;
+  if (scrub_again_) return;
+  scrub_now_ = true;
+  begin_walk();
 }
 
 void IndexOwner::begin_walk() {
   walk_ = {};
   walk_.from = progress_.position;
+  walk_.asked = index_.scrubs_asked;
   walk_at_ = services_.clock.monotonic();
   progress_.walk_began = services_.clock.now();
   progress_.walked = 0;
@@ -265,7 +278,7 @@ void IndexOwner::end_walk() {
     return;
   }
   progress_.state = indexes::kReady;
-  progress_.scrubs = index_.scrubs_asked;
+  progress_.scrubs = walk_.asked;
   progress_.checked = walk_.checked;
   progress_.wrong = walk_.wrong;
   progress_.wrong_ever += walk_.wrong;
@@ -276,13 +289,15 @@ void IndexOwner::end_walk() {
   begin_walk();
   progress_.in_the_way = in_the_way;
   progress_.in_the_way_examples = std::move(examples);
-  walk_at_ += kScrubPause;
+  scrub_now_ = std::exchange(scrub_again_, false);
+  walk_at_ += scrub_now_ ? kRoomPause : kScrubPause;
 }
 
 Task<Result<void>> IndexOwner::flush() {
   json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
+  walk["asked"] = walk_.asked;
   progress_.walk = walk.dump();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fence());

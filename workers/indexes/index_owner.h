@@ -46,6 +46,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
     table_store::Version from = 0;  // the position when it began
+    std::int32_t asked = 0;         // scrubs that had been asked for by then
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
@@ -63,6 +64,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
 
   [[nodiscard]] bool in_a_hurry() const;
   void begin_walk();
+  void scrub_soon();
   Task<Result<void>> walk_page();
   Task<Result<std::string>> walk_table();
   Task<Result<std::string>> walk_rows();
@@ -80,8 +82,10 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
   Walk walk_;
-  bool more_ = false;   // changes are there already
-  bool dirty_ = false;  // the progress is not written
+  bool scrub_now_ = false;    // there may be room for rows that others were in the way of
+  bool scrub_again_ = false;  // likewise, since the walk under way began
+  bool more_ = false;         // changes are there already
+  bool dirty_ = false;        // the progress is not written
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;

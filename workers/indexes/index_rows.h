@@ -42,10 +42,13 @@ class IndexRows {
 
   /// What was found in the way since it was last asked.
   InTheWay take_in_the_way() { return std::exchange(in_the_way_, {}); }
+  /// Whether rows were removed since it was last asked: what they were in the way of may have its place now.
+  bool take_made_room() { return std::exchange(made_room_, false); }
 
  protected:
   IndexRows() = default;
   InTheWay in_the_way_;
+  bool made_room_ = false;
 };
 
 struct IndexRowsContext {
