@@ -120,6 +120,7 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
 Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
+  if (walk_.ended && !more_) next_walk();
   if (!more_ && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
@@ -154,6 +155,7 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
                                                                 kPageEntities, wait));
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
+  judge_suspects(page);
   if (page.through == progress_.position) co_return Result<void>{};
   progress_.changes += page.entities.size();
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
@@ -161,6 +163,20 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   progress_.position = page.through;
   dirty_ = true;
   co_return Result<void>{};
+}
+
+void IndexOwner::suspect(const Wrong& wrong) {
+  if (progress_.state == indexes::kBuilding) return;
+  for (const auto& key : wrong) suspects_.emplace(key.partition_key, key.row_key);
+}
+
+void IndexOwner::judge_suspects(const table_store::ChangesPage& page) {
+  if (suspects_.empty()) return;
+  for (const auto& entity : page.entities) suspects_.erase({entity.partition_key, entity.row_key});
+  if (page.dropped) suspects_.clear();
+  if (page.more) return;
+  walk_.wrong += suspects_.size();
+  suspects_.clear();
 }
 
 /// The log has not waited for this index.
@@ -222,13 +238,18 @@ Task<Result<void>> IndexOwner::walk_page() {
         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(static_cast<double>(seen) / rate));
     walk_at_ = services_.clock.monotonic() + pause;
   }
-  if (!walk_.continuation.empty()) co_return Result<void>{};
-  if (!building && !walk_.over_rows) {
+  walk_.ended = walk_.continuation.empty();
+  co_return Result<void>{};
+}
+
+/// The last page's suspects have been judged.
+void IndexOwner::next_walk() {
+  walk_.ended = false;
+  if (progress_.state != indexes::kBuilding && !walk_.over_rows) {
     walk_.over_rows = true;
   } else {
     end_walk();
   }
-  co_return Result<void>{};
 }
 
 Task<Result<std::string>> IndexOwner::walk_table() {
@@ -248,7 +269,7 @@ Task<Result<std::string>> IndexOwner::walk_table() {
     changed.now = std::move(entity);
   }
   walk_.checked += entities.size();
-  walk_.wrong += CO_TRY(co_await rows_->reconcile(std::move(entities)));
+  suspect(CO_TRY(co_await rows_->reconcile(std::move(entities))));
   co_return std::move(page.continuation);
 }
 
@@ -266,7 +287,7 @@ Task<Result<std::string>> IndexOwner::walk_rows() {
   if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
   auto page = CO_TRY(std::move(answer));
   walk_.checked += page.entities.size();
-  walk_.wrong += CO_TRY(co_await rows_->check(std::move(page.entities)));
+  suspect(CO_TRY(co_await rows_->check(std::move(page.entities))));
   co_return std::move(page.continuation);
 }
 

@@ -10,6 +10,7 @@
 // Runs on one strand.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 
 #include "indexes/store/index_store.h"
@@ -47,6 +48,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     std::uint64_t wrong = 0;
     table_store::Version from = 0;  // the position when it began
     std::int32_t asked = 0;         // scrubs that had been asked for by then
+    bool ended = false;             // its last page was read
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
@@ -68,7 +70,10 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> walk_page();
   Task<Result<std::string>> walk_table();
   Task<Result<std::string>> walk_rows();
+  void next_walk();
   void end_walk();
+  void suspect(const Wrong& wrong);
+  void judge_suspects(const table_store::ChangesPage& page);
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 
   [[nodiscard]] Duration until_next() const;
@@ -82,6 +87,9 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
   Walk walk_;
+  /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
+  /// those who do not come up in the log by then were really wrong.
+  std::set<std::pair<std::string, std::string>> suspects_;
   bool scrub_now_ = false;    // there may be room for rows that others were in the way of
   bool scrub_again_ = false;  // likewise, since the walk under way began
   bool more_ = false;         // changes are there already

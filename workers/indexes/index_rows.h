@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "indexes/store/index_store.h"
+#include "jobs/spec/selection.h"
 #include "table_store/client/table_client.h"
 #include "table_store/model/filter.h"
 
@@ -22,17 +23,20 @@ struct InTheWay {
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
 };
 
+/// Entities whose rows were not what they should be.
+using Wrong = std::vector<jobs::EntityKey>;
+
 class IndexRows {
  public:
   virtual ~IndexRows() = default;
   IndexRows(const IndexRows&) = delete;
   IndexRows& operator=(const IndexRows&) = delete;
 
-  /// Gives each entity the rows that it should have now, and removes those that it had before. Returns how many were
-  /// not so already. At most kMaxChangedEntities.
-  virtual Task<Result<std::uint64_t>> reconcile(std::vector<ChangedEntity> changed) = 0;
-  /// Removes from these rows of the index what no entity says. Returns how much that was.
-  virtual Task<Result<std::uint64_t>> check(std::vector<Entity> rows) = 0;
+  /// Gives each entity the rows that it should have now, and removes those that it had before. At most
+  /// kMaxChangedEntities.
+  virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
+  /// Removes from these rows of the index what no entity says.
+  virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;
   /// Removes these rows of the index.
   virtual Task<Result<void>> erase(std::vector<Entity> rows) = 0;
   /// Where the rows are. A table may hold others beside them.
