@@ -115,7 +115,7 @@ class IndexStore {
   Task<Result<Stored>> put(std::string name, Definition definition);
   /// What a person may change of an index; kIndexNotFound.
   struct Wish {
-    std::optional<bool> paused;
+    std::optional<bool> paused = {};
     bool rebuild = false;
     bool scrub = false;
     bool drop = false;
