@@ -16,6 +16,7 @@
 #include "common/service/metrics_access.h"
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
+#include "workers/indexes/keeper.h"
 #include "workers/outbound/curl_http.h"
 #include "workers/upkeep/housekeeping.h"
 #include "workers/worker_config.h"
@@ -138,13 +139,15 @@ struct Stores {
         tables(*table_link, account),
         queues(*queue_link, account, random.guid()),
         blobs(*blob_link, account),
-        jobs(tables, queues, clock, random, &blobs) {}
+        jobs(tables, queues, clock, random, &blobs),
+        indexes(tables, clock, random) {}
 
   std::unique_ptr<rpc::Transport> table_link, queue_link, blob_link;
   table_store::TableClient tables;
   queue_service::QueueClient queues;
   blob_store::BlobClient blobs;
   jobs::JobStore jobs;
+  indexes::IndexStore indexes;
 };
 
 /// Signals must work while the stores are still away, so readiness is waited for in a thread of its own. It never ends
@@ -162,11 +165,15 @@ std::thread once_ready(const Executor& executor, jobs::JobStore& jobs, Clock& cl
 }
 
 /// Lets running jobs finish, and gives back what does not within `drain_s`.
-void drain(const WorkerConfig& config, WorkerLoop& loop, Housekeeping* housekeeping) {
+void drain(const WorkerConfig& config, WorkerLoop& loop, Housekeeping* housekeeping, IndexKeeper* keeper) {
+  std::vector<std::future<void>> leaving;
+  if (keeper != nullptr) leaving.push_back(asio::co_spawn(loop.strand(), keeper->stop(), asio::use_future));
   asio::co_spawn(loop.strand(), loop.drain(std::chrono::seconds(config.drain_s)), asio::use_future).get();
-  if (housekeeping == nullptr) return;
-  auto left = asio::co_spawn(loop.strand(), housekeeping->stop(), asio::use_future);
-  left.wait_for(std::chrono::seconds(2));  // a store that is gone must not hold up the end
+  if (housekeeping != nullptr) {
+    leaving.push_back(asio::co_spawn(loop.strand(), housekeeping->stop(), asio::use_future));
+  }
+  // A store that is gone must not hold up the end.
+  for (auto& left : leaving) left.wait_for(std::chrono::seconds(2));
 }
 
 Result<void> run(const WorkerConfig& config) {
@@ -193,11 +200,14 @@ Result<void> run(const WorkerConfig& config) {
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
 
+  auto keeper = IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, *clock, *random});
+
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();
     housekeeping->start();
+    keeper->start(loop->strand());
     std::string line = "worker name=" + config.name;
     if (metrics_server) line += " metrics_port=" + std::to_string(metrics_server->port());
     process::announce_ready(line);
@@ -205,7 +215,8 @@ Result<void> run(const WorkerConfig& config) {
   process::wait_for_shutdown();
 
   spdlog::info("stopping");
-  drain(config, *loop, ready->load() ? housekeeping.get() : nullptr);
+  const bool started = ready->load();
+  drain(config, *loop, started ? housekeeping.get() : nullptr, started ? keeper.get() : nullptr);
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
   runner.join();

@@ -65,6 +65,13 @@ Progress progress_of(const Entity& row) {
   return out;
 }
 
+Owner owner_of(const Entity& row) {
+  Owner out;
+  jobs::read_properties(row, out, kOwnerFields);
+  out.version = row.version;
+  return out;
+}
+
 std::unexpected<Error> contended(const std::string& name) {
   return fail(ErrorCode::kServerBusy, "Index " + name + " is being changed by others. Please retry.");
 }
@@ -220,11 +227,19 @@ Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress,
 
 Task<Result<Owner>> IndexStore::owner(std::string id) {
   const auto row = CO_TRY(co_await read_row(tables_, kOwners, std::move(id)));
-  Owner out;
-  if (!row) co_return out;
-  jobs::read_properties(*row, out, kOwnerFields);
-  out.version = row->version;
+  co_return row ? owner_of(*row) : Owner{};
+}
+
+Task<Result<std::map<std::string, Owner>>> IndexStore::all_owners() {
+  const auto rows = CO_TRY(co_await read_rows(tables_, kOwners));
+  std::map<std::string, Owner> out;
+  for (const auto& row : rows) out.emplace(row.row_key, owner_of(row));
   co_return out;
+}
+
+Task<Result<void>> IndexStore::remove_owner(std::string id, Owner owner) {
+  CO_TRY(co_await change(tables_, kOwners, erasure_of(std::move(id), owner.version)));
+  co_return Result<void>{};
 }
 
 Task<Result<bool>> IndexStore::swap_owner(std::string id, Owner& owner) {

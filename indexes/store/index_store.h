@@ -8,6 +8,7 @@
 //   'changes' / 'last'     its version rises with every change by a person
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -133,8 +134,12 @@ class IndexStore {
   /// kFenced if another owner has taken over.
   Task<Result<void>> write_progress(std::string id, Progress progress, table_store::Fence fence);
   Task<Result<Owner>> owner(std::string id);
+  /// All owner rows by id, those of the keepers themselves too (workers/indexes/keeper.h).
+  Task<Result<std::map<std::string, Owner>>> all_owners();
   /// By compare-and-swap; false if somebody else changed the row. Sets the new version.
   Task<Result<bool>> swap_owner(std::string id, Owner& owner);
+  /// Unless it has changed since.
+  Task<Result<void>> remove_owner(std::string id, Owner owner);
   /// Removes all rows of an index that has been dropped.
   Task<Result<void>> forget(Index index);
 

@@ -1,0 +1,32 @@
+#include "workers/indexes/index_rows.h"
+
+#include "workers/indexes/index_kinds.h"
+
+namespace tidemark::workers {
+
+void InTheWay::add(const std::string& table, const std::string& partition_key, const std::string& row_key) {
+  constexpr std::size_t kExamples = 5;
+  ++count;
+  if (examples.size() < kExamples) examples.push_back(table + "/" + partition_key + "/" + row_key);
+}
+
+std::vector<Entity> states_before(const ChangedEntity& changed) {
+  std::vector<Entity> states;
+  for (const auto& properties : changed.before) {
+    auto& state = states.emplace_back();
+    state.partition_key = changed.partition_key;
+    state.row_key = changed.row_key;
+    state.properties = properties;
+  }
+  return states;
+}
+
+Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context) {
+  SourceFilter filter(TRY(table_store::Filter::parse(context.index.definition.filter)));
+  if (std::holds_alternative<indexes::CopiesKind>(context.index.definition.kind)) {
+    return make_copy_rows(std::move(context), std::move(filter));
+  }
+  return make_list_rows(std::move(context), std::move(filter));
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,427 @@
+// Rows of the kinds `lists` and `summary` (indexes/rows/list_piece.h). The entities' keys are put into and taken out of
+// the pieces of their groups: for each piece one search and one write, whatever number of its keys change. Only the
+// owner writes pieces, one write of a group at a time, so what it has read is what it replaces.
+#include <cmath>
+#include <map>
+
+#include "indexes/rows/group_text.h"
+#include "indexes/rows/group_totals.h"
+#include "indexes/rows/list_piece.h"
+#include "jobs/store/rows.h"
+#include "workers/indexes/index_kinds.h"
+#include "workers/indexes/row_writer.h"
+
+namespace tidemark::workers {
+namespace {
+
+using indexes::GroupPlace;
+using indexes::GroupTotals;
+using indexes::ListEntry;
+using indexes::ListPiece;
+using indexes::ListsKind;
+using indexes::Number;
+using indexes::SummaryKind;
+using jobs::EntityKey;
+using table_store::Mutation;
+using table_store::Origin;
+using table_store::PartitionMutations;
+using table_store::RowSearch;
+using table_store::Version;
+using table_store::WriteOutcome;
+
+constexpr std::size_t kSearchesInACall = 500;
+constexpr char kJustBehind = '\x01';
+
+/// Whether a key is to be in its group.
+struct Wanted {
+  ListEntry entry;
+  bool present = false;
+};
+
+/// The changes of one group, in the order of their hashes.
+struct GroupWork {
+  GroupPlace place;
+  std::string group;
+  std::vector<Wanted> wanted;
+  std::size_t next = 0;     // the first that is not done
+  std::string search_from;  // behind a foreign row; empty: at the hash of the next
+
+  [[nodiscard]] bool done() const { return next == wanted.size(); }
+  [[nodiscard]] RowSearch search() const {
+    return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash) : search_from,
+            place.end()};
+  }
+};
+
+/// Collects what is wanted by group; that an entity is in a group counts more than that it was.
+class Works {
+ public:
+  void want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
+    auto& work = works_[{place.partition_key, place.row_prefix}];
+    work.place = std::move(place);
+    work.group = group;
+    auto& wanted = work.wanted[{entry.partition_key, entry.row_key}];
+    if (wanted.present && !present) return;
+    wanted = {std::move(entry), present};
+  }
+  std::vector<GroupWork> take() {
+    std::vector<GroupWork> out;
+    for (auto& [key, work] : works_) {
+      auto& group = out.emplace_back(GroupWork{std::move(work.place), std::move(work.group), {}, 0, {}});
+      for (auto& [entity, wanted] : work.wanted) group.wanted.push_back(std::move(wanted));
+      std::ranges::sort(group.wanted, {}, [](const Wanted& wanted) { return wanted.entry.hash; });
+    }
+    works_.clear();
+    return out;
+  }
+
+ private:
+  struct Work {
+    GroupPlace place;
+    std::string group;
+    std::map<std::pair<std::string, std::string>, Wanted> wanted;
+  };
+  std::map<std::pair<std::string, std::string>, Work> works_;
+};
+
+bool same_key(const ListEntry& a, const ListEntry& b) {
+  return a.partition_key == b.partition_key && a.row_key == b.row_key;
+}
+
+/// How many entries of the piece changed.
+std::uint64_t apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
+  std::uint64_t changed = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const auto& [entry, present] = wanted[i];
+    auto at = std::ranges::lower_bound(piece.entries, entry.hash, {}, &ListEntry::hash);
+    while (at != piece.entries.end() && at->hash == entry.hash && !same_key(*at, entry)) ++at;
+    const bool there = at != piece.entries.end() && at->hash == entry.hash;
+    if (there && present && at->value == entry.value) continue;
+    if (!there && !present) continue;
+    ++changed;
+    if (there && present) {
+      at->value = entry.value;
+    } else if (present) {
+      piece.entries.insert(at, entry);
+    } else {
+      piece.entries.erase(at);
+    }
+  }
+  return changed;
+}
+
+/// A piece with some of its group's changes made.
+struct PieceChange {
+  GroupWork* work = nullptr;
+  std::optional<Entity> row;  // as it is; nothing: it is new
+  ListPiece piece;            // as it is to be
+  std::uint64_t changed = 0;
+  GroupTotals before;
+  std::optional<Entity> summary;  // the group's
+};
+
+class ListRows final : public IndexRows {
+ public:
+  ListRows(IndexRowsContext context, SourceFilter filter) : context_(std::move(context)), filter_(std::move(filter)) {
+    if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
+      by_ = lists->by;
+      table_ = lists->destination;
+      in_partition_ = lists->where == ListsKind::Where::kPartition;
+    } else {
+      const auto& summary = std::get<SummaryKind>(context_.index.definition.kind);
+      by_ = summary.by;
+      table_ = summary.destination;
+      sums_ = true;
+      sum_of_ = summary.of;
+    }
+  }
+
+  Task<Result<std::uint64_t>> reconcile(std::vector<ChangedEntity> changed) override;
+  Task<Result<std::uint64_t>> check(std::vector<Entity> rows) override;
+  Task<Result<void>> erase(std::vector<Entity> rows) override;
+  [[nodiscard]] std::string table() const override { return table_; }
+  [[nodiscard]] std::uint32_t rows_at_once() const override { return 8; }
+
+ private:
+  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const;
+  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
+  [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
+  [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
+  Task<Result<std::uint64_t>> make(std::vector<GroupWork> works);
+  /// One step of each of these groups.
+  Task<Result<std::uint64_t>> make_round(std::vector<GroupWork*> works);
+  std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
+  Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
+  Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;
+  /// Of all pieces of the group but one.
+  Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
+  [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
+  [[nodiscard]] Mutation erasure(std::string row_key) const;
+  Task<Result<std::uint64_t>> check_pieces(std::vector<Entity> rows);
+  Task<Result<std::uint64_t>> check_summary(Entity row);
+
+  IndexRowsContext context_;
+  SourceFilter filter_;
+  std::vector<std::string> by_;
+  std::string table_;
+  bool in_partition_ = false;
+  bool sums_ = false;
+  std::string sum_of_;
+};
+
+std::optional<std::string> ListRows::group_of(const Entity& entity) const {
+  if (!filter_.admits(entity)) return std::nullopt;
+  return indexes::group_of(by_, entity.partition_key, entity.row_key, entity.properties);
+}
+
+GroupPlace ListRows::place_of(const std::string& group, const std::string& partition_key) const {
+  if (!in_partition_) return indexes::group_across(group);
+  return indexes::group_in_partition(context_.index.name, partition_key, group);
+}
+
+ListEntry ListRows::entry_of(const Entity& entity) const {
+  ListEntry entry{entity.partition_key, entity.row_key};
+  entry.hash = indexes::entry_hash(entry.partition_key, entry.row_key);
+  const auto* value = sum_of_.empty() ? nullptr : entity.find(sum_of_);
+  if (value == nullptr) return entry;
+  if (const auto* small = std::get_if<std::int32_t>(value)) entry.value = std::int64_t{*small};
+  if (const auto* whole = std::get_if<std::int64_t>(value)) entry.value = *whole;
+  if (const auto* real = std::get_if<double>(value); real != nullptr && std::isfinite(*real)) entry.value = *real;
+  return entry;
+}
+
+Task<Result<std::uint64_t>> ListRows::reconcile(std::vector<ChangedEntity> changed) {
+  Works works;
+  for (const auto& entity : changed) {
+    for (const auto& before : states_before(entity)) {
+      const auto group = group_of(before);
+      if (group) works.want(place_of(*group, entity.partition_key), *group, entry_of(before), false);
+    }
+    const auto group = entity.now ? group_of(*entity.now) : std::nullopt;
+    if (group) works.want(place_of(*group, entity.partition_key), *group, entry_of(*entity.now), true);
+  }
+  return make(works.take());
+}
+
+Task<Result<std::uint64_t>> ListRows::make(std::vector<GroupWork> works) {
+  std::uint64_t changed = 0;
+  while (true) {
+    std::vector<GroupWork*> round;
+    for (auto& work : works) {
+      if (!work.done() && round.size() < kSearchesInACall) round.push_back(&work);
+    }
+    if (round.empty()) co_return changed;
+    changed += CO_TRY(co_await make_round(std::move(round)));
+  }
+}
+
+Task<Result<std::uint64_t>> ListRows::make_round(std::vector<GroupWork*> works) {
+  const std::size_t searches_of_each = sums_ ? 2 : 1;
+  std::vector<RowSearch> searches;
+  for (const auto* work : works) {
+    searches.push_back(work->search());
+    if (sums_) {
+      const std::string head(indexes::kSummaryRow);
+      searches.push_back({work->place.partition_key, head, head + kJustBehind});
+    }
+  }
+  auto answer = co_await context_.tables.find_rows(table_, searches);
+  if (answer.failed_with(ErrorCode::kTableNotFound)) {
+    CO_TRY(co_await jobs::ensure_table(context_.tables, table_));
+    answer = co_await context_.tables.find_rows(table_, std::move(searches));
+  }
+  auto found = CO_TRY(std::move(answer));
+  std::vector<PieceChange> changes;
+  std::vector<PartitionMutations> groups;
+  // The answer may be cut short; the rest is asked for in the next round.
+  for (std::size_t i = 0; i < works.size() && (i + 1) * searches_of_each <= found.rows.size(); ++i) {
+    auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
+    if (!change || change->changed == 0) continue;
+    if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
+    groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
+    changes.push_back(std::move(*change));
+  }
+  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fence, groups));
+  std::uint64_t changed = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changed += changes[i].changed;
+    for (std::size_t m = 0; m < outcomes[i].size(); ++m) {
+      if (outcomes[i][m].kind != WriteOutcome::kConflict) continue;
+      in_the_way_.add(table_, groups[i].partition_key, groups[i].mutations[m].row_key);
+    }
+  }
+  co_return changed;
+}
+
+/// Makes as many of the group's changes as belong to this piece. Nothing if the row is not the index's.
+std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<Entity> row) const {
+  if (row && row->origin != mark()) {
+    work.search_from = row->row_key + kJustBehind;
+    return std::nullopt;
+  }
+  PieceChange change;
+  change.work = &work;
+  change.piece.group = work.group;
+  if (row) {
+    // What cannot be read is made anew by the next scrub, like what is missing.
+    if (auto piece = indexes::read_piece(*row)) change.piece = std::move(*piece);
+    change.row = std::move(row);
+  }
+  work.search_from.clear();
+  if (sums_) change.before = indexes::totals_of(change.piece.entries);
+  const auto first = work.next;
+  while (!work.done() && work.wanted[work.next].entry.hash <= change.piece.bound) ++work.next;
+  change.changed = apply(change.piece, work.wanted, first, work.next);
+  return change;
+}
+
+Mutation ListRows::put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const {
+  auto mutation = jobs::copy_of(std::move(row_key), as_of, std::move(properties));
+  mutation.origin = mark();
+  return mutation;
+}
+
+Mutation ListRows::erasure(std::string row_key) const {
+  auto mutation = jobs::erasure_of(std::move(row_key), {});
+  mutation.origin = mark();
+  return mutation;
+}
+
+Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& change, Version as_of) const {
+  const auto& place = change.work->place;
+  PartitionMutations out{table_, place.partition_key, {}};
+  if (change.piece.entries.empty()) {
+    if (change.row) out.mutations.push_back(erasure(change.row->row_key));
+  } else {
+    for (const auto& part : indexes::divided(change.piece)) {
+      out.mutations.push_back(put(place.row_key(part.bound), as_of, indexes::piece_properties(part)));
+    }
+  }
+  if (sums_) CO_TRY(co_await sum_up(change, as_of, out));
+  co_return out;
+}
+
+Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const {
+  const auto after = indexes::totals_of(change.piece.entries);
+  auto read = change.summary ? indexes::read_summary(*change.summary) : GroupTotals{};
+  const bool whole_group = !read || indexes::loses_an_extreme(*read, change.before, after);
+  GroupTotals totals;
+  if (whole_group) {
+    std::optional<std::string> this_piece;
+    if (change.row) this_piece = change.row->row_key;
+    totals = CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece)));
+  } else {
+    totals = *read;
+    totals.subtract(change.before);
+  }
+  totals.add(after);
+  const std::string head(indexes::kSummaryRow);
+  if (totals.count > 0) {
+    out.mutations.push_back(put(head, as_of, indexes::summary_properties(change.work->group, totals)));
+  } else {
+    out.mutations.push_back(erasure(head));
+  }
+  co_return Result<void>{};
+}
+
+std::string literal(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+  return out + "'";
+}
+
+Task<Result<GroupTotals>> ListRows::totals_of_others(GroupPlace place, std::optional<std::string> but) const {
+  table_store::QueryRequest request;
+  request.table = table_;
+  request.follower = context_.index.id;
+  request.filter = "PartitionKey eq " + literal(place.partition_key) + " and RowKey ge " + literal(place.row_prefix) +
+                   " and RowKey lt " + literal(place.end());
+  GroupTotals totals;
+  do {
+    auto page = CO_TRY(co_await context_.tables.query(request));
+    for (const auto& row : page.entities) {
+      if (row.row_key == but) continue;
+      const auto piece = indexes::read_piece(row);
+      if (piece) totals.add(indexes::totals_of(piece->entries));
+    }
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty());
+  co_return totals;
+}
+
+Task<Result<std::uint64_t>> ListRows::check(std::vector<Entity> rows) {
+  std::vector<Entity> pieces, summaries;
+  for (auto& row : rows) (sums_ && row.row_key == indexes::kSummaryRow ? summaries : pieces).push_back(std::move(row));
+  auto wrong = CO_TRY(co_await check_pieces(std::move(pieces)));
+  for (auto& summary : summaries) wrong += CO_TRY(co_await check_summary(std::move(summary)));
+  co_return wrong;
+}
+
+Task<Result<std::uint64_t>> ListRows::check_pieces(std::vector<Entity> rows) {
+  std::vector<ListPiece> pieces;
+  std::vector<EntityKey> keys;
+  for (const auto& row : rows) {
+    pieces.push_back(indexes::read_piece(row).value_or(ListPiece{}));
+    for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
+  }
+  const auto sources =
+      CO_TRY(co_await read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+  Works works;
+  auto source = sources.begin();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (auto& entry : pieces[i].entries) {
+      const auto& entity = *source++;
+      const auto group = entity ? group_of(*entity) : std::nullopt;
+      const bool belongs = group == pieces[i].group;
+      if (belongs && (!sums_ || entry_of(*entity).value == entry.value)) continue;
+      if (belongs) entry = entry_of(*entity);
+      works.want(place_of(pieces[i].group, rows[i].partition_key), pieces[i].group, entry, belongs);
+    }
+  }
+  co_return co_await make(works.take());
+}
+
+bool about_equal(const Number& a, const Number& b) {
+  constexpr double kRounding = 1e-9;
+  const auto* real_a = std::get_if<double>(&a);
+  const auto* real_b = std::get_if<double>(&b);
+  if (real_a == nullptr || real_b == nullptr) return a == b;
+  return std::abs(*real_a - *real_b) <= kRounding * std::max(std::abs(*real_a), std::abs(*real_b));
+}
+
+Task<Result<std::uint64_t>> ListRows::check_summary(Entity row) {
+  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(row.partition_key), std::nullopt));
+  const auto told = indexes::read_summary(row);
+  const bool right = told && told->count == truth.count && told->numbers == truth.numbers &&
+                     about_equal(told->sum(), truth.sum()) && told->min == truth.min && told->max == truth.max;
+  if (right) co_return 0;
+  const auto as_of =
+      CO_TRY(co_await context_.tables.find_rows(table_, {{row.partition_key, row.row_key, row.row_key}}));
+  std::vector<RowChange> changes(1);
+  changes[0].partition_key = row.partition_key;
+  changes[0].mutation = truth.count > 0
+                            ? put(row.row_key, as_of.as_of,
+                                  indexes::summary_properties(jobs::property_or<std::string>(row, "Group"), truth))
+                            : erasure(row.row_key);
+  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(changes)));
+  co_return 1;
+}
+
+Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
+  std::vector<RowChange> erasures;
+  for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
+  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(erasures)));
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter) {
+  const auto* lists = std::get_if<ListsKind>(&context.index.definition.kind);
+  if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
+    return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
+  }
+  return std::make_unique<ListRows>(std::move(context), std::move(filter));
+}
+
+}  // namespace tidemark::workers

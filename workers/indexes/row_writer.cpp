@@ -1,0 +1,135 @@
+#include "workers/indexes/row_writer.h"
+
+#include <map>
+
+#include "jobs/store/job_record.h"
+#include "jobs/store/rows.h"
+#include "table_store/model/limits.h"
+#include "workers/runtime/fail_points.h"
+
+namespace tidemark::workers {
+namespace {
+
+using table_store::PartitionMutations;
+using table_store::TableClient;
+
+constexpr std::size_t kMutationsInACall = 1000;
+constexpr std::size_t kBytesInACall = 3UL << 20;
+constexpr std::size_t kSearchesInACall = 1000;
+/// Row keys cannot have control characters, so no other key lies between a key and the key with this behind it.
+constexpr char kJustBehind = '\x01';
+
+std::size_t bytes_of(const table_store::Mutation& mutation) {
+  constexpr std::size_t kOverhead = 64;
+  std::size_t bytes = kOverhead + mutation.row_key.size();
+  for (const auto& property : mutation.properties) {
+    bytes += property.name.size() + sizeof property.value;
+    if (const auto* text = std::get_if<std::string>(&property.value)) bytes += text->size();
+    if (const auto* binary = std::get_if<table_store::Binary>(&property.value)) bytes += binary->bytes.size();
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const PartitionMutations& group) {
+  std::size_t bytes = group.partition_key.size();
+  for (const auto& mutation : group.mutations) bytes += bytes_of(mutation);
+  return bytes;
+}
+
+/// The groups from `next` on that fit into one call; at least one.
+std::vector<PartitionMutations> take_call(const std::vector<PartitionMutations>& groups, std::size_t& next) {
+  std::vector<PartitionMutations> call;
+  std::size_t mutations = 0;
+  std::size_t bytes = 0;
+  for (; next < groups.size(); ++next) {
+    mutations += groups[next].mutations.size();
+    bytes += bytes_of(groups[next]);
+    if (!call.empty() && (mutations > kMutationsInACall || bytes > kBytesInACall)) break;
+    call.push_back(groups[next]);
+  }
+  return call;
+}
+
+Task<Result<std::vector<Result<Outcomes>>>> mutate_all(TableClient& tables, table_store::Fence fence,
+                                                       std::vector<PartitionMutations> call) {
+  co_return co_await fail_points::kIndexRows.around(tables.mutate_all(std::move(call), std::move(fence)));
+}
+
+/// Once more for what failed because its table is missing.
+Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(TableClient& tables, table_store::Fence fence,
+                                                             std::vector<PartitionMutations> call) {
+  auto outcomes = CO_TRY(co_await mutate_all(tables, fence, call));
+  for (std::size_t i = 0; i < outcomes.size() && i < call.size(); ++i) {
+    if (!outcomes[i].failed_with(ErrorCode::kTableNotFound)) continue;
+    CO_TRY(co_await jobs::ensure_table(tables, call[i].table));
+    auto again = CO_TRY(co_await mutate_all(tables, fence, {call[i]}));
+    if (!again.empty()) outcomes[i] = std::move(again.front());
+  }
+  co_return outcomes;
+}
+
+}  // namespace
+
+Task<Result<std::vector<Outcomes>>> write_groups(TableClient& tables, table_store::Fence fence,
+                                                 std::vector<PartitionMutations> groups) {
+  std::vector<Outcomes> out;
+  for (std::size_t next = 0; next < groups.size();) {
+    auto outcomes = CO_TRY(co_await mutate_in_tables(tables, fence, take_call(groups, next)));
+    for (auto& outcome : outcomes) out.push_back(CO_TRY(std::move(outcome)));
+  }
+  if (out.size() != groups.size()) co_return fail(error_for_log(ErrorCode::kInternalError, "outcomes are missing"));
+  co_return out;
+}
+
+Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence, std::string table,
+                                  std::vector<RowChange> changes) {
+  std::vector<PartitionMutations> groups;
+  std::vector<std::vector<std::size_t>> members;  // of each group: which changes
+  struct Open {
+    std::size_t group = 0, bytes = 0;
+  };
+  std::map<std::string, Open> open;  // the last group of each partition
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    auto& change = changes[i];
+    const auto bytes = bytes_of(change.mutation);
+    const auto [found, fresh] = open.try_emplace(change.partition_key);
+    auto& last = found->second;
+    if (fresh || groups[last.group].mutations.size() == table_store::kMaxMutations ||
+        last.bytes + bytes > kBytesInACall) {
+      last = {groups.size(), 0};
+      groups.push_back({table, change.partition_key, {}});
+      members.emplace_back();
+    }
+    last.bytes += bytes;
+    groups[last.group].mutations.push_back(std::move(change.mutation));
+    members[last.group].push_back(i);
+  }
+  const auto written = CO_TRY(co_await write_groups(tables, std::move(fence), std::move(groups)));
+  Outcomes out(changes.size());
+  for (std::size_t g = 0; g < written.size(); ++g) {
+    for (std::size_t i = 0; i < written[g].size() && i < members[g].size(); ++i) out[members[g][i]] = written[g][i];
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(TableClient& tables, std::string table,
+                                                                            std::vector<jobs::EntityKey> keys) {
+  std::vector<std::optional<table_store::Entity>> out;
+  while (out.size() < keys.size()) {
+    std::vector<table_store::RowSearch> searches;
+    for (std::size_t i = out.size(); i < keys.size() && searches.size() < kSearchesInACall; ++i) {
+      searches.push_back({keys[i].partition_key, keys[i].row_key, keys[i].row_key + kJustBehind});
+    }
+    auto found = co_await tables.find_rows(table, std::move(searches));
+    if (found.failed_with(ErrorCode::kTableNotFound)) {
+      out.resize(keys.size());
+      break;
+    }
+    auto rows = CO_TRY(std::move(found));
+    if (rows.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
+    for (auto& row : rows.rows) out.push_back(std::move(row));
+  }
+  co_return out;
+}
+
+}  // namespace tidemark::workers
