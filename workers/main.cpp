@@ -183,6 +183,8 @@ Result<void> run(const WorkerConfig& config) {
   process::Metrics metrics;
   auto ready = std::make_shared<std::atomic<bool>>(false);
   auto pid_file = TRY(process::PidFile::create(data, config.name));
+  // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
+  asio::thread_pool runner(1);
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
   Stores stores(data, config.account, *clock, *random);
@@ -194,7 +196,6 @@ Result<void> run(const WorkerConfig& config) {
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;
   services.objects = {&stores.blobs, std::move(directories)};
-  asio::thread_pool runner(1);  // joined before what the jobs use goes
   auto loop =
       WorkerLoop::create(worker_options(config), services, runner.get_executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });

@@ -37,6 +37,12 @@ constexpr std::tuple kOwnerFields{
     Field{"Beat", &Owner::beat},
 };
 
+constexpr std::tuple kViolationFields{
+    Field{"Count", &Violation::count},
+    Field{"Examples", &Violation::examples},
+};
+
+std::string violations_of(const std::string& id) { return "violations " + id; }
 std::string index_table() { return std::string(kIndexTable); }
 
 std::vector<Property> properties_of(const Index& index) {
@@ -252,8 +258,45 @@ Task<Result<bool>> IndexStore::swap_owner(std::string id, Owner& owner) {
   co_return written.has_value();
 }
 
+table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
+                                              const std::optional<Violation>& violation) {
+  Mutation mutation;
+  mutation.kind = violation ? MutationKind::kInsertOrReplace : MutationKind::kErase;
+  mutation.row_key = std::string(group);
+  mutation.lenient = true;
+  if (violation) jobs::add_properties(mutation.properties, *violation, kViolationFields);
+  return {index_table(), violations_of(id), {std::move(mutation)}};
+}
+
+Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t limit, std::string continuation) {
+  auto request = jobs::rows_of(violations_of(id));
+  request.table = index_table();
+  request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
+  request.continuation = std::move(continuation);
+  auto page = CO_TRY(co_await tables_.query(std::move(request)));
+  ViolationPage out;
+  out.continuation = std::move(page.continuation);
+  for (const auto& row : page.entities) {
+    auto& violation = out.violations.emplace_back();
+    violation.group = row.row_key;
+    jobs::read_properties(row, violation, kViolationFields);
+  }
+  co_return out;
+}
+
+Task<Result<void>> IndexStore::forget_violations(std::string id) {
+  while (true) {
+    const auto page = CO_TRY(co_await violations(id, 100, {}));
+    std::vector<Mutation> erasures;
+    for (const auto& violation : page.violations) erasures.push_back(erasure_of(violation.group, {}));
+    if (erasures.empty()) co_return Result<void>{};
+    CO_TRY(co_await tables_.mutate(index_table(), violations_of(id), std::move(erasures), std::nullopt));
+  }
+}
+
 // The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.
 Task<Result<void>> IndexStore::forget(Index index) {
+  CO_TRY(co_await forget_violations(index.id));
   CO_TRY(co_await change(tables_, kProgress, erasure_of(index.id, {})));
   const auto found = CO_TRY(co_await find(index.name));
   if (found && found->id == index.id) {

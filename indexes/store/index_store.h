@@ -6,6 +6,8 @@
 //   'progress' / ID        what the owner says (kProgressFields), under its fence
 //   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
 //   'changes' / 'last'     its version rises with every change by a person
+//   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
+//     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
 #include <map>
@@ -97,6 +99,20 @@ struct Owner {
   table_store::Version version = 0;  // of the row; 0: there is none
 };
 
+/// A group of a unique index that has more than one entity.
+struct Violation {
+  std::string group;
+  std::int64_t count = 0;
+  std::string examples;  // JSON: [[PartitionKey, RowKey], ...]
+};
+struct ViolationPage {
+  std::vector<Violation> violations;  // by group
+  std::string continuation;           // empty at the end
+};
+/// Sets or takes away the row of a group.
+table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
+                                              const std::optional<Violation>& violation);
+
 class IndexStore {
  public:
   IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
@@ -124,6 +140,8 @@ class IndexStore {
   Task<Result<Index>> ask(std::string name, Wish wish);
   /// Rises with each change by a person; 0 before the first.
   Task<Result<table_store::Version>> changes();
+  /// `limit` 1..1000.
+  Task<Result<ViolationPage>> violations(std::string id, std::uint32_t limit, std::string continuation);
 
   // Of owners.
 
@@ -144,6 +162,8 @@ class IndexStore {
   Task<Result<void>> forget(Index index);
 
  private:
+  Task<Result<void>> forget_violations(std::string id);
+
   table_store::TableClient& tables_;
   Clock& clock_;
   Random& random_;

@@ -53,6 +53,7 @@ Task<void> IndexOwner::run(std::shared_ptr<IndexOwner> self) {
     if (served || served.error().code == ErrorCode::kFenced) break;
     process::log_failed_task("worker.index " + self->index_.name, served.error());
     co_await self->tell_failure(std::move(served.error()));
+    if (self->stopping_) break;
     const auto pause =
         std::max<Duration>(kRetries.base / 2, kRetries.backoff(++self->failures_, self->services_.random));
     co_await self->wake_.wait(self->services_.clock, pause);

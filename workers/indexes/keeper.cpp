@@ -34,6 +34,7 @@ Task<void> IndexKeeper::run(std::shared_ptr<IndexKeeper> self) {
   while (!self->stopping_) {
     const auto passed = co_await self->pass();
     if (!passed) process::log_failed_task("worker.indexes", passed.error());
+    if (self->stopping_) break;
     co_await self->wake_.wait(self->services_.clock, self->options_.poll);
   }
   self->ended_ = true;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
@@ -118,6 +120,9 @@ struct PieceChange {
   std::uint64_t changed = 0;
   GroupTotals before;
   std::optional<Entity> summary;  // the group's
+
+  /// Several entities are in the piece, or were.
+  [[nodiscard]] bool shares() const { return before.count > 1 || piece.entries.size() > 1; }
 };
 
 class ListRows final : public IndexRows {
@@ -126,6 +131,7 @@ class ListRows final : public IndexRows {
     if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
       by_ = lists->by;
       table_ = lists->destination;
+      unique_ = lists->unique;
       in_partition_ = lists->where == ListsKind::Where::kPartition;
     } else {
       const auto& summary = std::get<SummaryKind>(context_.index.definition.kind);
@@ -157,6 +163,7 @@ class ListRows final : public IndexRows {
   Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
+  Task<Result<PartitionMutations>> judge_uniqueness(const PieceChange& change) const;
   Task<Result<std::uint64_t>> check_pieces(std::vector<Entity> rows);
   Task<Result<std::uint64_t>> check_summary(Entity row);
 
@@ -165,6 +172,7 @@ class ListRows final : public IndexRows {
   std::vector<std::string> by_;
   std::string table_;
   bool in_partition_ = false;
+  bool unique_ = false;
   bool sums_ = false;
   std::string sum_of_;
 };
@@ -241,6 +249,11 @@ Task<Result<std::uint64_t>> ListRows::make_round(std::vector<GroupWork*> works) 
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
     changes.push_back(std::move(*change));
   }
+  if (unique_) {
+    for (const auto& change : changes) {
+      if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
+    }
+  }
   const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fence, groups));
   std::uint64_t changed = 0;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -268,7 +281,7 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
     change.row = std::move(row);
   }
   work.search_from.clear();
-  if (sums_) change.before = indexes::totals_of(change.piece.entries);
+  if (sums_ || unique_) change.before = indexes::totals_of(change.piece.entries);
   const auto first = work.next;
   while (!work.done() && work.wanted[work.next].entry.hash <= change.piece.bound) ++work.next;
   change.changed = apply(change.piece, work.wanted, first, work.next);
@@ -322,6 +335,30 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
     out.mutations.push_back(erasure(head));
   }
   co_return Result<void>{};
+}
+
+/// What the group's violation is now, if it is one.
+Task<Result<PartitionMutations>> ListRows::judge_uniqueness(const PieceChange& change) const {
+  const auto& entries = change.piece.entries;
+  auto count = static_cast<std::int64_t>(entries.size());
+  if (count <= 1) {
+    std::optional<std::string> this_piece;
+    if (change.row) this_piece = change.row->row_key;
+    count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
+  }
+  std::optional<indexes::Violation> violation;
+  if (count > 1) {
+    auto examples = nlohmann::json::array();
+    for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
+      examples.push_back({entries[i].partition_key, entries[i].row_key});
+    }
+    const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    violation = indexes::Violation{change.work->group, count, text};
+  }
+  // A group is unique within its partition, if that is where the lists are.
+  const auto& [place, group] = std::tie(change.work->place, change.work->group);
+  const auto name = in_partition_ ? indexes::join_values({place.partition_key, group}) : group;
+  co_return indexes::violation_row(context_.index.id, name, violation);
 }
 
 std::string literal(std::string_view text) {

@@ -45,6 +45,7 @@ Task<void> Housekeeping::beat(std::shared_ptr<Housekeeping> self) {
     info.heartbeat_at = self->services_.clock.now();
     info.running = static_cast<std::int32_t>(self->loop_->busy());
     tell_if_failed("worker.heartbeat", co_await self->list_.beat(std::move(info)));
+    if (self->stopping_) break;
     co_await self->wake_.wait(self->services_.clock, jobs::kHeartbeatInterval);
   }
 }
@@ -77,6 +78,7 @@ Task<void> Housekeeping::schedule(std::shared_ptr<Housekeeping> self) {
   while (!self->stopping_) {
     const auto next = co_await self->scheduler_.look();
     tell_if_failed("worker.schedules", next);
+    if (self->stopping_) break;
     auto pause = self->options_.schedule_poll;
     if (next && *next)
       pause = std::clamp<Duration>(**next - self->services_.clock.now(), std::chrono::milliseconds(1), pause);

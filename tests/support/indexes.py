@@ -1,0 +1,83 @@
+"""Indexes of every kind over a table of things, and what their rows must be: computed from the documentation alone.
+
+Keys of the things begin with "w"; their values need no escaping.
+"""
+import collections
+import json
+
+SOURCE = "Things"
+
+INDEXES = {
+    "by-colour": {"kind": "lists", "source": SOURCE, "by": ["Colour"], "destination": "ThingsByColour"},
+    "in-partition": {"kind": "lists", "source": SOURCE, "by": ["Colour", "Section"], "where": "partition",
+                     "destination": SOURCE},
+    "by-host": {"kind": "copies", "source": SOURCE, "destination": "ThingsByHost", "partitionKey": "{Host}",
+                "rowKey": "{PartitionKey}_{RowKey}", "properties": ["Colour", "Size"]},
+    "inside": {"kind": "copies", "source": SOURCE, "destination": SOURCE, "partitionKey": "{PartitionKey}",
+               "rowKey": "host_{Host}_{RowKey}", "filter": "Size ge 0"},
+    "sizes": {"kind": "summary", "source": SOURCE, "by": ["Section"], "of": "Size", "destination": "ThingSizes"},
+}
+
+
+def index_of(api, name):
+    return api.call("GET", f"/v1/indexes/{name}")
+
+
+def caught_up(api, name):
+    index = index_of(api, name)
+    return index["state"] == "ready" and index["lag"]["changes"] == 0
+
+
+def rows_of(tables, name, definition):
+    """{place: content}; of pieces, the keys of a group together, which must not repeat."""
+    found = {}
+    for (partition, row), entity in tables.scan(definition["destination"]).items():
+        content = {k: v for k, v in entity.items() if k not in ("PartitionKey", "RowKey", "Parts")}
+        if definition["destination"] == SOURCE and row.startswith("w"):
+            continue
+        if definition["kind"] == "copies":
+            if definition["destination"] != SOURCE or row.startswith("host_"):
+                found[partition, row] = content
+        elif row == "summary":
+            found[partition, row] = content
+        elif row.startswith(name + "_" if definition.get("where") == "partition" else "keys_"):
+            keys = found.setdefault((partition, content["Group"]), [])
+            listed = json.loads(content["Keys"])
+            assert len(listed) == content["Count"], f"{row} of {partition} counts {content['Count']}, not {len(listed)}"
+            assert len(content["Keys"]) <= 30_000, f"{row} of {partition} is too large"
+            keys.extend(tuple(key) for key in listed)
+    for place, keys in found.items():
+        if isinstance(keys, list):
+            assert len(keys) == len(set(keys)), f"{name} lists a key twice in {place}"
+            keys.sort(key=str)
+    return found
+
+
+def wanted_rows(name, definition, originals):
+    """The same from the entities."""
+    del name
+    found = {}
+    if definition["kind"] == "copies":
+        for (partition, row), entity in originals.items():
+            if definition.get("filter") and not entity.get("Size", -1) >= 0:
+                continue
+            values = {**entity, "PartitionKey": partition, "RowKey": row}
+            place = definition["partitionKey"].format(**values), definition["rowKey"].format(**values)
+            kept = definition.get("properties", [k for k in entity if k not in ("PartitionKey", "RowKey")])
+            found[place] = {k: entity[k] for k in kept if k in entity}
+        return found
+    groups = collections.defaultdict(list)
+    for (partition, row), entity in originals.items():
+        if all(name in entity for name in definition["by"]):
+            group = ",".join(entity[name] for name in definition["by"])
+            place = partition if definition.get("where") == "partition" else group
+            groups[place, group].append((partition, row, entity))
+    summary = definition["kind"] == "summary"
+    for (place, group), members in groups.items():
+        keys = [(p, r) + ((e["Size"],) if summary and "Size" in e else ()) for p, r, e in members]
+        found[place, group] = sorted(keys, key=str)
+        if summary:
+            sizes = [e["Size"] for _, _, e in members if "Size" in e]
+            totals = {"Sum": str(sum(sizes)), "Min": str(min(sizes)), "Max": str(max(sizes))} if sizes else {}
+            found[group, "summary"] = {"Group": group, "Count": str(len(members)), **totals}
+    return found

@@ -1,0 +1,458 @@
+// Indexes that follow every write, with owners and keepers on stores in memory: whatever is written, lost, repeated or
+// done by an owner that was replaced, in the end the rows are what a full scan of the table says.
+#include <map>
+#include <set>
+
+#include "indexes/rows/group_text.h"
+#include "indexes/rows/group_totals.h"
+#include "indexes/rows/list_piece.h"
+#include "jobs/spec/key_template.h"
+#include "workers/indexes/keeper.h"
+#include "workers_fixture.h"
+
+namespace tidemark::workers {
+namespace {
+
+using namespace std::chrono_literals;
+using indexes::Index;
+using table_store::Origin;
+using table_store::Property;
+
+/// What is in a row, without what every write changes.
+using Rows = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+
+constexpr const char* kByColour =
+    R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","scrubPerSecond":100000})";
+constexpr const char* kInPartition =
+    R"({"kind":"lists","source":"Source","by":["Colour","Size"],"where":"partition","destination":"Source"})";
+constexpr const char* kBySize =
+    R"({"kind":"copies","source":"Source","destination":"BySize","partitionKey":"{Size}",
+        "rowKey":"{PartitionKey}_{RowKey}","properties":["Colour"],"filter":"Size ge 2","scrubPerSecond":100000})";
+constexpr const char* kInside =
+    R"({"kind":"copies","source":"Source","destination":"Source","partitionKey":"{PartitionKey}",
+        "rowKey":"colour_{Colour}_{RowKey}"})";
+constexpr const char* kTotals =
+    R"({"kind":"summary","source":"Source","by":["Colour"],"of":"Size","destination":"Totals"})";
+
+class WorkersIndexes : public WorkersFixture {
+ protected:
+  void TearDown() override {
+    for (auto& keeper : keepers_) run_beside(keeper->stop());
+    drive_until([&] { return true; });
+  }
+
+  /// As run(), while the owners go on.
+  template <class T>
+  T run_beside(Task<T> task) {
+    auto future = asio::co_spawn(io_, std::move(task), asio::use_future);
+    drive_until([&] { return future.wait_for(0s) == std::future_status::ready; });
+    return future.get();
+  }
+  void drive_until(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "what was waited for did not come";
+      io_.restart();
+      io_.run_one_for(5ms);
+    }
+  }
+
+  IndexServices index_services() { return {tables_, store_, *clock_, *random_}; }
+  Index declare(const std::string& name, const char* text) {
+    const auto definition = indexes::parse_definition(std::string_view(text));
+    EXPECT_TRUE(definition.has_value()) << definition.error().message;
+    auto stored = run_beside(store_.put(name, *definition));
+    EXPECT_TRUE(stored.has_value()) << stored.error().message;
+    return stored->index;
+  }
+  std::shared_ptr<IndexKeeper> start_keeper(const std::string& worker) {
+    KeeperOptions options{.worker = worker, .poll = 5ms, .beat = 10ms, .lost_after = 200ms};
+    auto keeper = IndexKeeper::create(options, index_services());
+    keeper->start(io_.get_executor());
+    keepers_.push_back(keeper);
+    return keeper;
+  }
+  indexes::Progress progress(const Index& index) {
+    auto read = run_beside(store_.progress(index.id));
+    EXPECT_TRUE(read.has_value());
+    return read && *read ? **read : indexes::Progress{};
+  }
+  void ask(const std::string& name, indexes::IndexStore::Wish wish) {
+    auto asked = run_beside(store_.ask(name, wish));
+    ASSERT_TRUE(asked.has_value()) << asked.error().message;
+  }
+
+  void write(Mutation mutation, const std::string& partition, const std::string& table = "Source") {
+    auto done = run_beside(tables_.mutate(table, partition, {std::move(mutation)}, std::nullopt));
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+  }
+  static Mutation entity(const std::string& row, const std::string& colour, std::int64_t size) {
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = row;
+    mutation.lenient = true;
+    if (!colour.empty()) mutation.properties.push_back({"Colour", colour});
+    if (size >= 0) mutation.properties.push_back({"Size", size});
+    return mutation;
+  }
+  std::vector<Entity> rows_in(const std::string& table) {
+    std::vector<Entity> out;
+    table_store::QueryRequest request;
+    request.table = table;
+    do {
+      auto page = run_beside(tables_.query(request));
+      if (!page) {
+        EXPECT_EQ(page.error().code, ErrorCode::kTableNotFound);
+        break;
+      }
+      for (auto& row : page->entities) out.push_back(std::move(row));
+      request.continuation = page->continuation;
+    } while (!request.continuation.empty());
+    return out;
+  }
+  std::vector<Entity> originals() {
+    auto all = rows_in("Source");
+    std::erase_if(all, [](const Entity& row) { return row.origin.has_value(); });
+    return all;
+  }
+
+  static std::vector<std::string> texts(const std::vector<Property>& properties) {
+    std::vector<std::string> out;
+    for (const auto& property : properties) out.push_back(property.name + "=" + indexes::value_text(property.value));
+    std::ranges::sort(out);
+    return out;
+  }
+  /// The rows that the index has; of pieces, their keys together.
+  Rows actual(const Index& index) {
+    Rows out;
+    const auto table = index.definition.destination();
+    const bool copies = std::holds_alternative<indexes::CopiesKind>(index.definition.kind);
+    for (const auto& row : rows_in(table)) {
+      if (!row.origin || row.origin->follower != index.id) continue;
+      if (copies || row.row_key == indexes::kSummaryRow) {
+        auto properties = row.properties;
+        std::erase_if(properties, [](const Property& property) { return property.name == "Parts"; });
+        out[{row.partition_key, row.row_key}] = texts(properties);
+        continue;
+      }
+      const auto piece = indexes::read_piece(row);
+      EXPECT_TRUE(piece.has_value());
+      auto& keys = out[{row.partition_key, "keys of " + piece->group}];
+      for (const auto& entry : piece->entries) {
+        const auto key = entry.partition_key + "/" + entry.row_key;
+        EXPECT_EQ(std::ranges::find(keys, key), keys.end()) << "twice: " << key;
+        keys.push_back(key);
+      }
+      std::ranges::sort(keys);
+    }
+    return out;
+  }
+  /// What a full scan says that the index has.
+  Rows wanted(const Index& index) {
+    Rows out;
+    const auto& definition = index.definition;
+    const auto filter = *table_store::Filter::parse(definition.filter);
+    std::map<std::string, std::vector<indexes::ListEntry>> groups;
+    for (const auto& original : originals()) {
+      if (!filter.matches(original)) continue;
+      const auto key = original.partition_key + "/" + original.row_key;
+      if (const auto* copies = std::get_if<indexes::CopiesKind>(&definition.kind)) {
+        const auto templates = *jobs::parse_key_templates(copies->partition_key, copies->row_key);
+        const auto place = jobs::apply_key_templates(templates, original);
+        if (!place) continue;
+        auto properties = original.properties;
+        std::erase_if(properties, [&](const Property& property) {
+          return copies->properties &&
+                 std::ranges::find(*copies->properties, property.name) == copies->properties->end();
+        });
+        out[{place->partition_key, place->row_key}] = texts(properties);
+        continue;
+      }
+      const auto* lists = std::get_if<indexes::ListsKind>(&definition.kind);
+      const auto& by = lists != nullptr ? lists->by : std::get<indexes::SummaryKind>(definition.kind).by;
+      const auto group = indexes::group_of(by, original.partition_key, original.row_key, original.properties);
+      if (!group) continue;
+      const bool inside = lists != nullptr && lists->where == indexes::ListsKind::Where::kPartition;
+      out[{inside ? original.partition_key : *group, "keys of " + *group}].push_back(key);
+      if (lists != nullptr) continue;
+      auto& entry = groups[*group].emplace_back();
+      if (const auto* size = jobs::property<std::int64_t>(original, "Size")) entry.value = *size;
+    }
+    for (auto& [place, keys] : out) std::ranges::sort(keys);
+    for (const auto& [group, entries] : groups) {
+      auto properties = indexes::summary_properties(group, indexes::totals_of(entries));
+      std::erase_if(properties, [](const Property& property) { return property.name == "Parts"; });
+      out[{group, "summary"}] = texts(properties);
+    }
+    return out;
+  }
+
+  bool caught_up(const Index& index) {
+    const auto statuses = run_beside(tables_.followers(index.definition.source));
+    EXPECT_TRUE(statuses.has_value());
+    for (const auto& status : *statuses) {
+      if (status.following.follower == index.id) return !status.oldest && !status.stale;
+    }
+    return false;
+  }
+  void wait_until_ready(const Index& index) {
+    drive_until([&] { return progress(index).state == indexes::kReady && caught_up(index); });
+  }
+  void expect_true(const Index& index) {
+    wait_until_ready(index);
+    EXPECT_EQ(actual(index), wanted(index)) << index.name;
+  }
+
+  void write_at_random(std::uint64_t writes) {
+    static const std::vector<std::string> kColours{"red", "green", "blue", "", "a,b"};
+    for (std::uint64_t i = 0; i < writes; ++i) {
+      const auto partition = "p" + std::to_string(random_->below(3));
+      const auto row = "r" + std::to_string(random_->below(30));
+      const auto& colour = kColours[random_->below(kColours.size())];
+      auto mutation = entity(row, colour, static_cast<std::int64_t>(random_->below(6)) - 1);
+      const auto kind = random_->below(6);
+      if (kind == 0) mutation.kind = MutationKind::kErase;
+      if (kind == 1) mutation.kind = MutationKind::kInsertOrMerge;
+      if (kind == 0) mutation.properties.clear();
+      write(std::move(mutation), partition);
+    }
+  }
+
+  indexes::IndexStore store_{tables_, *clock_, *random_};
+  std::vector<std::shared_ptr<IndexKeeper>> keepers_;
+};
+
+TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {
+  write_at_random(150);
+  std::vector<Index> all;
+  for (const auto& [name, text] : {std::pair("by-colour", kByColour),
+                                   {"in-partition", kInPartition},
+                                   {"by-size", kBySize},
+                                   {"inside", kInside},
+                                   {"totals", kTotals}}) {
+    all.push_back(declare(name, text));
+  }
+  start_keeper("w1");
+  for (int round = 0; round < 6; ++round) {
+    write_at_random(80);
+    for (const auto& index : all) expect_true(index);
+  }
+  for (const auto& index : all) EXPECT_EQ(progress(index).wrong_ever, 0U) << index.name;
+}
+
+TEST_F(WorkersIndexes, SurviveLostRequestsAndAnswers) {
+  const auto list = declare("by-colour", kByColour);
+  const auto copies = declare("by-size", kBySize);
+  const auto totals = declare("totals", kTotals);
+  start_keeper("w1");
+  for (int round = 0; round < 5; ++round) {
+    write_at_random(50);
+    table_link_.before = [&](std::string) -> Task<Result<void>> {
+      if (random_->below(8) == 0) co_return fail(ErrorCode::kUnavailable);
+      co_return Result<void>{};
+    };
+    table_link_.lose_reply = [&] { return random_->below(8) == 0; };
+    const auto until = clock_->monotonic() + 200ms;
+    drive_until([&] { return clock_->monotonic() > until; });
+    table_link_.before = nullptr;
+    table_link_.lose_reply = nullptr;
+    for (const auto& index : {list, copies, totals}) expect_true(index);
+  }
+}
+
+TEST_F(WorkersIndexes, AnOwnerThatWasReplacedChangesNothing) {
+  const auto index = declare("by-colour", kByColour);
+  const auto sums = declare("totals", kTotals);
+  std::vector<std::shared_ptr<IndexOwner>> owners;
+  for (std::uint64_t epoch = 1; epoch <= 8; ++epoch) {
+    for (const auto& each : {index, sums}) {
+      owners.push_back(IndexOwner::create(index_services(), each, epoch));
+      owners.back()->start(io_.get_executor());
+    }
+    write_at_random(60);
+  }
+  expect_true(index);
+  expect_true(sums);
+  for (std::size_t i = 0; i + 2 < owners.size(); ++i) {
+    drive_until([&] { return owners[i]->ended(); });
+  }
+  for (auto& owner : owners) owner->stop();
+  drive_until([&] { return owners.back()->ended() && owners[owners.size() - 2]->ended(); });
+}
+
+TEST_F(WorkersIndexes, AreTakenOverFromAKeeperThatDoesNotLive) {
+  const auto index = declare("by-colour", kByColour);
+  indexes::Owner dead{.worker = "dead", .epoch = 7, .beat = 3};
+  ASSERT_TRUE(run(store_.swap_owner("keeper dead", dead)).value_or(false));
+  indexes::Owner owner{.worker = "dead", .epoch = 7};
+  ASSERT_TRUE(run(store_.swap_owner(index.id, owner)).value_or(false));
+  write_at_random(30);
+  start_keeper("w1");
+  expect_true(index);
+  EXPECT_EQ(run_beside(store_.owner(index.id))->epoch, 8U);
+}
+
+TEST_F(WorkersIndexes, AreSharedByKeepers) {
+  std::vector<Index> all;
+  for (int i = 0; i < 4; ++i) {
+    const auto text =
+        R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"T)" + std::to_string(i) + "\"}";
+    all.push_back(declare("i" + std::to_string(i), text.c_str()));
+  }
+  const auto one = start_keeper("w1");
+  const auto two = start_keeper("w2");
+  drive_until([&] { return one->owned() + two->owned() == 4; });
+  EXPECT_GT(one->owned(), 0U);
+  EXPECT_GT(two->owned(), 0U);
+  run_beside(one->stop());
+  drive_until([&] { return two->owned() == 4; });
+  write_at_random(20);
+  for (const auto& index : all) expect_true(index);
+}
+
+TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
+  const auto index = declare("by-colour", kByColour);
+  const auto sums = declare("totals", kTotals);
+  const auto copies = declare("by-size", kBySize);
+  start_keeper("w1");
+  write_at_random(80);
+  for (const auto& each : {index, sums, copies}) expect_true(each);
+  ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
+  drive_until([&] { return actual(index).empty() && actual(sums).empty() && actual(copies).empty(); });
+  ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
+  write_at_random(40);
+  for (const auto& each : {index, sums, copies}) expect_true(each);
+}
+
+TEST_F(WorkersIndexes, LeaveNothingWhenTheyAreDropped) {
+  const auto index = declare("inside", kInside);
+  const auto list = declare("in-partition", kInPartition);
+  start_keeper("w1");
+  write_at_random(80);
+  expect_true(index);
+  const auto before = originals();
+  ask("inside", {.drop = true});
+  ask("in-partition", {.drop = true});
+  drive_until([&] {
+    return !run_beside(store_.find("inside"))->has_value() && !run_beside(store_.find("in-partition"))->has_value();
+  });
+  EXPECT_EQ(rows_in("Source").size(), before.size());
+  EXPECT_TRUE(run_beside(tables_.followers("Source"))->empty());
+  const auto again = declare("inside", kInside);
+  expect_true(again);
+}
+
+TEST_F(WorkersIndexes, NeverTouchWhatIsNotTheirs) {
+  Mutation foreign = entity("p0_r1", "mine", 5);
+  ASSERT_TRUE(run(tables_.create_table("BySize")).has_value());
+  ASSERT_TRUE(run(tables_.create_table("ByColour")).has_value());
+  write(foreign, "3", "BySize");
+  write(entity("keys_ffffffffffffffff", "mine", 5), "red", "ByColour");
+  const auto copies = declare("by-size", kBySize);
+  const auto list = declare("by-colour", kByColour);
+  write(entity("r1", "red", 3), "p0");
+  write(entity("r2", "red", 3), "p0");
+  start_keeper("w1");
+  wait_until_ready(copies);
+  wait_until_ready(list);
+  EXPECT_EQ(progress(copies).in_the_way, 1U);
+  EXPECT_NE(progress(copies).in_the_way_examples.find("BySize/3/p0_r1"), std::string::npos);
+  EXPECT_GE(progress(list).in_the_way, 1U);
+  auto erasure = entity("r1", "", -1);
+  erasure.kind = MutationKind::kErase;
+  write(erasure, "p0");
+  wait_until_ready(copies);
+  wait_until_ready(list);
+  for (const auto& [table, partition, row] :
+       {std::tuple("BySize", "3", "p0_r1"), {"ByColour", "red", "keys_ffffffffffffffff"}}) {
+    const auto kept = run_beside(tables_.get(table, partition, row));
+    ASSERT_TRUE(kept && *kept) << table;
+    EXPECT_EQ(jobs::property_or<std::string>(**kept, "Colour"), "mine");
+  }
+}
+
+TEST_F(WorkersIndexes, AreMendedByAScrub) {
+  const auto index = declare("by-colour", kByColour);
+  const auto copies = declare("by-size", kBySize);
+  const auto sums = declare("totals", kTotals);
+  start_keeper("w1");
+  write_at_random(150);
+  for (const auto& each : {index, copies, sums}) expect_true(each);
+  std::uint64_t removed = 0;
+  for (const auto* table : {"ByColour", "BySize", "Totals"}) {
+    for (const auto& row : rows_in(table)) {
+      if (random_->below(3) > 0) continue;
+      auto erasure = entity(row.row_key, "", -1);
+      erasure.kind = MutationKind::kErase;
+      write(erasure, row.partition_key, table);
+      ++removed;
+    }
+  }
+  ASSERT_GT(removed, 0U);
+  for (const auto* name : {"by-colour", "by-size", "totals"}) ask(name, {.scrub = true});
+  for (const auto& each : {index, copies, sums}) {
+    drive_until([&] { return progress(each).scrubs == 1; });
+    EXPECT_EQ(actual(each), wanted(each)) << each.name;
+    EXPECT_GT(progress(each).proven, 0);
+  }
+  EXPECT_GT(progress(copies).wrong, 0U);
+  for (const auto* name : {"by-colour", "by-size", "totals"}) ask(name, {.scrub = true});
+  for (const auto& each : {index, copies, sums}) {
+    drive_until([&] { return progress(each).scrubs == 2; });
+    EXPECT_EQ(progress(each).wrong, 0U) << each.name;
+  }
+}
+
+TEST_F(WorkersIndexes, BeginAnewWhenTheyFellTooFarBehind) {
+  const auto text = R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","maxChanges":20})";
+  const auto index = declare("by-colour", text);
+  start_keeper("w1");
+  write_at_random(10);
+  expect_true(index);
+  ask("by-colour", {.paused = true});
+  const auto is_stale = [&] {
+    const auto statuses = run_beside(tables_.followers("Source"));
+    return statuses && !statuses->empty() && statuses->front().stale;
+  };
+  drive_until([&] {
+    write_at_random(10);
+    return is_stale();
+  });
+  ask("by-colour", {.paused = false});
+  drive_until([&] { return !is_stale(); });
+  expect_true(index);
+}
+
+TEST_F(WorkersIndexes, AreBuiltAgainWhileTheyServe) {
+  const auto index = declare("by-colour", kByColour);
+  start_keeper("w1");
+  write_at_random(60);
+  expect_true(index);
+  for (int round = 1; round <= 3; ++round) {
+    ask("by-colour", {.rebuild = true});
+    write_at_random(60);
+    drive_until([&] { return progress(index).rebuilds == round; });
+    expect_true(index);
+  }
+}
+
+TEST_F(WorkersIndexes, GiveARowToWhoeverWantsItNext) {
+  const auto text =
+      R"({"kind":"copies","source":"Source","destination":"ByName","partitionKey":"names","rowKey":"{Colour}"})";
+  const auto index = declare("by-name", text);
+  start_keeper("w1");
+  write(entity("r1", "red", 1), "p0");
+  wait_until_ready(index);
+  write(entity("r1", "blue", 1), "p0");
+  write(entity("r2", "red", 2), "p0");
+  expect_true(index);
+  write(entity("r3", "blue", 3), "p0");  // taken
+  drive_until([&] { return progress(index).in_the_way > 0; });
+  write(entity("r1", "green", 1), "p0");
+  ask("by-name", {.scrub = true});
+  drive_until([&] { return progress(index).scrubs == 1; });
+  expect_true(index);
+}
+
+}  // namespace
+}  // namespace tidemark::workers
