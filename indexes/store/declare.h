@@ -1,0 +1,19 @@
+// What a definition must be beside well-formed: its tables are there, and it gets along with the other indexes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "indexes/store/index_store.h"
+
+namespace tidemark::indexes {
+
+/// Why this index cannot be beside the others: rows that may meet in one destination, a circle of indexes, too many for
+/// the source. Pure.
+std::vector<std::string> conflicts_of(const std::string& name, const Definition& definition,
+                                      const std::vector<Index>& others);
+
+/// IndexStore::put, after these checks; kIndexInvalid lists every problem.
+Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, IndexStore& store, std::string name,
+                                         Definition definition);
+
+}  // namespace tidemark::indexes

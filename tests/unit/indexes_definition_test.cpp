@@ -1,0 +1,183 @@
+// Definitions of indexes: what is read, what is refused with every problem, and what cannot be beside another.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "indexes/store/declare.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kCopies =
+    R"({"kind":"copies","source":"Employees","filter":"Grade gt 3 and not (Left or Timestamps eq 1) ",
+    "destination" : "EmployeesByMail",
+    "partitionKey" : "{Department}",
+    "rowKey" : "mail_{Email}_{RowKey}",
+    "properties" : ["Name"],
+    "maxChanges" : 5,
+    "beyond" : "refuse",
+    "buildPerSecond" : 100,
+    "scrubPerSecond" : 7
+})";
+constexpr std::string_view kLists =
+    R"({"kind":"lists","source":"Packages","by":["Maintainer","PartitionKey"],"where":"partition",
+        "destination":"Packages","unique":true})";
+constexpr std::string_view kSummary =
+    R"({"kind":"summary","source":"Packages","by":["Section"],"of":"InstalledSize","destination":"Sections"})";
+
+Definition read(std::string_view text) {
+  auto definition = parse_definition(text);
+  EXPECT_TRUE(definition) << definition.error().message;
+  return definition ? std::move(*definition) : Definition{};
+}
+
+std::vector<std::string> problems_of(std::string_view text) {
+  std::vector<std::string> out;
+  const auto definition = parse_definition(text);
+  if (definition) return out;
+  EXPECT_EQ(definition.error().code, ErrorCode::kIndexInvalid);
+  for (const auto& [name, problem] : definition.error().fields) out.push_back(problem);
+  EXPECT_FALSE(out.empty());
+  return out;
+}
+
+TEST(IndexDefinition, IsReadAndWrittenWithoutLoss) {
+  for (const auto text : {kCopies, kLists, kSummary}) {
+    const auto definition = read(text);
+    EXPECT_EQ(read(to_json(definition).dump()), definition) << to_json(definition);
+  }
+  const auto copies = read(kCopies);
+  EXPECT_EQ(copies.kind_name(), "copies");
+  EXPECT_EQ(copies.destination(), "EmployeesByMail");
+  EXPECT_EQ(copies.max_changes, 5U);
+  EXPECT_TRUE(copies.refuse_writes);
+  EXPECT_EQ(std::get<CopiesKind>(copies.kind).properties, std::vector<std::string>{"Name"});
+  EXPECT_EQ(std::get<ListsKind>(read(kLists).kind).where, ListsKind::Where::kPartition);
+  EXPECT_EQ(std::get<SummaryKind>(read(kSummary).kind).of, "InstalledSize");
+  EXPECT_EQ(read(kSummary).scrub_per_second, 200U);
+}
+
+TEST(IndexDefinition, KnowsOnWhatThePlaceOfARowDepends) {
+  EXPECT_THAT(read(kCopies).key_properties(), ElementsAre("Department", "Email", "Grade", "Left", "Timestamps"));
+  EXPECT_THAT(read(kLists).key_properties(), ElementsAre("Maintainer"));
+  EXPECT_THAT(read(kSummary).key_properties(), ElementsAre("Section"));
+}
+
+TEST(IndexDefinition, ListsEveryProblem) {
+  EXPECT_THAT(
+      problems_of(
+          R"({"kind":"copies","source":"1x","filter":"a eq","destination":"tidemarkjobs","partitionKey":"{a","rowKey":"{Timestamp}",
+              "properties":["a","a"],"maxChanges":0,"beyond":"wait","buildPerSecond":-1,"scrubPerSecond":0,"more":1})"),
+      ElementsAre(HasSubstr("source must be a table name"), HasSubstr("filter: "), HasSubstr("maxChanges must be"),
+                  HasSubstr("beyond must be one of stale, refuse"), HasSubstr("buildPerSecond must be"),
+                  HasSubstr("scrubPerSecond must be"), HasSubstr("destination must not be TidemarkJobs"),
+                  HasSubstr("partitionKey has a brace"), HasSubstr("rowKey must not use {Timestamp}"),
+                  HasSubstr("properties must be a list of 1 to 64"), HasSubstr("unknown member 'more'")));
+  EXPECT_THAT(problems_of("{}"), ElementsAre("kind is missing", "source is missing"));
+  EXPECT_THAT(problems_of(R"({"kind":"copies","source":"Abc"})"),
+              ElementsAre("destination is missing", "partitionKey is missing", "rowKey is missing"));
+  EXPECT_THAT(problems_of(R"({"kind":"lists","source":"Abc"})"),
+              ElementsAre("by is missing", "destination is missing"));
+  EXPECT_THAT(problems_of("[]"), ElementsAre("it must be a JSON object"));
+  EXPECT_THAT(problems_of("{"), SizeIs(1));
+  EXPECT_THAT(problems_of(std::string(100'000, ' ')), ElementsAre(HasSubstr("longer than 30000 bytes")));
+}
+
+TEST(IndexDefinition, RefusesWhatCouldNotFollow) {
+  const auto first_problem = [](std::string_view text) {
+    const auto problems = problems_of(text);
+    return problems.empty() ? std::string() : problems.front();
+  };
+  EXPECT_THAT(
+      first_problem(
+          R"({"kind":"copies","source":"Abc","destination":"aBC","partitionKey":"{PartitionKey}","rowKey":"{RowKey}"})"),
+      HasSubstr("need other keys"));
+  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["X"],"destination":"abc"})"),
+              HasSubstr("destination must not be the source"));
+  EXPECT_THAT(first_problem(R"({"kind":"summary","source":"Abc","by":["X"],"destination":"Abc"})"),
+              HasSubstr("destination must not be the source"));
+  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["X"],"where":"blobs","container":"c"})"),
+              "where: blobs is not supported yet");
+  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","container":"c"})"),
+              HasSubstr("container and prefix are for where: blobs"));
+  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["Timestamp"],"destination":"Def"})"),
+              HasSubstr("changes with every write"));
+  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["A","B","C","D","E"],"destination":"Def"})"),
+              HasSubstr("list of 1 to 4"));
+  EXPECT_THAT(first_problem(R"({"kind":"summary","source":"Abc","by":["X"],"of":"RowKey","destination":"Def"})"),
+              HasSubstr("holds numbers"));
+  EXPECT_THAT(
+      first_problem(
+          R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","filter":"Timestamp gt datetime'2026-01-01'"})"),
+      HasSubstr("filter must not use Timestamp"));
+  for (const auto* table : {"TidemarkJobs", "tidemarkfiles", "TidemarkIndexes"}) {
+    EXPECT_THAT(
+        first_problem(std::string(R"({"kind":"lists","by":["X"],"destination":"Def","source":")") + table + "\"}"),
+        HasSubstr("source must not be"));
+  }
+  EXPECT_THAT(problems_of(R"({"kind":"denormalised","source":"Abc"})"),
+              ElementsAre("kind must be one of copies, lists, summary"));
+}
+
+TEST(IndexDefinition, Names) {
+  EXPECT_TRUE(is_index_name("by-mail2"));
+  for (const auto* bad : {"", "2mail", "by_mail", "-a", "a/b", "a.b"}) EXPECT_FALSE(is_index_name(bad)) << bad;
+  EXPECT_TRUE(is_index_name(std::string(63, 'a')));
+  EXPECT_FALSE(is_index_name(std::string(64, 'a')));
+}
+
+Index declared(const std::string& name, std::string_view text) {
+  Index index;
+  index.name = name;
+  index.definition = read(text);
+  return index;
+}
+
+std::string lists(const std::string& source, const std::string& destination, const std::string& where = "across") {
+  return R"({"kind":"lists","by":["X"],"source":")" + source + R"(","destination":")" + destination + R"(","where":")" +
+         where + "\"}";
+}
+
+std::string copies(const std::string& partition_key, const std::string& row_key) {
+  return R"({"kind":"copies","source":"Abc","destination":"Def","partitionKey":")" + partition_key + R"(","rowKey":")" +
+         row_key + "\"}";
+}
+
+TEST(IndexConflicts, RowsThatMayMeet) {
+  const auto meet = [](const std::string& one, const std::string& other) {
+    return !conflicts_of("one", read(one), {declared("two", other)}).empty();
+  };
+  EXPECT_TRUE(meet(lists("Abc", "Def"), lists("Ghi", "dEF")));
+  EXPECT_FALSE(meet(lists("Abc", "Def"), lists("Abc", "Ghi")));
+  EXPECT_FALSE(meet(lists("Abc", "Def", "partition"), lists("Ghi", "Def", "partition")));
+  EXPECT_TRUE(meet(lists("Abc", "Def"), R"({"kind":"summary","source":"Abc","by":["X"],"destination":"Def"})"));
+  EXPECT_TRUE(meet(copies("{A}", "{B}"), copies("{A}", "b_{B}")));
+  EXPECT_FALSE(meet(copies("{A}", "a_{B}"), copies("{A}", "b_{B}")));
+  EXPECT_FALSE(meet(copies("a_{A}", "{B}"), copies("b_{A}", "{B}")));
+  EXPECT_TRUE(meet(copies("{A}", "a{B}"), copies("{A}", "aa_{B}")));
+  EXPECT_FALSE(meet(copies("{A}", "mail_{B}"), lists("Abc", "Def", "partition")));
+  EXPECT_TRUE(meet(copies("{A}", "two_{B}"), lists("Abc", "Def", "partition")));
+}
+
+TEST(IndexConflicts, Circles) {
+  const std::vector<Index> others{declared("a", lists("Abc", "Def")), declared("b", lists("Def", "Ghi")),
+                                  declared("c", lists("Ghi", "Ghi", "partition"))};
+  EXPECT_THAT(conflicts_of("d", read(lists("Ghi", "Jkl")), others), IsEmpty());
+  EXPECT_THAT(conflicts_of("d", read(lists("ghi", "abc")), others),
+              ElementsAre(HasSubstr("leads back to the source ghi by the indexes a, b")));
+  EXPECT_THAT(conflicts_of("d", read(lists("Def", "Def", "partition")), others), IsEmpty());
+}
+
+TEST(IndexConflicts, AsManyAsATableCanHave) {
+  std::vector<Index> others;
+  for (char c = 'a'; c < 'q'; ++c) others.push_back(declared({c}, lists("Abc", std::string("Def") + c)));
+  ASSERT_THAT(others, SizeIs(table_store::kMaxFollowers));
+  EXPECT_THAT(conflicts_of("z", read(lists("Abc", "Defz")), others), ElementsAre(HasSubstr("as many as a table")));
+}
+
+}  // namespace
+}  // namespace tidemark::indexes
