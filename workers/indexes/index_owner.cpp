@@ -31,7 +31,7 @@ std::shared_ptr<IndexOwner> IndexOwner::create(IndexServices services, indexes::
 }
 
 IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch)
-    : services_(services), index_(std::move(index)), epoch_(epoch) {}
+    : services_(services), index_(std::move(index)), epoch_(epoch), fences_("index/" + index_.id, epoch) {}
 
 void IndexOwner::start(Executor strand) { spawn(std::move(strand), run(shared_from_this())); }
 
@@ -68,7 +68,7 @@ Task<void> IndexOwner::tell_failure(Error error) {
   progress_.last_error = error.message;
   progress_.last_error_at = services_.clock.now();
   ++progress_.errors;
-  std::ignore = co_await services_.store.write_progress(index_.id, progress_, fence());
+  std::ignore = co_await services_.store.write_progress(index_.id, progress_, fences_.next());
 }
 
 Task<Result<void>> IndexOwner::serve() {
@@ -88,8 +88,10 @@ Task<Result<void>> IndexOwner::serve() {
 }
 
 Task<Result<void>> IndexOwner::begin() {
-  CO_TRY(co_await services_.tables.open_operation(fence().operation_id, epoch_, 0));
-  rows_ = CO_TRY(make_index_rows({services_.tables, index_, fence()}));
+  // From now on, what an earlier owner or this one has sent and given up is refused.
+  const auto fence = fences_.next();
+  CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  rows_ = CO_TRY(make_index_rows({services_.tables, index_, fences_}));
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
   walk_ = {};
   const auto walk = json_or_discarded(progress_.walk);
@@ -182,7 +184,7 @@ void IndexOwner::judge_suspects(const table_store::ChangesPage& page) {
 /// The log has not waited for this index.
 Task<Result<void>> IndexOwner::begin_anew() {
   progress_.state = indexes::kStale;
-  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fence()));
+  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   CO_TRY(co_await follow(true));
   progress_.state = indexes::kBuilding;
   begin_walk();
@@ -321,7 +323,7 @@ Task<Result<void>> IndexOwner::flush() {
   walk["asked"] = walk_.asked;
   progress_.walk = walk.dump();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
-  auto written = services_.store.write_progress(index_.id, progress_, fence());
+  auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kIndexProgress.around(std::move(written)));
   auto told = services_.tables.acknowledge(index_.definition.source, index_.id, progress_.position);
   CO_TRY(co_await fail_points::kIndexAcknowledge.around(std::move(told)));
@@ -332,7 +334,7 @@ Task<Result<void>> IndexOwner::flush() {
 
 Task<Result<void>> IndexOwner::drop() {
   progress_.state = indexes::kDropping;
-  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fence()));
+  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   std::string continuation;
   do {
     auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
@@ -344,7 +346,8 @@ Task<Result<void>> IndexOwner::drop() {
   if (stopping_) co_return Result<void>{};
   CO_TRY(co_await services_.tables.unfollow(index_.definition.source, index_.id));
   CO_TRY(co_await services_.store.forget(index_));
-  CO_TRY(co_await services_.tables.close_operation(fence().operation_id, epoch_, 0));
+  const auto fence = fences_.next();
+  CO_TRY(co_await services_.tables.close_operation(fence.operation_id, fence.epoch, 0));
   stopping_ = true;
   co_return Result<void>{};
 }

@@ -79,11 +79,11 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   [[nodiscard]] Duration until_next() const;
   Task<Result<void>> flush();
   Task<Result<void>> drop();
-  [[nodiscard]] table_store::Fence fence() const { return {"index/" + index_.id, epoch_, "", 0}; }
 
   IndexServices services_;
   indexes::Index index_;
   std::uint64_t epoch_;
+  Fences fences_;
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
   Walk walk_;

@@ -55,10 +55,23 @@ class IndexRows {
   bool made_room_ = false;
 };
 
+/// The fences of an owner's writes. Each write has a higher epoch than those before, so a request that was delayed or
+/// came twice is refused once a later one has arrived. The upper half of the epoch is the owner's.
+class Fences {
+ public:
+  Fences(std::string operation, std::uint64_t owner_epoch)
+      : operation_(std::move(operation)), epoch_(owner_epoch << 32) {}
+  table_store::Fence next() { return {operation_, ++epoch_, "", 0}; }
+
+ private:
+  std::string operation_;
+  std::uint64_t epoch_;
+};
+
 struct IndexRowsContext {
   table_store::TableClient& tables;
   const indexes::Index& index;
-  table_store::Fence fence;
+  Fences& fences;
 };
 /// kIndexInvalid if the definition cannot be carried out.
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context);

@@ -256,7 +256,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
       if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
     }
   }
-  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fence, groups));
+  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     add(std::move(changes[i].changed), changed);
@@ -452,14 +452,14 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   changes[0].partition_key = group;
   changes[0].mutation =
       truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(changes)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(changes)));
   co_return Wrong{{group, head}};
 }
 
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(erasures)));
   co_return Result<void>{};
 }
 
