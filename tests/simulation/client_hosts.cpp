@@ -1,5 +1,6 @@
 #include "tests/simulation/client_hosts.h"
 
+#include "tests/simulation/index_oracle.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/support/seeded_random.h"
 
@@ -32,11 +33,17 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
       queues_(queue_link_, kAccount),
       random_(make_seeded_random(seed)),
       jobs_(tables_, queues_, life.clock(), *random_),
+      indexes_(tables_, life.clock(), *random_),
       endpoint_(network, life, stores.endpoint),
       loop_(workers::WorkerLoop::create(
-          worker_options(plan, std::move(name)),
+          worker_options(plan, name),
           workers::JobServices{tables_, queues_, jobs_, life.clock(), *random_, &endpoint_.services()},
-          life.executor())) {}
+          life.executor())) {
+  if (plan.indexes.empty()) return;
+  const workers::KeeperOptions options{
+      .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
+  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, life.clock(), *random_});
+}
 
 void WorkerHost::start() {
   auto task = begin(*this);
@@ -49,7 +56,9 @@ Task<void> WorkerHost::begin(WorkerHost& self) {
     if (done) break;
     co_await sleep_for(self.life_.clock(), 100ms);
   }
-  if (!self.life_.dead()) self.loop_->start();
+  if (self.life_.dead()) co_return;
+  self.loop_->start();
+  if (self.keeper_) self.keeper_->start(self.life_.executor());
 }
 
 void WorkerHost::shut_down(std::function<void()> drained) {
@@ -58,11 +67,16 @@ void WorkerHost::shut_down(std::function<void()> drained) {
 }
 
 Task<void> WorkerHost::drain(WorkerHost& self, std::function<void()> drained) {
+  if (self.keeper_) co_await self.keeper_->stop();
   co_await self.loop_->drain(200ms);
   if (!self.life_.dead()) drained();
 }
 
 void WorkerHost::unwind() {
+  if (keeper_) {
+    auto stopping = keeper_->stop();
+    spawn(life_.executor(), std::move(stopping));
+  }
   auto task = loop_->drain(Duration::zero());
   spawn(loop_->strand(), std::move(task));
 }
@@ -80,7 +94,8 @@ PeopleHost::PeopleHost(Network& network, Life& life, Stores stores, const Plan& 
       tables_(table_link_, kAccount),
       queues_(queue_link_, kAccount),
       random_(make_seeded_random(seed)),
-      jobs_(tables_, queues_, life.clock(), *random_) {}
+      jobs_(tables_, queues_, life.clock(), *random_),
+      indexes_(tables_, life.clock(), *random_) {}
 
 void PeopleHost::start() {
   auto task = fill(*this);
@@ -127,6 +142,10 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
   if (!self.plan_.group.name.empty()) {
     auto submission = submit_group(self);
     spawn(self.life_.executor(), std::move(submission));
+  }
+  for (const auto& index : self.plan_.indexes) {
+    auto declaration = declare(self, index);
+    spawn(self.life_.executor(), std::move(declaration));
   }
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
@@ -178,6 +197,29 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   }
   if (job.undone && !job.spec.empty() && !self.life_.dead()) {
     co_await undo(self, id);
+  }
+  --self.notes_.busy;
+}
+
+Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
+  ++self.notes_.busy;
+  co_await sleep_for(self.life_.clock(), index.after);
+  auto definition = indexes::parse_definition(std::string_view(simulated_indexes().at(index.name)));
+  if (!definition) std::abort();
+  bool done = false;
+  while (!done && !self.life_.dead()) {
+    auto put = co_await self.indexes_.put(index.name, *definition);
+    done = put.has_value();
+    if (done) self.notes_.indexes.insert(index.name);
+    co_await sleep_for(self.life_.clock(), done ? index.rebuilt_after : Duration(100ms));
+  }
+  bool asked = !index.rebuilt;
+  while (!asked && !self.life_.dead()) {
+    indexes::IndexStore::Wish wish;
+    wish.rebuild = true;
+    auto outcome = co_await self.indexes_.ask(index.name, wish);
+    asked = outcome.has_value();
+    if (!asked) co_await sleep_for(self.life_.clock(), 100ms);
   }
   --self.notes_.busy;
 }

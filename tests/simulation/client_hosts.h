@@ -4,6 +4,7 @@
 #include "jobs/store/job_store.h"
 #include "tests/simulation/endpoint.h"
 #include "tests/simulation/plan.h"
+#include "workers/indexes/keeper.h"
 #include "workers/runtime/worker_loop.h"
 
 namespace tidemark::simulation {
@@ -31,8 +32,10 @@ class WorkerHost final : public Program {
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;
   jobs::JobStore jobs_;
+  indexes::IndexStore indexes_;
   EndpointLink endpoint_;
   std::shared_ptr<workers::WorkerLoop> loop_;
+  std::shared_ptr<workers::IndexKeeper> keeper_;
 };
 
 /// What the people know: for the run to wait for, and to check.
@@ -43,6 +46,7 @@ struct PeopleNotes {
   std::vector<std::string> submitted;  // acknowledged
   std::set<std::string> cancelled;     // acknowledged
   std::set<std::string> groups;        // acknowledged
+  std::set<std::string> indexes;       // acknowledged
   std::size_t changes = 0;
 };
 
@@ -56,6 +60,7 @@ class PeopleHost final : public Program {
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
   static Task<void> submit_group(PeopleHost& self);
+  static Task<void> declare(PeopleHost& self, PlannedIndex index);
   static Task<void> undo(PeopleHost& self, std::string id);
   static Task<void> cancel(PeopleHost& self, std::string id);
   table_store::Mutation entity(const std::string& row_key);
@@ -70,6 +75,7 @@ class PeopleHost final : public Program {
   queue_service::QueueClient queues_;
   std::unique_ptr<Random> random_;
   jobs::JobStore jobs_;
+  indexes::IndexStore indexes_;
   std::int32_t next_number_ = 0;
 };
 

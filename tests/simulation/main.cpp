@@ -1,7 +1,7 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
-//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, sync
+//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, notes, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 #include <charconv>
@@ -50,6 +50,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.lease_epoch = true;
   } else if (rule == "one-transaction") {
     without.one_transaction = true;
+  } else if (rule == "notes") {
+    without.notes = true;
   } else if (rule == "sync") {
     without.sync = true;
   } else {

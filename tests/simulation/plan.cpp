@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/simulation/index_oracle.h"
+
 namespace tidemark::simulation {
 namespace {
 
@@ -144,6 +146,13 @@ Plan make_plan(Dice& dice) {
   if (!dice.chance(4000)) plan.freeze_gap = dice.between(500ms, 5s);
   if (dice.chance(5000)) plan.skew = dice.between(0ms, 5s);
   if (dice.chance(5000)) plan.jump_gap = dice.between(300ms, 5s);
+  if (dice.chance(3500)) {
+    for (const auto& [name, definition] : simulated_indexes()) {
+      if (dice.chance(6000)) {
+        plan.indexes.push_back({name, dice.between(0ms, 4s), dice.chance(3000), dice.between(0ms, 5s)});
+      }
+    }
+  }
   return plan;
 }
 
@@ -175,6 +184,9 @@ std::string describe(const Plan& plan) {
     auto text = job.spec.empty() ? "no job" : job.spec.size() > 400 ? "an entity with a long key" : job.spec;
     out["jobs"].push_back(
         {{"spec", text}, {"afterMs", ms(job.after)}, {"cancelled", job.cancelled}, {"undone", job.undone}});
+  }
+  for (const auto& index : plan.indexes) {
+    out["indexes"].push_back({{"name", index.name}, {"afterMs", ms(index.after)}, {"rebuilt", index.rebuilt}});
   }
   return out.dump();
 }

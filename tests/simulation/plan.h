@@ -23,6 +23,14 @@ struct PlannedGroup {
   Duration after{};
 };
 
+/// One of simulated_indexes() (index_oracle.h).
+struct PlannedIndex {
+  std::string name;
+  Duration after{};
+  bool rebuilt = false;
+  Duration rebuilt_after{};
+};
+
 struct Plan {
   int workers = 2;
   std::size_t concurrency = 1;
@@ -34,6 +42,7 @@ struct Plan {
   Duration user_pause{};
   std::vector<PlannedJob> jobs;
   PlannedGroup group;
+  std::vector<PlannedIndex> indexes;
   EndpointFaults endpoint;
   Duration faults_last{};
   LinkFaults link;

@@ -39,6 +39,9 @@ Task<Result<std::string>> answer_with(WatchedEngine& engine, const rpc::Dispatch
   std::size_t transactions = 1;
   if (request.method == table_store::calls::MoveAll::kMethod) {
     if (auto call = wire::decode<table_store::calls::MoveAll>(request.payload)) transactions = call->moves.size();
+  } else if (request.method == table_store::calls::MutateAll::kMethod) {
+    if (auto call = wire::decode<table_store::calls::MutateAll>(request.payload))
+      transactions = call->partitions.size();
   }
   engine.expect({request.method, request.payload, request.caller}, transactions);
   auto result = co_await dispatch(std::move(request.method), std::move(request.payload));

@@ -87,7 +87,10 @@ class TableHost final : public Callee {
  public:
   TableHost(EngineParts parts, std::uint64_t seed, CommitWatcher watcher);
   Task<Result<std::string>> answer(Request request) override;
-  void unwind() override { engine_.abandon(); }
+  void unwind() override {
+    engine_.abandon();
+    service_.begin_shutdown();
+  }
 
  private:
   WatchedEngine engine_;

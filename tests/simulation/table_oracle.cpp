@@ -54,6 +54,7 @@ std::optional<table_store::Fence> fence_of_move(const Cause& cause, const std::v
 std::optional<table_store::Fence> fence_of(const Cause& cause, const std::vector<RowChange>& changes) {
   if (cause.method == calls::MoveAll::kMethod) return fence_of_move(cause, changes);
   if (cause.method == calls::Mutate::kMethod) return fence_in<calls::Mutate>(cause);
+  if (cause.method == calls::MutateAll::kMethod) return fence_in<calls::MutateAll>(cause);
   if (cause.method == calls::Count::kMethod) return fence_in<calls::Count>(cause);
   if (cause.method == calls::OpenOperation::kMethod) return fence_in<calls::OpenOperation>(cause);
   if (cause.method == calls::CloseOperation::kMethod) return fence_in<calls::CloseOperation>(cause);

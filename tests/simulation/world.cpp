@@ -5,6 +5,7 @@
 #include "table_store/storage/test_switches.h"
 #include "tests/simulation/callback_oracle.h"
 #include "tests/simulation/client_hosts.h"
+#include "tests/simulation/index_oracle.h"
 #include "tests/simulation/queue_oracle.h"
 #include "tests/simulation/store_hosts.h"
 #include "tests/simulation/table_oracle.h"
@@ -61,6 +62,7 @@ class World {
   std::shared_ptr<kv::MemoryDisk> table_disk_ = kv::make_memory_disk();
   std::shared_ptr<kv::MemoryDisk> queue_disk_ = kv::make_memory_disk();
   TableOracle tables_{scheduler_, 2};
+  IndexOracle indexes_{scheduler_};
   QueueOracle queues_{scheduler_};
   CallbackOracle callbacks_{scheduler_, tables_};
   PeopleNotes notes_;
@@ -73,9 +75,11 @@ void World::start(int host) {
   const auto seed = scheduler_.dice().next();
   auto& life = scheduler_.start_life(host, skew);
   if (host == stores_.table) {
-    life.program = std::make_unique<TableHost>(
-        EngineParts{table_disk_, scheduler_, life, durability_}, seed,
-        [this](const std::vector<RowChange>& changes, const Cause& cause) { tables_.committed(changes, cause); });
+    life.program = std::make_unique<TableHost>(EngineParts{table_disk_, scheduler_, life, durability_}, seed,
+                                               [this](const std::vector<RowChange>& changes, const Cause& cause) {
+                                                 tables_.committed(changes, cause);
+                                                 indexes_.committed(changes);
+                                               });
   } else if (host == stores_.queue) {
     life.program = std::make_unique<QueueHost>(
         EngineParts{queue_disk_, scheduler_, life, durability_}, seed,
@@ -176,6 +180,7 @@ void World::calm_down() {
 bool World::settled() const {
   if (notes_.busy > 0) return false;
   if (queues_.messages(std::string(jobs::kJobQueue)) > 0) return false;
+  if (!indexes_.settled(notes_.indexes)) return false;
   return std::all_of(tables_.jobs().begin(), tables_.jobs().end(),
                      [](const auto& job) { return jobs::is_terminal(job.second.state); });
 }
@@ -243,6 +248,7 @@ void World::check_quiet() {
     }
   }
   callbacks_.check_quiet(notes_.groups);
+  indexes_.check_quiet(notes_.indexes);
   check_poison();
   check_disk();
 }
@@ -288,6 +294,7 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   table_store::test_switches().ignore_if_version = without.etag_guard;
   kv::test_switches::ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
+  table_store::test_switches().leave_out_notes = without.notes;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
   queue_service::test_switches::finish_in_two = without.one_transaction;
   World world(seed, without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced, print);

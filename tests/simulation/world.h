@@ -14,6 +14,7 @@ struct Without {
   bool put_if_newer = false;
   bool lease_epoch = false;
   bool one_transaction = false;  // a message goes first, what follows it comes later
+  bool notes = false;            // some changes of followed tables are not noted
   bool sync = false;             // the engines acknowledge what a crash still loses
 };
 

@@ -24,8 +24,8 @@ class CopyRows final : public IndexRows {
         filter_(std::move(filter)),
         templates_(std::move(templates)) {}
 
-  Task<Result<std::uint64_t>> reconcile(std::vector<ChangedEntity> changed) override;
-  Task<Result<std::uint64_t>> check(std::vector<Entity> rows) override;
+  Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
+  Task<Result<Wrong>> check(std::vector<Entity> rows) override;
   Task<Result<void>> erase(std::vector<Entity> rows) override;
   [[nodiscard]] std::string table() const override { return kind_.destination; }
   [[nodiscard]] std::uint32_t rows_at_once() const override { return 500; }
@@ -38,9 +38,9 @@ class CopyRows final : public IndexRows {
   [[nodiscard]] RowChange copy_of(const EntityKey& place, Entity entity) const;
   [[nodiscard]] static RowChange erasure_of(const EntityKey& place, Origin origin,
                                             std::optional<table_store::Version> seen = {});
-  /// How many were written. Those that others are in the way of go to `refused`, if there is a list of such.
-  Task<Result<std::uint64_t>> write(std::vector<RowChange> changes, std::vector<RowChange>* refused);
-  Task<Result<std::uint64_t>> write_late(std::vector<RowChange> late);
+  /// Whose rows were written. Those that others are in the way of go to `refused`, if there is a list of such.
+  Task<Result<Wrong>> write(std::vector<RowChange> changes, std::vector<RowChange>* refused);
+  Task<Result<Wrong>> write_late(std::vector<RowChange> late);
 
   IndexRowsContext context_;
   indexes::CopiesKind kind_;
@@ -72,7 +72,7 @@ RowChange CopyRows::erasure_of(const EntityKey& place, Origin origin, std::optio
   return change;
 }
 
-Task<Result<std::uint64_t>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
+Task<Result<Wrong>> CopyRows::reconcile(std::vector<ChangedEntity> changed) {
   std::vector<RowChange> puts, late, erasures;
   std::set<std::pair<std::string, std::string>> taken;
   for (auto& entity : changed) {
@@ -89,13 +89,16 @@ Task<Result<std::uint64_t>> CopyRows::reconcile(std::vector<ChangedEntity> chang
   }
   // The new row first, then the old one away. An old row may be in the way of another entity's new one.
   auto written = CO_TRY(co_await write(std::move(puts), &late));
-  written += CO_TRY(co_await write(std::move(erasures), nullptr));
-  written += CO_TRY(co_await write_late(std::move(late)));
+  auto erased = CO_TRY(co_await write(std::move(erasures), nullptr));
+  made_room_ = made_room_ || !erased.empty();
+  add(std::move(erased), written);
+  add(CO_TRY(co_await write_late(std::move(late))), written);
   co_return written;
 }
 
-Task<Result<std::uint64_t>> CopyRows::write(std::vector<RowChange> changes, std::vector<RowChange>* refused) {
-  if (changes.empty()) co_return 0;
+Task<Result<Wrong>> CopyRows::write(std::vector<RowChange> changes, std::vector<RowChange>* refused) {
+  Wrong written;
+  if (changes.empty()) co_return written;
   // A row is named once in a transaction.
   std::set<std::pair<std::string, std::string>> named;
   std::vector<RowChange> once, again;
@@ -103,23 +106,24 @@ Task<Result<std::uint64_t>> CopyRows::write(std::vector<RowChange> changes, std:
     const bool first = named.emplace(change.partition_key, change.mutation.row_key).second;
     (first ? once : again).push_back(std::move(change));
   }
-  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fence, kind_.destination, once));
-  std::uint64_t written = 0;
+  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), kind_.destination, once));
   for (std::size_t i = 0; i < once.size(); ++i) {
-    if (outcomes[i].kind == WriteOutcome::kApplied) ++written;
+    const auto& origin = *once[i].mutation.origin;
+    if (outcomes[i].kind == WriteOutcome::kApplied) written.push_back({origin.partition_key, origin.row_key});
     if (outcomes[i].kind == WriteOutcome::kConflict && refused != nullptr) refused->push_back(std::move(once[i]));
   }
-  co_return written + CO_TRY(co_await write(std::move(again), refused));
+  add(CO_TRY(co_await write(std::move(again), refused)), written);
+  co_return written;
 }
 
-Task<Result<std::uint64_t>> CopyRows::write_late(std::vector<RowChange> late) {
+Task<Result<Wrong>> CopyRows::write_late(std::vector<RowChange> late) {
   std::vector<RowChange> refused;
-  const auto written = CO_TRY(co_await write(std::move(late), &refused));
+  auto written = CO_TRY(co_await write(std::move(late), &refused));
   for (const auto& change : refused) in_the_way_.add(kind_.destination, change.partition_key, change.mutation.row_key);
   co_return written;
 }
 
-Task<Result<std::uint64_t>> CopyRows::check(std::vector<Entity> rows) {
+Task<Result<Wrong>> CopyRows::check(std::vector<Entity> rows) {
   std::vector<EntityKey> keys;
   for (const auto& row : rows) {
     keys.push_back(row.origin ? EntityKey{row.origin->partition_key, row.origin->row_key} : EntityKey{});

@@ -17,6 +17,10 @@ class SourceFilter {
 /// The states that the entity was in before its changes, as far as they are known: with the followed properties.
 std::vector<Entity> states_before(const ChangedEntity& changed);
 
+inline void add(Wrong more, Wrong& to) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 Result<std::unique_ptr<IndexRows>> make_copy_rows(IndexRowsContext context, SourceFilter filter);
 /// Of the kinds lists and summary.
 Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter);

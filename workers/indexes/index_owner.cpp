@@ -20,6 +20,8 @@ constexpr Duration kIdleWait = 500ms;
 constexpr Duration kFlushInterval = 20ms;
 /// Between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
+/// Between two scrubs because there may be room.
+constexpr Duration kRoomPause = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
 }  // namespace
@@ -29,7 +31,7 @@ std::shared_ptr<IndexOwner> IndexOwner::create(IndexServices services, indexes::
 }
 
 IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch)
-    : services_(services), index_(std::move(index)), epoch_(epoch) {}
+    : services_(services), index_(std::move(index)), epoch_(epoch), fences_("index/" + index_.id, epoch) {}
 
 void IndexOwner::start(Executor strand) { spawn(std::move(strand), run(shared_from_this())); }
 
@@ -66,7 +68,7 @@ Task<void> IndexOwner::tell_failure(Error error) {
   progress_.last_error = error.message;
   progress_.last_error_at = services_.clock.now();
   ++progress_.errors;
-  std::ignore = co_await services_.store.write_progress(index_.id, progress_, fence());
+  std::ignore = co_await services_.store.write_progress(index_.id, progress_, fences_.next());
 }
 
 Task<Result<void>> IndexOwner::serve() {
@@ -86,8 +88,10 @@ Task<Result<void>> IndexOwner::serve() {
 }
 
 Task<Result<void>> IndexOwner::begin() {
-  CO_TRY(co_await services_.tables.open_operation(fence().operation_id, epoch_, 0));
-  rows_ = CO_TRY(make_index_rows({services_.tables, index_, fence()}));
+  // From now on, what an earlier owner or this one has sent and given up is refused.
+  const auto fence = fences_.next();
+  CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  rows_ = CO_TRY(make_index_rows({services_.tables, index_, fences_}));
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
   walk_ = {};
   const auto walk = json_or_discarded(progress_.walk);
@@ -97,6 +101,7 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.checked = walk.value("checked", std::uint64_t{0});
     walk_.wrong = walk.value("wrong", std::uint64_t{0});
     walk_.from = walk.value("from", std::int64_t{0});
+    walk_.asked = walk.value("asked", std::int32_t{0});
   }
   if (!index_.dropping) CO_TRY(co_await follow(false));
   if (progress_.walk_began == Time{}) begin_walk();
@@ -117,6 +122,7 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
 Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
+  if (walk_.ended && !more_) next_walk();
   if (!more_ && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
@@ -124,6 +130,7 @@ Task<Result<void>> IndexOwner::step() {
     progress_.in_the_way_examples = json(in_the_way.examples).dump(-1, ' ', false, json::error_handler_t::replace);
     dirty_ = true;
   }
+  if (rows_->take_made_room() && progress_.in_the_way > 0) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
   co_return Result<void>{};
 }
@@ -134,6 +141,7 @@ void IndexOwner::heed_wishes() {
     progress_.state = indexes::kBuilding;
     begin_walk();
   }
+  if (progress_.state == indexes::kReady && walk_.asked < index_.scrubs_asked) begin_walk();
 }
 
 /// How long to wait for changes: not at all if there is other work.
@@ -149,6 +157,7 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
                                                                 kPageEntities, wait));
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
+  judge_suspects(page);
   if (page.through == progress_.position) co_return Result<void>{};
   progress_.changes += page.entities.size();
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
@@ -158,10 +167,24 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   co_return Result<void>{};
 }
 
+void IndexOwner::suspect(const Wrong& wrong) {
+  if (progress_.state == indexes::kBuilding) return;
+  for (const auto& key : wrong) suspects_.emplace(key.partition_key, key.row_key);
+}
+
+void IndexOwner::judge_suspects(const table_store::ChangesPage& page) {
+  if (suspects_.empty()) return;
+  for (const auto& entity : page.entities) suspects_.erase({entity.partition_key, entity.row_key});
+  if (page.dropped) suspects_.clear();
+  if (page.more) return;
+  walk_.wrong += suspects_.size();
+  suspects_.clear();
+}
+
 /// The log has not waited for this index.
 Task<Result<void>> IndexOwner::begin_anew() {
   progress_.state = indexes::kStale;
-  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fence()));
+  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   CO_TRY(co_await follow(true));
   progress_.state = indexes::kBuilding;
   begin_walk();
@@ -181,12 +204,20 @@ Task<Result<void>> IndexOwner::remove_orphans() {
 }
 
 bool IndexOwner::in_a_hurry() const {
-  return progress_.state != indexes::kReady || progress_.scrubs < index_.scrubs_asked;
+  return progress_.state != indexes::kReady || scrub_now_ || progress_.scrubs < index_.scrubs_asked;
+}
+
+void IndexOwner::scrub_soon() {
+  scrub_again_ = scrub_now_ || progress_.state != indexes::kReady;
+  if (scrub_again_) return;
+  scrub_now_ = true;
+  begin_walk();
 }
 
 void IndexOwner::begin_walk() {
   walk_ = {};
   walk_.from = progress_.position;
+  walk_.asked = index_.scrubs_asked;
   walk_at_ = services_.clock.monotonic();
   progress_.walk_began = services_.clock.now();
   progress_.walked = 0;
@@ -209,13 +240,18 @@ Task<Result<void>> IndexOwner::walk_page() {
         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(static_cast<double>(seen) / rate));
     walk_at_ = services_.clock.monotonic() + pause;
   }
-  if (!walk_.continuation.empty()) co_return Result<void>{};
-  if (!building && !walk_.over_rows) {
+  walk_.ended = walk_.continuation.empty();
+  co_return Result<void>{};
+}
+
+/// The last page's suspects have been judged.
+void IndexOwner::next_walk() {
+  walk_.ended = false;
+  if (progress_.state != indexes::kBuilding && !walk_.over_rows) {
     walk_.over_rows = true;
   } else {
     end_walk();
   }
-  co_return Result<void>{};
 }
 
 Task<Result<std::string>> IndexOwner::walk_table() {
@@ -235,7 +271,7 @@ Task<Result<std::string>> IndexOwner::walk_table() {
     changed.now = std::move(entity);
   }
   walk_.checked += entities.size();
-  walk_.wrong += CO_TRY(co_await rows_->reconcile(std::move(entities)));
+  suspect(CO_TRY(co_await rows_->reconcile(std::move(entities))));
   co_return std::move(page.continuation);
 }
 
@@ -253,7 +289,7 @@ Task<Result<std::string>> IndexOwner::walk_rows() {
   if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
   auto page = CO_TRY(std::move(answer));
   walk_.checked += page.entities.size();
-  walk_.wrong += CO_TRY(co_await rows_->check(std::move(page.entities)));
+  suspect(CO_TRY(co_await rows_->check(std::move(page.entities))));
   co_return std::move(page.continuation);
 }
 
@@ -265,7 +301,7 @@ void IndexOwner::end_walk() {
     return;
   }
   progress_.state = indexes::kReady;
-  progress_.scrubs = index_.scrubs_asked;
+  progress_.scrubs = walk_.asked;
   progress_.checked = walk_.checked;
   progress_.wrong = walk_.wrong;
   progress_.wrong_ever += walk_.wrong;
@@ -276,16 +312,18 @@ void IndexOwner::end_walk() {
   begin_walk();
   progress_.in_the_way = in_the_way;
   progress_.in_the_way_examples = std::move(examples);
-  walk_at_ += kScrubPause;
+  scrub_now_ = std::exchange(scrub_again_, false);
+  walk_at_ += scrub_now_ ? kRoomPause : kScrubPause;
 }
 
 Task<Result<void>> IndexOwner::flush() {
   json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
+  walk["asked"] = walk_.asked;
   progress_.walk = walk.dump();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
-  auto written = services_.store.write_progress(index_.id, progress_, fence());
+  auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kIndexProgress.around(std::move(written)));
   auto told = services_.tables.acknowledge(index_.definition.source, index_.id, progress_.position);
   CO_TRY(co_await fail_points::kIndexAcknowledge.around(std::move(told)));
@@ -296,7 +334,7 @@ Task<Result<void>> IndexOwner::flush() {
 
 Task<Result<void>> IndexOwner::drop() {
   progress_.state = indexes::kDropping;
-  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fence()));
+  CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   std::string continuation;
   do {
     auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
@@ -308,7 +346,8 @@ Task<Result<void>> IndexOwner::drop() {
   if (stopping_) co_return Result<void>{};
   CO_TRY(co_await services_.tables.unfollow(index_.definition.source, index_.id));
   CO_TRY(co_await services_.store.forget(index_));
-  CO_TRY(co_await services_.tables.close_operation(fence().operation_id, epoch_, 0));
+  const auto fence = fences_.next();
+  CO_TRY(co_await services_.tables.close_operation(fence.operation_id, fence.epoch, 0));
   stopping_ = true;
   co_return Result<void>{};
 }

@@ -10,6 +10,7 @@
 // Runs on one strand.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 
 #include "indexes/store/index_store.h"
@@ -46,6 +47,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
     table_store::Version from = 0;  // the position when it began
+    std::int32_t asked = 0;         // scrubs that had been asked for by then
+    bool ended = false;             // its last page was read
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
@@ -63,25 +66,34 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
 
   [[nodiscard]] bool in_a_hurry() const;
   void begin_walk();
+  void scrub_soon();
   Task<Result<void>> walk_page();
   Task<Result<std::string>> walk_table();
   Task<Result<std::string>> walk_rows();
+  void next_walk();
   void end_walk();
+  void suspect(const Wrong& wrong);
+  void judge_suspects(const table_store::ChangesPage& page);
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 
   [[nodiscard]] Duration until_next() const;
   Task<Result<void>> flush();
   Task<Result<void>> drop();
-  [[nodiscard]] table_store::Fence fence() const { return {"index/" + index_.id, epoch_, "", 0}; }
 
   IndexServices services_;
   indexes::Index index_;
   std::uint64_t epoch_;
+  Fences fences_;
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
   Walk walk_;
-  bool more_ = false;   // changes are there already
-  bool dirty_ = false;  // the progress is not written
+  /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
+  /// those who do not come up in the log by then were really wrong.
+  std::set<std::pair<std::string, std::string>> suspects_;
+  bool scrub_now_ = false;    // there may be room for rows that others were in the way of
+  bool scrub_again_ = false;  // likewise, since the walk under way began
+  bool more_ = false;         // changes are there already
+  bool dirty_ = false;        // the progress is not written
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;

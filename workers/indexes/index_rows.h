@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "indexes/store/index_store.h"
+#include "jobs/spec/selection.h"
 #include "table_store/client/table_client.h"
 #include "table_store/model/filter.h"
 
@@ -22,17 +23,20 @@ struct InTheWay {
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
 };
 
+/// Entities whose rows were not what they should be.
+using Wrong = std::vector<jobs::EntityKey>;
+
 class IndexRows {
  public:
   virtual ~IndexRows() = default;
   IndexRows(const IndexRows&) = delete;
   IndexRows& operator=(const IndexRows&) = delete;
 
-  /// Gives each entity the rows that it should have now, and removes those that it had before. Returns how many were
-  /// not so already. At most kMaxChangedEntities.
-  virtual Task<Result<std::uint64_t>> reconcile(std::vector<ChangedEntity> changed) = 0;
-  /// Removes from these rows of the index what no entity says. Returns how much that was.
-  virtual Task<Result<std::uint64_t>> check(std::vector<Entity> rows) = 0;
+  /// Gives each entity the rows that it should have now, and removes those that it had before. At most
+  /// kMaxChangedEntities.
+  virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
+  /// Removes from these rows of the index what no entity says.
+  virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;
   /// Removes these rows of the index.
   virtual Task<Result<void>> erase(std::vector<Entity> rows) = 0;
   /// Where the rows are. A table may hold others beside them.
@@ -42,16 +46,32 @@ class IndexRows {
 
   /// What was found in the way since it was last asked.
   InTheWay take_in_the_way() { return std::exchange(in_the_way_, {}); }
+  /// Whether rows were removed since it was last asked: what they were in the way of may have its place now.
+  bool take_made_room() { return std::exchange(made_room_, false); }
 
  protected:
   IndexRows() = default;
   InTheWay in_the_way_;
+  bool made_room_ = false;
+};
+
+/// The fences of an owner's writes. Each write has a higher epoch than those before, so a request that was delayed or
+/// came twice is refused once a later one has arrived. The upper half of the epoch is the owner's.
+class Fences {
+ public:
+  Fences(std::string operation, std::uint64_t owner_epoch)
+      : operation_(std::move(operation)), epoch_(owner_epoch << 32) {}
+  table_store::Fence next() { return {operation_, ++epoch_, "", 0}; }
+
+ private:
+  std::string operation_;
+  std::uint64_t epoch_;
 };
 
 struct IndexRowsContext {
   table_store::TableClient& tables;
   const indexes::Index& index;
-  table_store::Fence fence;
+  Fences& fences;
 };
 /// kIndexInvalid if the definition cannot be carried out.
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context);

@@ -3,6 +3,7 @@
 // owner writes pieces, one write of a group at a time, so what it has read is what it replaces.
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +35,7 @@ using table_store::WriteOutcome;
 
 constexpr std::size_t kSearchesInACall = 500;
 constexpr char kJustBehind = '\x01';
+constexpr std::string_view kLastBound = "ffffffffffffffff";
 
 /// Whether a key is to be in its group.
 struct Wanted {
@@ -91,9 +93,9 @@ bool same_key(const ListEntry& a, const ListEntry& b) {
   return a.partition_key == b.partition_key && a.row_key == b.row_key;
 }
 
-/// How many entries of the piece changed.
-std::uint64_t apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
-  std::uint64_t changed = 0;
+/// Whose entries changed.
+Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
+  Wrong changed;
   for (std::size_t i = first; i < last; ++i) {
     const auto& [entry, present] = wanted[i];
     auto at = std::ranges::lower_bound(piece.entries, entry.hash, {}, &ListEntry::hash);
@@ -101,7 +103,7 @@ std::uint64_t apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::si
     const bool there = at != piece.entries.end() && at->hash == entry.hash;
     if (there && present && at->value == entry.value) continue;
     if (!there && !present) continue;
-    ++changed;
+    changed.push_back({entry.partition_key, entry.row_key});
     if (there && present) {
       at->value = entry.value;
     } else if (present) {
@@ -118,7 +120,7 @@ struct PieceChange {
   GroupWork* work = nullptr;
   std::optional<Entity> row;  // as it is; nothing: it is new
   ListPiece piece;            // as it is to be
-  std::uint64_t changed = 0;
+  Wrong changed;
   GroupTotals before;
   std::optional<Entity> summary;  // the group's
 
@@ -143,8 +145,8 @@ class ListRows final : public IndexRows {
     }
   }
 
-  Task<Result<std::uint64_t>> reconcile(std::vector<ChangedEntity> changed) override;
-  Task<Result<std::uint64_t>> check(std::vector<Entity> rows) override;
+  Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
+  Task<Result<Wrong>> check(std::vector<Entity> rows) override;
   Task<Result<void>> erase(std::vector<Entity> rows) override;
   [[nodiscard]] std::string table() const override { return table_; }
   [[nodiscard]] std::uint32_t rows_at_once() const override { return 8; }
@@ -154,9 +156,9 @@ class ListRows final : public IndexRows {
   [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
   [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
   [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
-  Task<Result<std::uint64_t>> make(std::vector<GroupWork> works);
+  Task<Result<Wrong>> make(std::vector<GroupWork> works);
   /// One step of each of these groups.
-  Task<Result<std::uint64_t>> make_round(std::vector<GroupWork*> works);
+  Task<Result<Wrong>> make_round(std::vector<GroupWork*> works);
   std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
   Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
   Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;
@@ -165,8 +167,8 @@ class ListRows final : public IndexRows {
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
   Task<Result<PartitionMutations>> judge_uniqueness(const PieceChange& change) const;
-  Task<Result<std::uint64_t>> check_pieces(std::vector<Entity> rows);
-  Task<Result<std::uint64_t>> check_summary(Entity row);
+  Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
+  Task<Result<Wrong>> check_summary(std::string group);
 
   IndexRowsContext context_;
   SourceFilter filter_;
@@ -199,7 +201,7 @@ ListEntry ListRows::entry_of(const Entity& entity) const {
   return entry;
 }
 
-Task<Result<std::uint64_t>> ListRows::reconcile(std::vector<ChangedEntity> changed) {
+Task<Result<Wrong>> ListRows::reconcile(std::vector<ChangedEntity> changed) {
   Works works;
   for (const auto& entity : changed) {
     for (const auto& before : states_before(entity)) {
@@ -212,19 +214,19 @@ Task<Result<std::uint64_t>> ListRows::reconcile(std::vector<ChangedEntity> chang
   return make(works.take());
 }
 
-Task<Result<std::uint64_t>> ListRows::make(std::vector<GroupWork> works) {
-  std::uint64_t changed = 0;
+Task<Result<Wrong>> ListRows::make(std::vector<GroupWork> works) {
+  Wrong changed;
   while (true) {
     std::vector<GroupWork*> round;
     for (auto& work : works) {
       if (!work.done() && round.size() < kSearchesInACall) round.push_back(&work);
     }
     if (round.empty()) co_return changed;
-    changed += CO_TRY(co_await make_round(std::move(round)));
+    add(CO_TRY(co_await make_round(std::move(round))), changed);
   }
 }
 
-Task<Result<std::uint64_t>> ListRows::make_round(std::vector<GroupWork*> works) {
+Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   const std::size_t searches_of_each = sums_ ? 2 : 1;
   std::vector<RowSearch> searches;
   for (const auto* work : works) {
@@ -245,7 +247,7 @@ Task<Result<std::uint64_t>> ListRows::make_round(std::vector<GroupWork*> works) 
   // The answer may be cut short; the rest is asked for in the next round.
   for (std::size_t i = 0; i < works.size() && (i + 1) * searches_of_each <= found.rows.size(); ++i) {
     auto change = begin_piece(*works[i], std::move(found.rows[i * searches_of_each]));
-    if (!change || change->changed == 0) continue;
+    if (!change || change->changed.empty()) continue;
     if (sums_) change->summary = std::move(found.rows[i * searches_of_each + 1]);
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
     changes.push_back(std::move(*change));
@@ -255,10 +257,10 @@ Task<Result<std::uint64_t>> ListRows::make_round(std::vector<GroupWork*> works) 
       if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
     }
   }
-  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fence, groups));
-  std::uint64_t changed = 0;
+  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), groups));
+  Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    changed += changes[i].changed;
+    add(std::move(changes[i].changed), changed);
     for (std::size_t m = 0; m < outcomes[i].size(); ++m) {
       if (outcomes[i][m].kind != WriteOutcome::kConflict) continue;
       in_the_way_.add(table_, groups[i].partition_key, groups[i].mutations[m].row_key);
@@ -387,15 +389,23 @@ Task<Result<GroupTotals>> ListRows::totals_of_others(GroupPlace place, std::opti
   co_return totals;
 }
 
-Task<Result<std::uint64_t>> ListRows::check(std::vector<Entity> rows) {
-  std::vector<Entity> pieces, summaries;
-  for (auto& row : rows) (sums_ && row.row_key == indexes::kSummaryRow ? summaries : pieces).push_back(std::move(row));
+Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
+  // A group's summary is looked at with its own row and with the piece that every group has, in case the row is
+  // missing.
+  std::set<std::string> groups;
+  std::vector<Entity> pieces;
+  for (auto& row : rows) {
+    const bool summary = sums_ && row.row_key == indexes::kSummaryRow;
+    const bool last_piece = row.row_key.ends_with(kLastBound);
+    if (sums_ && (summary || last_piece)) groups.insert(row.partition_key);
+    if (!summary) pieces.push_back(std::move(row));
+  }
   auto wrong = CO_TRY(co_await check_pieces(std::move(pieces)));
-  for (auto& summary : summaries) wrong += CO_TRY(co_await check_summary(std::move(summary)));
+  for (const auto& group : groups) add(CO_TRY(co_await check_summary(group)), wrong);
   co_return wrong;
 }
 
-Task<Result<std::uint64_t>> ListRows::check_pieces(std::vector<Entity> rows) {
+Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
   std::vector<ListPiece> pieces;
   std::vector<EntityKey> keys;
   for (const auto& row : rows) {
@@ -427,28 +437,30 @@ bool about_equal(const Number& a, const Number& b) {
   return std::abs(*real_a - *real_b) <= kRounding * std::max(std::abs(*real_a), std::abs(*real_b));
 }
 
-Task<Result<std::uint64_t>> ListRows::check_summary(Entity row) {
-  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(row.partition_key), std::nullopt));
-  const auto told = indexes::read_summary(row);
-  const bool right = told && told->count == truth.count && told->numbers == truth.numbers &&
-                     about_equal(told->sum(), truth.sum()) && told->min == truth.min && told->max == truth.max;
-  if (right) co_return 0;
-  const auto as_of =
-      CO_TRY(co_await context_.tables.find_rows(table_, {{row.partition_key, row.row_key, row.row_key}}));
+Task<Result<Wrong>> ListRows::check_summary(std::string group) {
+  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(group), std::nullopt));
+  const std::string head(indexes::kSummaryRow);
+  const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + kJustBehind}}));
+  if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
+  const auto& row = found.rows.front();
+  if (row && row->origin != mark()) co_return Wrong{};
+  const auto told = row ? indexes::read_summary(*row) : GroupTotals{};
+  const bool right = row.has_value() == (truth.count > 0) && told && told->count == truth.count &&
+                     told->numbers == truth.numbers && about_equal(told->sum(), truth.sum()) &&
+                     told->min == truth.min && told->max == truth.max;
+  if (right) co_return Wrong{};
   std::vector<RowChange> changes(1);
-  changes[0].partition_key = row.partition_key;
-  changes[0].mutation = truth.count > 0
-                            ? put(row.row_key, as_of.as_of,
-                                  indexes::summary_properties(jobs::property_or<std::string>(row, "Group"), truth))
-                            : erasure(row.row_key);
-  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(changes)));
-  co_return 1;
+  changes[0].partition_key = group;
+  changes[0].mutation =
+      truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(changes)));
+  co_return Wrong{{group, head}};
 }
 
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fence, table_, std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(erasures)));
   co_return Result<void>{};
 }
 

@@ -1,0 +1,207 @@
+#include "tests/simulation/index_oracle.h"
+
+#include "common/base/encoding.h"
+#include "common/kv/key_codec.h"
+#include "indexes/rows/group_totals.h"
+#include "indexes/rows/list_piece.h"
+#include "indexes/store/index_store.h"
+#include "jobs/store/rows.h"
+#include "tests/simulation/table_oracle.h"
+#include "tests/support/stored_entities.h"
+
+namespace tidemark::simulation {
+namespace {
+
+using table_store::Version;
+
+constexpr const char* kLists = "by-group";
+constexpr const char* kCopies = "by-number";
+constexpr const char* kSums = "sums";
+const std::map<std::string, std::string> kTableOf{{kLists, "ByGroup"}, {kCopies, "ByNumber"}, {kSums, "Sums"}};
+
+std::uint64_t generation_in(std::string_view key) {
+  key.remove_prefix(1);
+  return kv::take_u64(key).value_or(0);
+}
+
+std::string name_in(const std::string& id) {
+  for (const auto& [name, table] : kTableOf) {
+    if (id.starts_with(name + "-")) return name;
+  }
+  return {};
+}
+
+std::string shown(const IndexOracle::Key& key) { return key.first.substr(0, 6) + "/" + key.second.substr(0, 6); }
+
+}  // namespace
+
+const std::map<std::string, std::string>& simulated_indexes() {
+  static const std::map<std::string, std::string> kIndexes{
+      {kLists, R"({"kind":"lists","source":"Source","by":["Group"],"destination":"ByGroup"})"},
+      {kCopies, R"({"kind":"copies","source":"Source","destination":"ByNumber","partitionKey":"g{Group}",
+                    "rowKey":"{Number}","filter":"Number ge 0"})"},
+      {kSums, R"({"kind":"summary","source":"Source","by":["Group"],"of":"Number","destination":"Sums"})"}};
+  return kIndexes;
+}
+
+void IndexOracle::violated(std::string text) { scheduler_.trace().violation(scheduler_.now(), std::move(text)); }
+
+void IndexOracle::committed(const std::vector<RowChange>& changes) {
+  std::set<std::string> touched_groups;
+  for (const auto& change : changes) {
+    if (change.key.starts_with('t') && change.value) {
+      auto table = table_store::kTableRecord.decode(*change.value);
+      if (table) tables_[table->generation] = table->name;
+    }
+  }
+  Version version = 0;
+  for (const auto& change : changes) {
+    if (change.key != table_store::kLastVersionKey || !change.value) continue;
+    version = static_cast<Version>(table_store::kCounterRecord.decode(*change.value).value_or(0));
+  }
+  std::vector<std::pair<std::string, Row>> progress;
+  for (const auto& change : changes) {
+    if (!change.key.starts_with('e')) continue;
+    auto parts = table_store::parse_entity_key(change.key);
+    if (!parts) continue;  // table_oracle.h says so
+    const Key key{std::move(parts->partition_key), std::move(parts->row_key)};
+    std::optional<Row> now;
+    if (change.value) {
+      now.emplace();
+      if (!table_store::decode_entity(*change.value, *now)) continue;
+      now->partition_key = key.first;
+      now->row_key = key.second;
+    }
+    const auto& table = tables_[generation_in(change.key)];
+    if (table == kSourceTable) {
+      source_[key] = {std::move(now), version};
+      last_change_ = std::max(last_change_, version);
+    } else if (table == indexes::kIndexTable) {
+      if (now && key.first == "progress") progress.emplace_back(key.second, std::move(*now));
+    } else {
+      if (table == kTableOf.at(kSums)) touched_groups.insert(key.first);
+      row_changed(table, key, std::move(now));
+    }
+  }
+  check_summaries(touched_groups);
+  for (const auto& [id, row] : progress) progress_changed(id, row);
+}
+
+void IndexOracle::row_changed(const std::string& table, const Key& key, std::optional<Row> now) {
+  const bool pieces = table == kTableOf.at(kLists) || table == kTableOf.at(kSums);
+  if (!pieces && table != kTableOf.at(kCopies)) return;
+  if (!now) {
+    rows_[table].erase(key);
+    return;
+  }
+  if (!now->origin) violated("I2: a row of an index without its mark: " + shown(key));
+  if (pieces && key.second != indexes::kSummaryRow) {
+    const auto piece = indexes::read_piece(*now);
+    const auto* text = jobs::property<std::string>(*now, "Keys");
+    if (!piece || text == nullptr || piece->entries.empty()) {
+      violated("I4: piece " + shown(key) + " cannot be read");
+    } else if (utf16_length(*text) > indexes::kPieceUnits && piece->entries.size() > 1) {
+      violated("I4: piece " + shown(key) + " is too large");
+    }
+  }
+  rows_[table][key] = std::move(*now);
+}
+
+void IndexOracle::check_summaries(const std::set<std::string>& groups) {
+  const auto& rows = rows_[kTableOf.at(kSums)];
+  for (const auto& group : groups) {
+    indexes::GroupTotals pieces;
+    indexes::GroupTotals told;
+    for (auto row = rows.lower_bound({group, ""}); row != rows.end() && row->first.first == group; ++row) {
+      if (row->first.second == indexes::kSummaryRow) {
+        told = indexes::read_summary(row->second).value_or(indexes::GroupTotals{});
+      } else if (const auto piece = indexes::read_piece(row->second)) {
+        pieces.add(indexes::totals_of(piece->entries));
+      }
+    }
+    if (told.count != pieces.count || told.sum() != pieces.sum() || told.min != pieces.min || told.max != pieces.max) {
+      violated("I6: the summary of " + group + " is not what its pieces say");
+    }
+  }
+}
+
+void IndexOracle::progress_changed(const std::string& id, const Row& row) {
+  const auto name = name_in(id);
+  if (name.empty()) return;
+  const auto position = jobs::property_or<std::int64_t>(row, "Position");
+  const auto state = jobs::property_or<std::string>(row, "State");
+  auto& known = known_[id];
+  if (position < known.position) violated("I3: the position of " + name + " went back");
+  if (jobs::property_or<std::int64_t>(row, "WrongEver") > 0) {
+    violated("I1: a scrub found rows of " + name + " that were wrong");
+  }
+  known = {state, position};
+  if (state == indexes::kReady || state == indexes::kVerifying) check_up_to(name, position);
+}
+
+/// What the entity is to have in the index; empty: nothing.
+std::string IndexOracle::claim_of(const std::string& name, const Row& source) const {
+  const auto* group = jobs::property<std::int32_t>(source, "Group");
+  const auto* number = jobs::property<std::int32_t>(source, "Number");
+  if (group == nullptr || number == nullptr) return {};
+  if (name == kCopies) return "g" + std::to_string(*group) + "/" + std::to_string(*number);
+  auto claim = "group " + std::to_string(*group);
+  if (name == kSums) claim += " with " + std::to_string(*number);
+  return claim;
+}
+
+IndexOracle::Claims IndexOracle::claims_of(const std::string& name) const {
+  Claims claims;
+  const auto found = rows_.find(kTableOf.at(name));
+  if (found == rows_.end()) return claims;
+  for (const auto& [key, row] : found->second) {
+    if (name == kCopies) {
+      claims[{row.origin->partition_key, row.origin->row_key}].insert(key.first + "/" + key.second);
+      continue;
+    }
+    if (key.second == indexes::kSummaryRow) continue;
+    const auto piece = indexes::read_piece(row);
+    if (!piece) continue;
+    // Whole numbers are p and 19 digits (indexes/rows/group_text.h); there are no negative ones.
+    const auto group = "group " + std::to_string(std::stoll(piece->group.substr(1)));
+    for (const auto& entry : piece->entries) {
+      auto claim = group;
+      if (const auto* number = std::get_if<std::int64_t>(&entry.value)) claim += " with " + std::to_string(*number);
+      if (!claims[{entry.partition_key, entry.row_key}].insert(std::move(claim)).second) claims[{"twice", ""}] = {"x"};
+    }
+  }
+  return claims;
+}
+
+void IndexOracle::check_up_to(const std::string& name, Version position) {
+  const auto claims = claims_of(name);
+  if (claims.contains({"twice", ""})) violated("I4: " + name + " lists a key twice");
+  for (const auto& [key, source] : source_) {
+    if (source.changed > position) continue;
+    const auto wanted = source.row ? claim_of(name, *source.row) : std::string();
+    const auto found = claims.find(key);
+    const auto had = found == claims.end() ? std::set<std::string>{} : found->second;
+    if (had == (wanted.empty() ? std::set<std::string>{} : std::set<std::string>{wanted})) continue;
+    std::string all;
+    for (const auto& claim : had) all += " [" + claim + "]";
+    violated((!wanted.empty() && !had.contains(wanted) ? "I1: " : "I2: ") + name + " has" + all + " of " + shown(key) +
+             ", which is [" + wanted + "]");
+  }
+}
+
+bool IndexOracle::settled(const std::set<std::string>& names) const {
+  for (const auto& name : names) {
+    const bool ready = std::ranges::any_of(known_, [&](const auto& known) {
+      return name_in(known.first) == name && known.second.state == indexes::kReady &&
+             known.second.position >= last_change_;
+    });
+    if (!ready) return false;
+  }
+  return true;
+}
+
+void IndexOracle::check_quiet(const std::set<std::string>& names) {
+  for (const auto& name : names) check_up_to(name, last_change_);
+}
+
+}  // namespace tidemark::simulation

@@ -1,0 +1,63 @@
+// Knows the source table and the rows of the simulation's indexes, from the table store's commits, and checks what is
+// promised of indexes:
+//   I1, I2  all entities that last changed up to an index's position have their rows, and no others
+//   I3      the position only rises
+//   I4      pieces are within their limit; together they have each key once
+//   I5      nothing that was deleted comes back: covered by I2
+//   I6      a summary is what the pieces beside it say, at every commit
+// and that no scrub ever finds anything wrong, because nobody but the owners writes rows. One thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "table_store/model/entity.h"
+#include "tests/simulation/store_hosts.h"
+
+namespace tidemark::simulation {
+
+/// The indexes of a run, by name: their definitions.
+const std::map<std::string, std::string>& simulated_indexes();
+
+class IndexOracle {
+ public:
+  using Key = std::pair<std::string, std::string>;
+  using Row = table_store::Entity;
+
+  explicit IndexOracle(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  void committed(const std::vector<RowChange>& changes);
+  /// Each of these indexes is ready and has dealt with every change.
+  [[nodiscard]] bool settled(const std::set<std::string>& names) const;
+  void check_quiet(const std::set<std::string>& names);
+
+ private:
+  struct Source {
+    std::optional<Row> row;
+    table_store::Version changed = 0;  // when it last changed or was removed
+  };
+  struct Known {
+    std::string state;
+    table_store::Version position = 0;
+  };
+  /// What the rows say of each entity: places of copies, or groups.
+  using Claims = std::map<Key, std::set<std::string>>;
+
+  void row_changed(const std::string& table, const Key& key, std::optional<Row> now);
+  void progress_changed(const std::string& id, const Row& now);
+  void check_up_to(const std::string& name, table_store::Version position);
+  void check_summaries(const std::set<std::string>& groups);
+  [[nodiscard]] Claims claims_of(const std::string& name) const;
+  [[nodiscard]] std::string claim_of(const std::string& name, const Row& source) const;
+  void violated(std::string text);
+
+  Scheduler& scheduler_;
+  std::map<std::uint64_t, std::string> tables_;  // by generation
+  std::map<Key, Source> source_;
+  std::map<std::string, std::map<Key, Row>> rows_;  // by table
+  std::map<std::string, Known> known_;              // by index id
+  table_store::Version last_change_ = 0;            // of the source
+};
+
+}  // namespace tidemark::simulation
