@@ -3,8 +3,10 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/json.h"
-#include "indexes/lookup/status.h"
+#include "common/base/query.h"
+#include "indexes/lookup/lookup.h"
 #include "indexes/store/declare.h"
+#include "table_store/odata/entity_text.h"
 
 namespace tidemark::api {
 namespace {
@@ -157,6 +159,44 @@ Answer list_violations(Api& api, http::Request& request, std::string name) {
   });
 }
 
+/// An entity as the table endpoint writes it, with its keys and the properties that were selected.
+json entity_json(table_store::Entity entity, const std::vector<std::string>& selected) {
+  if (!selected.empty()) {
+    std::erase_if(entity.properties,
+                  [&](const auto& property) { return std::ranges::find(selected, property.name) == selected.end(); });
+  }
+  std::string text;
+  table_store::append_entity_text(text, entity);
+  return json::parse(text, nullptr, false);
+}
+
+json lookup_json(indexes::LookupAnswer answer, const indexes::LookupRequest& request, Time now) {
+  auto out = freshness_json(answer.status, now);
+  out["leftOut"] = answer.left_out;
+  if (!answer.continuation.empty()) out["continuation"] = answer.continuation;
+  const bool groups = std::holds_alternative<indexes::SummaryKind>(answer.status.index.definition.kind);
+  auto& list = out[groups ? "groups" : request.keys_only ? "keys" : "entities"] = json::array();
+  for (auto& entity : answer.entities) {
+    if (request.keys_only && !groups) {
+      list.push_back({{"partitionKey", entity.partition_key}, {"rowKey", entity.row_key}});
+    } else {
+      list.push_back(entity_json(std::move(entity), request.projection));
+    }
+  }
+  return out;
+}
+
+Answer look_up(Api& api, http::Request& request, std::string name) {
+  const auto index = CO_TRY(co_await find_index(api, std::move(name)));
+  const auto given = QueryParameters::parse(request.query);
+  if (!given) co_return fail(ErrorCode::kInvalidQueryParameterValue, "The query string has a broken percent escape.");
+  const std::vector<std::pair<std::string, std::string>> parameters(given->begin(), given->end());
+  const auto asked = CO_TRY(indexes::read_lookup(index.definition, parameters));
+  const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
+  auto answer = CO_TRY(co_await indexes::Lookup(api.tables, api.indexes, api.clock).find(index, asked, in_vain));
+  co_return json_response(200, lookup_json(std::move(answer), asked, api.clock.now()));
+}
+
 }  // namespace
 
 std::span<const Route> index_routes() {
@@ -169,6 +209,7 @@ std::span<const Route> index_routes() {
       {"POST", "v1/indexes/*/resume", resume_index},
       {"POST", "v1/indexes/*/rebuild", rebuild_index},
       {"POST", "v1/indexes/*/scrub", scrub_index},
+      {"GET", "v1/indexes/*/lookup", look_up},
       {"GET", "v1/indexes/*/violations", list_violations},
   };
   return kRoutes;
