@@ -65,15 +65,29 @@ struct Signal::Waiter {
   Executor executor;
 };
 
-Task<bool> Signal::wait(Clock& clock, Duration timeout) {
+namespace {
+void wake(Executor executor, std::function<void(bool)> resume) {
+  asio::post(executor, [resume = std::move(resume)] { resume(true); });
+}
+}  // namespace
+
+Signal::Ticket Signal::ticket() const {
+  MutexLock lock(mutex_);
+  return notified_;
+}
+
+Task<bool> Signal::wait(Clock& clock, Duration timeout) { return wait(ticket(), clock, timeout); }
+
+Task<bool> Signal::wait(Ticket ticket, Clock& clock, Duration timeout) {
   auto executor = co_await asio::this_coro::executor;
-  auto initiate = [this, &clock, timeout, executor](auto handler) {
+  auto initiate = [this, ticket, &clock, timeout, executor](auto handler) {
     auto cell = std::make_shared<decltype(handler)>(std::move(handler));
     auto waiter = std::make_shared<Waiter>();
     waiter->executor = executor;
     waiter->resume = [cell](bool notified) { std::move (*cell)(notified); };
     {
       MutexLock lock(mutex_);
+      if (notified_ != ticket) return wake(executor, std::move(waiter->resume));
       waiters_.push_back(waiter);
     }
     std::weak_ptr<Waiter> weak = waiter;
@@ -95,14 +109,9 @@ Task<bool> Signal::wait(Clock& clock, Duration timeout) {
   co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(bool)>(initiate, asio::use_awaitable);
 }
 
-namespace {
-void wake(Executor executor, std::function<void(bool)> resume) {
-  asio::post(executor, [resume = std::move(resume)] { resume(true); });
-}
-}  // namespace
-
 void Signal::notify_all() {
   MutexLock lock(mutex_);
+  ++notified_;
   for (auto& waiter : std::exchange(waiters_, {})) {
     if (waiter->timer) waiter->timer->cancel();
     if (auto resume = std::exchange(waiter->resume, nullptr)) wake(waiter->executor, std::move(resume));

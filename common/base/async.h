@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -45,17 +46,23 @@ std::unique_ptr<Clock> make_system_clock();
 /// Resumes on the caller's executor.
 Task<void> sleep_for(Clock& clock, Duration delay);
 
-/// Wakes coroutines. A notification wakes those that are waiting now and is not remembered. Thread safe.
+/// Wakes coroutines. A notification wakes those that are waiting now and is not remembered, except for whoever took a
+/// ticket before it. Thread safe.
 class Signal {
  public:
   /// True if notified, false if `timeout` passed first. Resumes on the caller's executor.
   Task<bool> wait(Clock& clock, Duration timeout);
+  /// Whoever takes a ticket, looks, and then waits with it misses nothing that came in between.
+  using Ticket = std::uint64_t;
+  [[nodiscard]] Ticket ticket() const;
+  Task<bool> wait(Ticket ticket, Clock& clock, Duration timeout);
   void notify_all();
   [[nodiscard]] std::size_t waiting() const;
 
  private:
   struct Waiter;
   mutable Mutex mutex_;
+  Ticket notified_ GUARDED_BY(mutex_) = 0;  // how often
   std::list<std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
 };
 

@@ -18,6 +18,21 @@ Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env 
 /// open_rocksdb() with the files of a test, which forget what was not synced.
 Result<std::unique_ptr<Engine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
+/// While it lives, what this thread inserts begins its search where the last insert with the same prefix was. Not for a
+/// batch that erases ranges: the library keeps them in a list of their own, but would begin there at a place of the
+/// other list, and spoil it.
+class HintedInserts {
+ public:
+  explicit HintedInserts(bool hinted) { on_ = hinted; }
+  HintedInserts(const HintedInserts&) = delete;
+  HintedInserts& operator=(const HintedInserts&) = delete;
+  ~HintedInserts() { on_ = false; }
+  static bool on() { return on_; }
+
+ private:
+  inline static thread_local bool on_ = false;
+};
+
 /// Turns a status into an Error: kCorruption or kStorageFailure, with the whole text as the detail for the log.
 Error error_of(const rocksdb::Status& status);
 

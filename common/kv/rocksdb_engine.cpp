@@ -361,6 +361,7 @@ class RocksEngine final : public Engine {
       status = value ? batch.Put(slice(key), slice(*value)) : batch.Delete(slice(key));
     }
     kWriteStep.before.reach();
+    const detail::HintedInserts hints(group.erased.empty());
     if (status.ok()) status = db_->Write(write_options_, &batch);
     kWriteStep.after.reach();
     if (!group.erased.empty()) kEraseRangeStep.after.reach();

@@ -52,6 +52,16 @@ rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
   return table;
 }
 
+/// The beginning of a key, if hints are on.
+class HintPrefix final : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "tidemark.HintPrefix"; }
+  rocksdb::Slice Transform(const rocksdb::Slice& key) const override { return {key.data(), kHintPrefixBytes}; }
+  bool InDomain(const rocksdb::Slice& key) const override {
+    return HintedInserts::on() && key.size() >= kHintPrefixBytes;
+  }
+};
+
 /// After a failed write to the log, the library would write what is in memory and sync the log once more. Debian's
 /// build aborts there, and what the log holds nobody knows: the database is opened anew instead (engine.h).
 class NoRecoveryOfTheLog final : public rocksdb::EventListener {
@@ -81,7 +91,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   out.memtable_whole_key_filtering = true;
   // Much is written in the order of its keys below a prefix, the places of a queue above all: such an insert begins its
   // search where the last one of the prefix was.
-  out.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(kHintPrefixBytes));
+  out.memtable_insert_with_hint_prefix_extractor = std::make_shared<HintPrefix>();
   out.allow_concurrent_memtable_write = false;  // there is one writer
   out.max_background_jobs = 2;
   out.bytes_per_sync = 1UL << 20;

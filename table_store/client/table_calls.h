@@ -121,6 +121,7 @@ struct ChangedEntities {
   using Reply = ChangesPage;
   std::string account, table, follower;
   Version after = 0;
+  std::uint32_t skip = 0;
   std::uint32_t limit = 0;
   Duration wait{};
 };

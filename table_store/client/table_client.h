@@ -36,23 +36,29 @@ class TableClient {
                                                             std::optional<Fence> fence);
   /// Makes 1..100 moves, each in its own transaction, and returns their outcomes (storage/table_service.h).
   Task<Result<std::vector<Result<void>>>> move_all(std::vector<Move> moves);
-  /// Changes of several partitions, each partition's atomically; 1..1000 mutations in all.
+  /// Changes of several partitions, each partition's (1..100) atomically; 1..1000 mutations in all. A partition may be
+  /// named more than once.
   rpc::Method<calls::MutateAll> mutate_all{caller_};
-  /// The row that each of 1..1000 searches finds, if there is one, in one snapshot.
+  /// The row that each of 1..1000 searches finds, if there is one, in one snapshot. A reply holds about 4 MiB: there
+  /// may be fewer rows than searches, but at least one, and the rest of the searches is for another call.
   rpc::Method<calls::FindRows> find_rows{caller_};
 
   // Following a table (model/changes.h). A follower outlives the table: its log goes on when a table of the same name
   // is made again.
 
   /// Makes or changes the follower. A new one, and any if the last argument is true, has the position of the last
-  /// change of the store: it misses nothing from now on. kTableNotFound, kTooManyFollowers.
+  /// change of the store: it misses nothing from now on. Another one keeps its position; of the changes that wait for
+  /// it already, the log has what was followed when they were made. kTableNotFound, kTooManyFollowers.
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows
-  /// Up to `limit` (1..1000) changes after the position `after`, or the first that come within `wait` (at most 5 s); an
-  /// empty page if none came. kFollowerNotFound.
+  /// About `limit` (1..1000) changes after the position `after`, or the first that come within `wait` (at most 5 s); an
+  /// empty page if none came. A transaction's changes are in one page, so there may be some more; `skip` is that of the
+  /// page before (ChangesPage), at first 0. A position before the follower's own stands for that one.
+  /// kFollowerNotFound, kServerBusy if too many wait.
   rpc::Method<calls::ChangedEntities> changed_entities{caller_};
-  /// Says that the follower has dealt with all up to this position. A lower one than before changes nothing.
+  /// Says that the follower has dealt with all up to this position. A lower one than before changes nothing, and
+  /// neither does any for a stale follower. kFollowerNotFound.
   rpc::Method<calls::Acknowledge> acknowledge{caller_};
 
   /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already. The last argument is

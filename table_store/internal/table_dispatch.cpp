@@ -9,9 +9,6 @@
 namespace tidemark::table_store {
 namespace {
 
-// Well under the wire's bound on a message, with room for one more entity of the largest size.
-constexpr std::size_t kMaxPageBytes = 4UL << 20;
-
 Task<Result<bool>> exists(TableService& service, calls::TableExists call) {
   auto found = co_await service.find_table(std::move(call.account), std::move(call.table));
   if (found.failed_with(ErrorCode::kTableNotFound)) co_return false;
@@ -62,7 +59,7 @@ std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_
   return [&page, bytes = std::size_t{0}](const EntityView& entity) mutable {
     bytes += entity.partition_key.size() + entity.row_key.size() + entity.block.size();
     page.entities.push_back(entity.to_entity());
-    return bytes < kMaxPageBytes;
+    return bytes < kMaxReplyBytes;
   };
 }
 
@@ -75,6 +72,8 @@ Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
   query.table = std::move(request.table);
   query.top = request.top;
   query.operation = std::move(request.operation);
+  query.follower = std::move(request.follower);
+  query.sources_only = request.sources_only;
   QueryPage page;
   auto done =
       CO_TRY(co_await service.query(std::move(call.account), std::move(query), collector_of(page, request.count_only)));
@@ -97,6 +96,13 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::GetAll, &get_all>(),
     Face::on<calls::Query, &query>(),
     Face::on<calls::Mutate, &mutate>(),
+    Face::on<calls::MutateAll, &TableService::mutate_all>(),
+    Face::on<calls::FindRows, &TableService::find_rows>(),
+    Face::on<calls::Follow, &TableService::follow>(),
+    Face::on<calls::Unfollow, &TableService::unfollow>(),
+    Face::on<calls::Followers, &TableService::followers>(),
+    Face::on<calls::ChangedEntities, &TableService::changed_entities>(),
+    Face::on<calls::Acknowledge, &TableService::acknowledge>(),
     Face::on<calls::MoveAll, &TableService::move_all>(),
     Face::on<calls::OpenOperation, &TableService::open_operation>(),
     Face::on<calls::CloseOperation, &TableService::close_operation>(),

@@ -22,9 +22,10 @@ inline constexpr std::uint32_t kMaxChangedEntities = 1000;
 /// What a follower asks for.
 struct Following {
   std::string follower;  // its name: 1..256 bytes
-  /// Of a change, the log keeps the values that these properties had before.
+  /// Of a change, the log keeps the values that these properties had before. PartitionKey, RowKey and Timestamp may be
+  /// among them and mean nothing here.
   std::vector<std::string> properties;
-  std::uint64_t max_changes = 1'000'000;  // that may wait for it
+  std::uint64_t max_changes = 1'000'000;  // that may wait for it; at least 1, as of the bytes
   std::uint64_t max_bytes = 1ULL << 30;   // of the log that may wait for it
   bool refuse_writes = false;             // beyond: false: it is stale
   bool operator==(const Following&) const = default;
@@ -36,7 +37,8 @@ struct FollowerStatus {
   Version position = 0;
   std::uint64_t changes_behind = 0;
   std::uint64_t bytes_behind = 0;
-  /// When the oldest change that it has not dealt with was made. Nothing: it has dealt with all.
+  /// When the oldest change that it has not dealt with was made; of a stale follower, the time of its position.
+  /// Nothing: it has dealt with all.
   std::optional<Time> oldest;
   bool stale = false;
 };
@@ -59,8 +61,11 @@ struct ChangesPage {
   std::optional<Version> dropped;
   Version through = 0;  // the position of a follower that has dealt with this page
   Version as_of = 0;    // of the snapshot
-  bool more = false;    // there are changes after `through` already
-  bool stale = false;   // the log no longer has all changes after the position: the page is empty
+  /// Pages end between transactions, except in one that is too large for a page: so many of its notes, which come after
+  /// `through`, were in this page and those before. Give it to the next call.
+  std::uint32_t skip = 0;
+  bool more = false;   // there are changes after `through` already
+  bool stale = false;  // the log no longer has all changes after the position: the page is empty
 };
 
 }  // namespace tidemark::table_store

@@ -33,6 +33,10 @@ Entity EntityView::to_entity() const {
   out.source_version = source_version;
   out.operation = operation;
   out.restored = restored;
+  if (origin) {
+    out.origin =
+        Origin{std::string(origin->follower), std::string(origin->partition_key), std::string(origin->row_key)};
+  }
   auto reader = properties();
   out.properties.reserve(reader.left());
   while (reader.next()) out.properties.push_back({std::string(reader.name()), value_of(reader.value())});

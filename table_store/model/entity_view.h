@@ -8,6 +8,15 @@
 
 namespace tidemark::table_store {
 
+struct OriginView {
+  std::string_view follower, partition_key, row_key;
+  bool operator==(const OriginView&) const = default;
+};
+inline OriginView view_of(const Origin& origin) { return {origin.follower, origin.partition_key, origin.row_key}; }
+inline std::optional<OriginView> view_of(const std::optional<Origin>& origin) {
+  return origin ? std::optional(view_of(*origin)) : std::nullopt;
+}
+
 struct EntityView {
   std::string_view partition_key, row_key;
   Version version = 0;
@@ -15,6 +24,7 @@ struct EntityView {
   std::string_view block;           // of the properties (property_block.h)
   std::string_view operation = {};  // as in Entity
   bool restored = false;            // likewise
+  std::optional<OriginView> origin = {};
 
   [[nodiscard]] bool is_copy() const { return source_version && !restored; }
   [[nodiscard]] Version effective_version() const { return source_version.value_or(version); }

@@ -18,6 +18,10 @@ inline constexpr std::size_t kMaxEntityBytes = 1UL << 20;
 inline constexpr std::size_t kMaxMutations = 100;
 inline constexpr std::size_t kMaxMoves = 100;  // our own limit for an internal call
 inline constexpr std::size_t kMaxGets = 100;   // likewise
+inline constexpr std::size_t kMaxSearches = 1000;
+inline constexpr std::size_t kMaxMutationsOfAll = 1000;  // of a call, over all partitions
+/// Well under the wire's bound on a message, with room for one more entity of the largest size.
+inline constexpr std::size_t kMaxReplyBytes = 4UL << 20;
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
 
 Result<void> check_table_name(std::string_view name);

@@ -40,7 +40,8 @@ struct Mutation {
   /// directly.
   bool lenient = false;
   /// kInsertOrReplace with source_version: marks what is written. There and for kErase: only a row with this mark is
-  /// replaced or erased; kConflict for any other.
+  /// replaced or erased; kConflict for any other. Without a mark, what is done with source_version leaves marked rows
+  /// alone: kConflict; any other write does as it pleases and leaves no mark.
   std::optional<Origin> origin = {};
 };
 

@@ -24,13 +24,13 @@ struct QueryRequest {
   bool sources_only = false;  // without the rows that followers of this table have made in it
 };
 
-/// A place in a partition: the first row from `from` on, if it is before `before`.
+/// A place in a partition: the first row from `from` on, if it is before `before`. An empty `before` is the end.
 struct RowSearch {
   std::string partition_key, from, before;
 };
 
 struct FoundRows {
-  std::vector<std::optional<Entity>> rows;  // one for each search
+  std::vector<std::optional<Entity>> rows;  // one for each search, as far as there was room
   Version as_of = 0;                        // of the snapshot that they were read from
 };
 

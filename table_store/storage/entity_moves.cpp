@@ -59,51 +59,63 @@ MoveJob make_job(const std::string& account, Version now, Move move) {
 
 /// The steps of a move, within its transaction.
 struct Moving {
-  kv::Transaction& txn;
+  Writing writing;
   TableDirectory& directory;
   MoveJob& job;
-  Version version = 0;
 
-  [[nodiscard]] Result<std::uint64_t> generation(std::string_view table) const {
-    return generation_of(txn, directory, job.entity.account, table);
+  [[nodiscard]] Result<KnownTable> find(std::string_view table) const {
+    return known_table(writing.txn, directory, job.entity.account, table);
   }
 
-  Result<void> copy_entity(std::string_view stored) const {
+  /// Another operation has written the copy, and would take it back once it finds the entity gone: now it is ours.
+  Result<void> take_over_copy(const KnownTable& destination, std::string_view block) {
+    const auto& partition_key = job.entity.partition_key;
+    const auto& copy = job.entity.mutations[kCopy];
+    const auto key = entity_key(destination.generation, partition_key, copy.row_key);
+    if (destination.capture) {
+      const auto stored = TRY(writing.txn.get(key));
+      if (!stored) return fail(ErrorCode::kCorruption);
+      const auto before = TRY(view_entity(*stored));
+      TRY(writing.notes.note(destination.capture, partition_key, copy.row_key, &before, NoteKind::kPut, {}));
+    }
+    writing.txn.put(key, encode_entity(writing.version, copy.source_version, block, job.entity.fence->operation_id));
+    return {};
+  }
+
+  Result<void> copy_entity(std::string_view stored) {
     auto& entity = job.entity;
-    const auto destination = TRY(generation(job.destination));
+    const auto destination = TRY(find(job.destination));
     const auto view = TRY(view_entity(stored));
     auto& copy = entity.mutations[kCopy];
     copy.source_version = job.back ? view.effective_version() : view.version;
     copy.restores = job.back;
     copy.lenient = !job.back;  // what is no copy is in the way
     entity.blocks[kCopy] = view.block;
-    const auto copied = TRY(apply_mutation(txn, entity, kCopy, destination, version));
+    const auto copied = TRY(apply_mutation(writing, entity, kCopy, destination));
     if (copied.kind == WriteOutcome::kApplied) return {};
     if (copied.kind != WriteOutcome::kUnchanged) {
       return fail(ErrorCode::kUpdateConditionNotSatisfied, "Something else is in the destination.");
     }
-    // Another operation has written it, and would take it back once it finds the entity gone: from now on it is ours.
-    const auto record = encode_entity(version, copy.source_version, view.block, entity.fence->operation_id, job.back);
-    if (!job.back) txn.put(entity_key(destination, entity.partition_key, copy.row_key), record);
-    return {};
+    return job.back ? Result<void>{} : take_over_copy(destination, view.block);
   }
 
-  Result<void> move_entity() const {
+  Result<void> move_entity() {
     const auto& entity = job.entity;
-    const auto source = TRY(generation(entity.table));
-    const auto stored = TRY(txn.get(entity_key(source, entity.partition_key, entity.mutations[kErasure].row_key)));
+    const auto source = TRY(find(entity.table));
+    const auto key = entity_key(source.generation, entity.partition_key, entity.mutations[kErasure].row_key);
+    const auto stored = TRY(writing.txn.get(key));
     if (!stored) return fail(ErrorCode::kResourceNotFound);
     if (!job.destination.empty()) TRY(copy_entity(*stored));
-    TRY(apply_mutation(txn, entity, kErasure, source, version));
+    TRY(apply_mutation(writing, entity, kErasure, source));
     return {};
   }
 
   /// A move closes its operation: it happens once.
   Result<std::uint64_t> run(OperationLedger& ledger) {
-    version = TRY(next_version(txn, job.entity.now));
     TRY(move_entity());
-    if (job.companion) TRY(apply_mutation(txn, *job.companion, 0, TRY(generation(job.companion->table)), version));
-    txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
+    if (job.companion) TRY(apply_mutation(writing, *job.companion, 0, TRY(find(job.companion->table))));
+    job.entity.feeds = TRY(writing.notes.finish());
+    writing.txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(writing.version)));
     ledger.closed = true;
     return 1;
   }
@@ -124,12 +136,18 @@ Task<Result<std::vector<Result<void>>>> TableService::move_all(std::string accou
   std::vector<kv::TransactionBody> bodies;
   for (auto& job : jobs) {
     bodies.emplace_back([this, &job](kv::Transaction& txn) {
-      Moving moving{txn, directory_, job};
-      return fenced(txn, job.entity.account, job.entity.fence,
-                    [&](OperationLedger& ledger) { return moving.run(ledger); });
+      return fenced(txn, job.entity.account, job.entity.fence, [&](OperationLedger& ledger) -> Result<std::uint64_t> {
+        Moving moving{Writing(txn, TRY(next_version(txn, job.entity.now))), directory_, job};
+        return moving.run(ledger);
+      });
     });
   }
-  co_return co_await engine_.transact_all(std::move(bodies), &kMoveStep);
+  auto outcomes = co_await engine_.transact_all(std::move(bodies), &kMoveStep);
+  const auto executor = co_await asio::this_coro::executor;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (outcomes[i]) announce(jobs[i].entity.feeds, executor);
+  }
+  co_return outcomes;
 }
 
 }  // namespace tidemark::table_store

@@ -15,6 +15,16 @@ namespace tidemark::table_store {
 namespace {
 
 const FailStep kMutateStep("table.mutate");
+const FailStep kMutateAllStep("table.mutate_all");
+
+Result<void> check_origin(const Mutation& mutation) {
+  const bool puts_copy = mutation.kind == MutationKind::kInsertOrReplace && mutation.source_version;
+  if ((!puts_copy && mutation.kind != MutationKind::kErase) || mutation.restores) return fail(ErrorCode::kInvalidInput);
+  const auto& origin = *mutation.origin;
+  if (origin.follower.empty() || origin.follower.size() > kMaxFollowerNameBytes) return fail(ErrorCode::kInvalidInput);
+  TRY(check_key(origin.partition_key));
+  return check_key(origin.row_key);
+}
 
 }  // namespace
 
@@ -26,6 +36,7 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
     return fail(ErrorCode::kInvalidInput);
   if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
   if (mutation.restores && !mutation.source_version) return fail(ErrorCode::kInvalidInput);
+  if (mutation.origin) TRY(check_origin(mutation));
   TRY(check_key(mutation.row_key));
   if (kind == kErase) return {};
   return check_properties(partition_key, mutation.row_key, mutation.properties);
@@ -64,6 +75,7 @@ Result<Verdict> refuse(const Mutation& mutation, ErrorCode code, WriteOutcome le
 
 Result<Verdict> judge_missing(const Mutation& mutation) {
   using enum MutationKind;
+  if (mutation.kind == kErase && mutation.origin) return MutationOutcome{WriteOutcome::kMissing, 0};
   if (mutation.kind == kReplace || mutation.kind == kMerge || mutation.kind == kErase) {
     return refuse(mutation, ErrorCode::kResourceNotFound, WriteOutcome::kMissing, 0);
   }
@@ -78,6 +90,10 @@ Result<Verdict> judge_existing(const Mutation& mutation, const EntityView& exist
   if (mutation.if_version && *mutation.if_version != existing.version &&
       !switches.ignore_if_version.load(std::memory_order_relaxed)) {
     return refuse(mutation, ErrorCode::kUpdateConditionNotSatisfied, WriteOutcome::kConflict, existing.version);
+  }
+  // What is marked belongs to whoever made it.
+  if ((mutation.origin || mutation.source_version) && existing.origin != view_of(mutation.origin)) {
+    return MutationOutcome{WriteOutcome::kConflict, existing.version};
   }
   if (!mutation.source_version || switches.ignore_source_version.load(std::memory_order_relaxed)) return std::nullopt;
   const bool replaces = mutation.kind == MutationKind::kInsertOrReplace;
@@ -117,18 +133,21 @@ Result<std::string> merged(const MutationJob& job, const Mutation& mutation, con
 
 }  // namespace
 
-Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
-                                       std::uint64_t generation, Version version) {
+Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job, std::size_t index,
+                                       const KnownTable& table) {
   using enum MutationKind;
+  auto& [txn, version, notes] = writing;
   const auto& mutation = job.mutations[index];
-  const auto key = entity_key(generation, job.partition_key, mutation.row_key);
-  // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look.
-  const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version;
+  const auto key = entity_key(table.generation, job.partition_key, mutation.row_key);
+  // Whatever is there gives way to an unconditional insert-or-replace, so nobody needs to look, if nobody follows.
+  const bool blind = mutation.kind == kInsertOrReplace && !mutation.source_version && !table.capture;
   auto existing = TRY(blind ? Result<std::optional<std::string>>(std::nullopt) : txn.get(key));
   EntityView view;
   if (existing) view = TRY(view_entity(*existing));
   const auto verdict = TRY(existing ? judge_existing(mutation, view) : judge_missing(mutation));
   if (verdict) return *verdict;
+  TRY(notes.note(table.capture, job.partition_key, mutation.row_key, existing ? &view : nullptr,
+                 mutation.kind == kErase ? NoteKind::kErased : NoteKind::kPut, view_of(mutation.origin)));
   if (mutation.kind == kErase) {
     txn.erase(key);
     return MutationOutcome{WriteOutcome::kApplied, 0};
@@ -138,19 +157,20 @@ Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& 
   } else {
     std::string_view operation;
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
-    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores));
+    txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores,
+                               view_of(mutation.origin)));
   }
   return MutationOutcome{WriteOutcome::kApplied, version, mutation.source_version};
 }
 
-Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
-                                    std::string_view table) {
+Result<KnownTable> known_table(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
+                               std::string_view table) {
   const auto name = table_key(account, table);
-  if (const auto known = directory.find(name)) return *known;
+  if (auto known = directory.find(name)) return std::move(*known);
   const auto ticket = directory.ticket();
-  auto generation = find_generation(txn, account, table);
-  if (generation) directory.remember(name, *generation, ticket);
-  return generation;
+  auto known = find_known_table(txn, account, table);
+  if (known) directory.remember(name, *known, ticket);
+  return known;
 }
 
 Result<Version> next_version(const kv::Reader& reader, Version now) {
@@ -164,18 +184,19 @@ namespace {
 Result<std::uint64_t> run(kv::Transaction& txn, TableDirectory& directory, MutationJob& job) {
   job.outcomes.clear();
   job.at = 0;
-  const auto generation = TRY(generation_of(txn, directory, job.account, job.table));
+  const auto table = TRY(known_table(txn, directory, job.account, job.table));
   job.at.reset();
-  const auto version = TRY(next_version(txn, job.now));
+  Writing writing(txn, TRY(next_version(txn, job.now)));
   std::uint64_t applied = 0;
   for (std::size_t i = 0; i < job.mutations.size(); ++i) {
     job.at = i;
-    const auto outcome = TRY(apply_mutation(txn, job, i, generation, version));
+    const auto outcome = TRY(apply_mutation(writing, job, i, table));
     if (outcome.kind == WriteOutcome::kApplied) ++applied;
     job.outcomes.push_back(outcome);
   }
   job.at.reset();
-  if (applied > 0) txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
+  job.feeds = TRY(writing.notes.finish());
+  if (applied > 0) txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(writing.version)));
   return applied;
 }
 
@@ -199,7 +220,50 @@ Task<MutationResult<TableService::MutateResult>> TableService::mutate(std::strin
         &kMutateStep);
   }
   if (!done) co_return std::unexpected(MutationError(std::move(done.error()), job.at));
+  announce(job.feeds, co_await asio::this_coro::executor);
   co_return MutateResult{std::move(job.outcomes), std::move(job.blocks)};
+}
+
+Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> TableService::mutate_all(
+    std::string account, std::vector<PartitionMutations> partitions, std::optional<Fence> fence) {
+  std::size_t mutations = 0;
+  for (const auto& partition : partitions) mutations += partition.mutations.size();
+  if (mutations == 0 || mutations > kMaxMutationsOfAll || partitions.size() > mutations) {
+    co_return fail(ErrorCode::kInvalidInput, "A call makes 1 to 1000 changes, and at least one in each partition.");
+  }
+  std::vector<MutationJob> jobs;
+  std::vector<Result<std::vector<MutationOutcome>>> outcomes(partitions.size());
+  std::vector<std::size_t> submitted;
+  jobs.reserve(partitions.size());
+  const auto now = clock_.now().time_since_epoch().count();
+  for (auto& partition : partitions) {
+    auto& job = jobs.emplace_back(account, std::move(partition.table), std::move(partition.partition_key),
+                                  std::move(partition.mutations), fence, now);
+    if (auto checked = check_job(job); !checked) {
+      outcomes[jobs.size() - 1] = fail(std::move(checked.error()));
+      continue;
+    }
+    for (const auto& mutation : job.mutations) job.blocks.push_back(property_block(mutation.properties));
+    submitted.push_back(jobs.size() - 1);
+  }
+  std::vector<kv::TransactionBody> bodies;
+  for (const auto at : submitted) {
+    bodies.emplace_back([this, &job = jobs[at]](kv::Transaction& txn) {
+      return fenced(txn, job.account, job.fence, [&](OperationLedger&) { return run(txn, directory_, job); });
+    });
+  }
+  auto done = co_await engine_.transact_all(std::move(bodies), &kMutateAllStep);
+  const auto executor = co_await asio::this_coro::executor;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    auto& job = jobs[submitted[i]];
+    if (done[i]) {
+      announce(job.feeds, executor);
+      outcomes[submitted[i]] = std::move(job.outcomes);
+    } else {
+      outcomes[submitted[i]] = fail(std::move(done[i].error()));
+    }
+  }
+  co_return outcomes;
 }
 
 }  // namespace tidemark::table_store

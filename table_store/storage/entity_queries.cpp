@@ -7,6 +7,7 @@
 #include "common/kv/key_codec.h"
 #include "table_store/model/limits.h"
 #include "table_store/model/text_order.h"
+#include "table_store/storage/change_records.h"
 #include "table_store/storage/query_plan.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
@@ -194,6 +195,29 @@ class ScanMeter {
   std::uint64_t read_ = 0;
 };
 
+/// Null if the query does not care, or there are none.
+Result<std::shared_ptr<const Capture>> followers_for(const Query& query, const kv::Reader& snapshot,
+                                                     std::string_view account) {
+  if (!query.sources_only) return nullptr;
+  return read_capture(snapshot, feed_key(account, query.table));
+}
+
+/// Which rows a query means, beside its filter: by who wrote them.
+class Makers {
+ public:
+  Makers(const Query& query, std::shared_ptr<const Capture> followers)
+      : query_(query), followers_(std::move(followers)) {}
+  [[nodiscard]] bool include(const EntityView& entity) const {
+    if (!query_.operation.empty() && entity.operation != query_.operation) return false;
+    if (!query_.follower.empty() && !(entity.origin && entity.origin->follower == query_.follower)) return false;
+    return followers_ == nullptr || !followers_->made(entity.origin);
+  }
+
+ private:
+  const Query& query_;
+  std::shared_ptr<const Capture> followers_;
+};
+
 Continuation continue_at(const EntityView& entity) {
   return {std::string(entity.partition_key), std::string(entity.row_key)};
 }
@@ -226,15 +250,15 @@ Result<std::optional<std::string>> TableService::read_entity(std::string_view ac
                                                              std::string_view partition_key, std::string_view row_key) {
   const auto table_row = table_key(account, table);
   if (const auto known = directory_.find(table_row)) {
-    auto bytes = engine_.get(entity_key(*known, partition_key, row_key));
+    auto bytes = engine_.get(entity_key(known->generation, partition_key, row_key));
     if (!bytes || *bytes) return bytes;
     // The table may have gone since: only a view of both rows tells which of the two is missing.
   }
   const auto ticket = directory_.ticket();
   const auto snapshot = engine_.snapshot();
-  const auto generation = TRY(find_generation(*snapshot, account, table));
-  directory_.remember(table_row, generation, ticket);
-  return snapshot->get(entity_key(generation, partition_key, row_key));
+  const auto known = TRY(find_known_table(*snapshot, account, table));
+  directory_.remember(table_row, known, ticket);
+  return snapshot->get(entity_key(known.generation, partition_key, row_key));
 }
 
 Result<bool> TableService::view(std::string_view account, std::string_view table, std::string_view partition_key,
@@ -265,6 +289,7 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
   CO_TRY(check_query(query));
   const auto snapshot = engine_.snapshot();
   const auto generation = CO_TRY(find_generation(*snapshot, account, query.table));
+  const Makers makers(query, CO_TRY(followers_for(query, *snapshot, account)));
   auto plan = plan_query(query.filter);
   const bool filter_rows = plan.filter_rows;
   Walk walk(*snapshot, ranges_of(query, std::move(plan), generation));
@@ -279,8 +304,8 @@ Task<Result<QueryResult>> TableService::query(std::string account, Query query,
     const auto step = CO_TRY(walk.next());
     if (step == Walk::Step::kEnd) co_return result;
     const auto& entity = walk.entity();
-    const bool written = query.operation.empty() || entity.operation == query.operation;
-    const bool matches = step == Walk::Step::kRow && written && (!filter_rows || query.filter.matches(entity));
+    const bool matches =
+        step == Walk::Step::kRow && makers.include(entity) && (!filter_rows || query.filter.matches(entity));
     const bool enough = stopping || budget.exhausted() || (full && (matches || ++looked_ahead > kLookAhead));
     if (enough && step != Walk::Step::kGap) {
       result.next = continue_at(entity);

@@ -1,6 +1,7 @@
 // The steps of a transaction that changes entities, used by mutate and move. Private to storage/. They run on the
 // engine's threads, within one transaction.
 #pragma once
+#include "table_store/storage/change_notes.h"
 #include "table_store/storage/table_directory.h"
 #include "table_store/storage/table_service.h"
 
@@ -16,19 +17,28 @@ struct MutationJob {
   std::vector<std::string> blocks = {};
   std::vector<MutationOutcome> outcomes = {};
   std::optional<std::size_t> at = {};  // the mutation to blame for an error, if there is one
+  NotedFeeds feeds = {};
 };
 
 /// Checks keys, properties and which members the kind allows.
 Result<void> check_mutation(std::string_view partition_key, const Mutation& mutation);
 
-/// On the writer, the directory says what the transaction would read: an earlier drop is either still in progress, or
-/// the table has left the directory.
-Result<std::uint64_t> generation_of(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
-                                    std::string_view table);
+/// On the writer, the directory says what the transaction would read: an earlier change of the table is either still in
+/// progress, or the table has left the directory.
+Result<KnownTable> known_table(const kv::Transaction& txn, TableDirectory& directory, std::string_view account,
+                               std::string_view table);
 /// The version for a transaction that begins; if it writes, it stores the version under kLastVersionKey.
 Result<Version> next_version(const kv::Reader& reader, Version now);
-/// Checks the condition of the job's index-th change, in the table with this generation, and makes the change.
-Result<MutationOutcome> apply_mutation(kv::Transaction& txn, const MutationJob& job, std::size_t index,
-                                       std::uint64_t generation, Version version);
+/// A transaction under way that changes entities.
+struct Writing {
+  kv::Transaction& txn;
+  Version version;
+  ChangeNotes notes;
+  Writing(kv::Transaction& in, Version at) : txn(in), version(at), notes(in, at) {}
+};
+
+/// Checks the condition of the job's index-th change, and makes the change and its note.
+Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job, std::size_t index,
+                                       const KnownTable& table);
 
 }  // namespace tidemark::table_store

@@ -1,37 +1,45 @@
-// Remembers the generation of each table, so a point read is one read of the database instead of two and a snapshot.
-// Thread safe.
+// Remembers each table's generation and who follows it, so a point read is one read of the database instead of two and
+// a snapshot, and a write to a table that nobody follows costs nothing more. Thread safe.
 //
-// What it says is true at that moment. The generation of a table changes only when the table is dropped, and whoever
-// drops one holds a Drop from before the transaction is submitted until it is visible. While there is a Drop, nothing
-// is found. What a reader saw before a Drop ended is refused afterwards, because its ticket is too old. All drops must
-// come through here, so this works only if one process owns the engine.
+// What it says is true at that moment. It changes only when the table is dropped, or a follower comes, changes or goes,
+// and whoever does that holds a Change from before the transaction is submitted until it is visible. While there is a
+// Change, nothing is found. What a reader saw before a Change ended is refused afterwards, because its ticket is too
+// old. All changes must come through here, so this works only if one process owns the engine.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "common/base/mutex.h"
+#include "table_store/storage/capture.h"
 
 namespace tidemark::table_store {
+
+/// What every operation has to know of a table.
+struct KnownTable {
+  std::uint64_t generation = 0;
+  std::shared_ptr<const Capture> capture = {};  // null: nobody follows it
+};
 
 class TableDirectory {
  public:
   /// Names are table_key()s.
-  [[nodiscard]] std::optional<std::uint64_t> find(const std::string& table_key) const;
+  [[nodiscard]] std::optional<KnownTable> find(const std::string& table_key) const;
 
   /// Take it before you read the database.
   using Ticket = std::uint64_t;
   [[nodiscard]] Ticket ticket() const;
-  void remember(const std::string& table_key, std::uint64_t generation, Ticket ticket);
+  void remember(const std::string& table_key, KnownTable table, Ticket ticket);
 
-  class Drop {
+  class Change {
    public:
-    Drop(TableDirectory& directory, const std::string& table_key);
-    ~Drop();
-    Drop(const Drop&) = delete;
-    Drop& operator=(const Drop&) = delete;
+    Change(TableDirectory& directory, const std::string& table_key);
+    ~Change();
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
 
    private:
     TableDirectory& directory_;
@@ -41,9 +49,9 @@ class TableDirectory {
   static constexpr std::size_t kMaxTables = 16384;  // with more, everything is forgotten and learned again
 
   mutable Mutex mutex_;
-  std::unordered_map<std::string, std::uint64_t> generations_ GUARDED_BY(mutex_);
-  std::size_t drops_ GUARDED_BY(mutex_) = 0;  // in progress
-  Ticket drops_ended_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, KnownTable> tables_ GUARDED_BY(mutex_);
+  std::size_t changes_ GUARDED_BY(mutex_) = 0;  // in progress
+  Ticket changes_ended_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tidemark::table_store

@@ -1,16 +1,21 @@
 // The keyspace of the table store. Parts are the order-preserving encodings of common/kv/key_codec.h. Pure.
 // The key 'a' is everywhere that of common/kv/age_clock.h.
 //   key                                                  value (table_records.h)
-//   'd' u64(generation)                                  empty: a dropped table whose rows are still to be erased
+//   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
+//                                                        more, whose rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
+//   'f' text(account) text(lower-case table name)        feed: who follows the table (change_records.h)
 //   'g'                                                  counter: last generation given out
+//   'h' u64(feed)                                        head of a feed
+//   'l' u64(feed) u64(version) u64(index)                note: a change of a followed table
 //   'o' text(account) text(operation id)                 operation ledger
 //   'O' the key of a ledger                               since when it has not changed: common/kv/fading_rows.h
 //   'p' text(account)                                    service properties, XML
 //   't' text(account) text(lower-case table name)        table: generation, name in its own case, ACL
 //   'v'                                                  counter: last version given out, in the whole store
 //
-// A generation is never reused, so dropping a table is erasing its 't' row and adding a 'd' row.
+// A generation is never reused, so dropping a table is erasing its 't' row and adding a 'd' row. A feed is numbered as
+// generations are. It belongs to a name, so it outlives the table. The index counts the notes of a transaction.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,6 +25,7 @@
 #include "common/base/encoding.h"
 #include "common/kv/fading_rows.h"
 #include "common/kv/key_codec.h"
+#include "table_store/model/entity.h"
 
 namespace tidemark::table_store {
 
@@ -50,6 +56,22 @@ class EntityKeyReader {
  private:
   std::string partition_scratch_, row_scratch_;
 };
+
+inline std::string feed_key(std::string_view account, std::string_view table) {
+  return kv::key('f', kv::Text{account}, kv::Text{to_lower_ascii(table)});
+}
+inline kv::KeyRange all_feeds() { return kv::under("f"); }
+inline std::string head_key(std::uint64_t feed) { return kv::key('h', feed); }
+inline std::string note_key(std::uint64_t feed, Version version, std::uint64_t index) {
+  return kv::key('l', feed, static_cast<std::uint64_t>(version), index);
+}
+inline kv::KeyRange notes_of(std::uint64_t feed) { return kv::under(kv::key('l', feed)); }
+/// Those with a higher version.
+inline kv::KeyRange notes_after(std::uint64_t feed, Version version) {
+  return {note_key(feed, version + 1, 0), notes_of(feed).upper};
+}
+/// The version in the key of a note; nothing if it is none.
+std::optional<Version> version_of_note(std::string_view key);
 
 inline std::string operation_key(std::string_view account, std::string_view operation_id) {
   return kv::key('o', kv::Text{account}, kv::Text{operation_id});

@@ -6,21 +6,26 @@ namespace {
 constexpr std::uint8_t kHasSourceVersion = 1;
 constexpr std::uint8_t kHasOperation = 2;
 constexpr std::uint8_t kIsRestored = 4;
+constexpr std::uint8_t kHasOrigin = 8;
+constexpr std::uint8_t kAllFlags = kHasSourceVersion | kHasOperation | kIsRestored | kHasOrigin;
 
 }  // namespace
 
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
-                          std::string_view operation, bool restored) {
+                          std::string_view operation, bool restored, const std::optional<OriginView>& origin) {
   constexpr std::size_t kLargestHead = 20;
   std::string bytes;
   bytes.reserve(kLargestHead + operation.size() + block.size());
   ByteWriter out(bytes);
   out.u8(kFormat);
   out.u8(static_cast<std::uint8_t>((source_version ? kHasSourceVersion : 0) | (operation.empty() ? 0 : kHasOperation) |
-                                   (restored ? kIsRestored : 0)));
+                                   (restored ? kIsRestored : 0) | (origin ? kHasOrigin : 0)));
   out.i64(version);
   if (source_version) out.i64(*source_version);
   if (!operation.empty()) out.string(operation);
+  if (origin) {
+    for (const auto part : {origin->follower, origin->partition_key, origin->row_key}) out.string(part);
+  }
   out.raw(block);
   return bytes;
 }
@@ -30,10 +35,14 @@ Result<EntityView> view_entity(std::string_view bytes) {
   EntityView view;
   const auto format = in.u8();
   const auto flags = in.u8();
-  if (format != kFormat || flags > (kHasSourceVersion | kHasOperation | kIsRestored)) return corrupt_record("entity");
+  if (format != kFormat || flags > kAllFlags) return corrupt_record("entity");
   view.version = in.i64();
   if ((flags & kHasSourceVersion) != 0) view.source_version = in.i64();
   if ((flags & kHasOperation) != 0) view.operation = in.string();
+  if ((flags & kHasOrigin) != 0) {
+    auto& origin = view.origin.emplace();
+    for (auto* part : {&origin.follower, &origin.partition_key, &origin.row_key}) *part = in.string();
+  }
   view.restored = (flags & kIsRestored) != 0;
   if (!in.ok()) return corrupt_record("entity");
   view.block = in.rest();

@@ -1,8 +1,9 @@
 // The bytes of the table store's values (common/base/bytes.h). Every record begins with its format, 1. Decoding checks
 // everything and fails with kCorruption. Pure; any thread.
 //
-//   entity   1 | flags u8 (1: has source version, 2: has operation, 4: restored) | version i64 |
-//            [source version i64] | [operation string] | properties (model/property_block.h)
+//   entity   1 | flags u8 (1: has source version, 2: has operation, 4: restored, 8: has origin) | version i64 |
+//            [source version i64] | [operation string] | [origin: follower, PartitionKey, RowKey strings] |
+//            properties (model/property_block.h)
 //   table    1 | generation u64 | name string | varint count | count * (id string | start? | expiry? | permission?)
 //            x? is u8 0, or u8 1 and a string
 //   ledger   common/base/operation_ledger.h
@@ -24,7 +25,8 @@ struct TableRecord {
 
 /// `block` has the properties (model/property_block.h).
 std::string encode_entity(Version version, std::optional<Version> source_version, std::string_view block,
-                          std::string_view operation = {}, bool restored = false);
+                          std::string_view operation = {}, bool restored = false,
+                          const std::optional<OriginView>& origin = {});
 /// Reads only the head; the keys stay empty and the block is not examined.
 Result<EntityView> view_entity(std::string_view bytes);
 

@@ -1,11 +1,14 @@
 // Reads the rows of tables, from a snapshot or inside of a transaction.
 #pragma once
+#include "table_store/storage/table_directory.h"
 #include "table_store/storage/table_records.h"
 
 namespace tidemark::table_store {
 
 /// kTableNotFound if there is none.
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table);
+/// The same, with who follows it.
+Result<KnownTable> find_known_table(const kv::Reader& reader, std::string_view account, std::string_view table);
 /// The same, with the name and the ACL.
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table);
 /// The counter under this key, which begins with zero.

@@ -5,6 +5,8 @@
 #include "common/process/failures.h"
 #include "common/protocol/stored_policies.h"
 #include "table_store/model/limits.h"
+#include "table_store/storage/change_notes.h"
+#include "table_store/storage/mutation_job.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 
@@ -20,6 +22,17 @@ const FailStep kSetServicePropertiesStep("table.set_service_properties");
 const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
+/// The drop of a followed table is a change of the store. It goes through however far a follower is behind: nothing
+/// would be won by keeping all those entities.
+Result<NotedFeeds> note_drop(kv::Transaction& txn, const KnownTable& table, Version now) {
+  if (!table.capture) return NotedFeeds{};
+  const auto version = TRY(next_version(txn, now));
+  ChangeNotes notes(txn, version);
+  TRY(notes.note_drop(table.capture));
+  txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
+  return notes.finish(ChangeNotes::Bounds::kIgnore);
+}
+
 }  // namespace
 
 TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits scans, const Clock* ages)
@@ -28,12 +41,21 @@ TableService::TableService(kv::Engine& engine, Clock& clock, Random&, ScanLimits
       engine_(engine),
       clock_(clock),
       ages_(ages == nullptr ? clock : *ages),
-      turns_(scans) {}
+      turns_(scans),
+      waits_(clock),
+      trims_(clock) {}
 
 Result<std::uint64_t> find_generation(const kv::Reader& reader, std::string_view account, std::string_view table) {
   auto bytes = TRY(reader.get(table_key(account, table)));
   if (!bytes) return fail(ErrorCode::kTableNotFound);
   return decode_table_generation(*bytes);
+}
+
+Result<KnownTable> find_known_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
+  KnownTable known;
+  known.generation = TRY(find_generation(reader, account, table));
+  known.capture = TRY(read_capture(reader, feed_key(account, table)));
+  return known;
 }
 
 Result<TableRecord> read_table(const kv::Reader& reader, std::string_view account, std::string_view table) {
@@ -77,20 +99,24 @@ Task<Result<void>> TableService::delete_table_fenced(std::string account, std::s
 
 Task<Result<void>> TableService::drop(std::string account, std::string table, std::optional<Fence> fence) {
   const auto key = table_key(account, table);
+  const auto now = clock_.now().time_since_epoch().count();
+  NotedFeeds feeds;
   {
-    const TableDirectory::Drop dropping(directory_, key);
+    const TableDirectory::Change dropping(directory_, key);
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) {
           return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
-            const auto generation = find_generation(txn, account, table);
-            if (generation.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+            const auto known = find_known_table(txn, account, table);
+            if (known.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
+            feeds = TRY(note_drop(txn, TRY(known), now));
             txn.erase(key);
-            kv::drop_generation(txn, kDroppedGeneration, TRY(generation));
+            kv::drop_generation(txn, kDroppedGeneration, known->generation);
             return 1;
           });
         },
         &kDeleteTableStep));
   }
+  announce(feeds, co_await asio::this_coro::executor);
   process::spawn_in_background(co_await asio::this_coro::executor, "table.collect_garbage", collect_garbage());
   co_return Result<void>{};
 }
@@ -143,12 +169,20 @@ Task<Result<void>> TableService::set_acl(std::string account, std::string table,
 }
 
 Task<Result<void>> TableService::collect_garbage() {
+  CO_TRY(co_await trim_logs());
   co_return co_await kv::collect_generations(
       engine_, kDroppedGeneration,
       [this](std::uint64_t generation) -> Task<Result<void>> {
-        co_return co_await engine_.erase({entities_of(generation)});
+        co_return co_await engine_.erase({entities_of(generation), notes_of(generation)});
       },
       kCollectStep);
+}
+
+Task<Result<void>> TableService::trim_logs() {
+  const auto snapshot = engine_.snapshot();
+  const auto cursor = snapshot->scan(all_feeds());
+  for (; cursor->valid(); cursor->next()) CO_TRY(co_await trim_log(std::string(cursor->key())));
+  co_return cursor->status();
 }
 
 }  // namespace tidemark::table_store

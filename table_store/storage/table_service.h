@@ -12,10 +12,13 @@
 #include "common/base/stored_policy.h"
 #include "common/kv/account_properties.h"
 #include "common/kv/operation_ledgers.h"
+#include "table_store/model/changes.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
+#include "table_store/storage/change_waits.h"
+#include "table_store/storage/log_trims.h"
 #include "table_store/storage/scan_turns.h"
 #include "table_store/storage/table_directory.h"
 
@@ -34,7 +37,9 @@ struct Query {
   std::uint32_t top = 1000;  // 1..1000
   std::optional<Continuation> from;
   KeyBounds bounds;
-  std::string operation;  // if given: only copies that this operation wrote
+  std::string operation;      // if given: only copies that this operation wrote
+  std::string follower;       // if given: only rows that this follower of some table made
+  bool sources_only = false;  // without the rows that followers of this table made
   /// Asked between slices: nobody waits for the answer any more, so the scan ends with kCancelled. Empty: never.
   std::function<bool()> abandoned;
   /// Called before the first entity of a partition is read, with 0, and after the last, with how many were. A refusal
@@ -46,6 +51,8 @@ struct QueryResult {
   std::size_t count = 0;
   std::optional<Continuation> next;
 };
+
+struct NotedFeeds;
 
 class TableService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
@@ -84,19 +91,40 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<MutationResult<MutateResult>> mutate(std::string account, std::string table, std::string partition_key,
                                             std::vector<Mutation> mutations, std::optional<Fence> fence);
 
+  /// 1..1000 mutations in all: each partition's like mutate(), in a transaction and with an outcome of its own.
+  Task<Result<std::vector<Result<std::vector<MutationOutcome>>>>> mutate_all(std::string account,
+                                                                             std::vector<PartitionMutations> partitions,
+                                                                             std::optional<Fence> fence);
+  /// The first row of each of 1..1000 places, all of one snapshot. The reply may be cut short after the first.
+  Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches);
+
+  // Following a table: model/changes.h, client/table_client.h.
+
+  Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew);
+  Task<Result<void>> unfollow(std::string account, std::string table, std::string follower);
+  Result<std::vector<FollowerStatus>> followers(const std::string& account, const std::string& table);
+  Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
+                                             Version after, std::uint32_t skip, std::uint32_t limit, Duration wait);
+  Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Version position);
+
   /// 1..100 moves, each a transaction of its own (model/move.h), with their outcomes. A move that did not happen is an
   /// error and has changed nothing: kResourceNotFound (the entity), kTableNotFound, kUpdateConditionNotSatisfied
   /// (something else is in the destination, or the companion's condition), kEntityAlreadyExists (the companion),
   /// kFenced.
   Task<Result<std::vector<Result<void>>>> move_all(std::string account, std::vector<Move> moves);
 
-  /// Scans end with what they have and a continuation, so that nothing waits when the executors go.
-  void begin_shutdown() { turns_.close(); }
+  /// Scans end with what they have and a continuation, and waits for changes with an empty page, so that nothing waits
+  /// when the executors go.
+  void begin_shutdown() {
+    turns_.close();
+    waits_.close();
+  }
 
   /// For workers, who keep no time of their own: what is old by this may be removed.
   Result<Time> age_now(const std::string&) { return ages_.now(); }
 
-  /// Removes the rows of deleted tables; run once at start and after each delete_table by itself.
+  /// Removes the rows of deleted tables and of logs that nobody needs; run once at start and after each delete_table by
+  /// itself.
   Task<Result<void>> collect_garbage();
 
  private:
@@ -105,12 +133,20 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
                                                  std::string_view partition_key, std::string_view row_key);
   /// With the fence's check and count, if there is one; then starts collection.
   Task<Result<void>> drop(std::string account, std::string table, std::optional<Fence> fence);
+  /// Tells those who wait that changes of these feeds are durable.
+  void announce(const NotedFeeds& feeds, const Executor& executor);
+  /// Erases what no follower needs any more, unless that was done a moment ago.
+  void trim_in_background(const std::string& feed_key, std::uint64_t feed, const Executor& executor);
+  Task<Result<void>> trim_log(std::string feed_key);
+  Task<Result<void>> trim_logs();
 
   kv::Engine& engine_;
   Clock& clock_;
   const Clock& ages_;
   ScanTurns turns_;
   TableDirectory directory_;
+  ChangeWaits waits_;
+  LogTrims trims_;
 };
 
 }  // namespace tidemark::table_store

@@ -8,6 +8,7 @@ namespace tidemark::table_store {
 struct TestSwitches {
   std::atomic<bool> ignore_if_version{false};
   std::atomic<bool> ignore_source_version{false};
+  std::atomic<bool> leave_out_notes{false};  // of changes to followed tables
 };
 
 inline TestSwitches& test_switches() {

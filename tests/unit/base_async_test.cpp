@@ -45,6 +45,20 @@ TEST_F(Async, ASignalWakesThoseWhoWaitAndTheOthersTimeOut) {
   EXPECT_EQ(signal.waiting(), 0U);
 }
 
+TEST_F(Async, WhatComesBetweenATicketAndItsWaitIsNotMissed) {
+  Signal signal;
+  const auto ticket = signal.ticket();
+  signal.notify_all();
+  std::vector<bool> outcomes;
+  const auto wait = [&](Signal::Ticket with, Duration timeout) -> Task<void> {
+    outcomes.push_back(co_await signal.wait(with, *clock_, timeout));
+  };
+  spawn(io_.get_executor(), wait(ticket, std::chrono::hours(1)));
+  spawn(io_.get_executor(), wait(signal.ticket(), std::chrono::milliseconds(1)));
+  io_.run();
+  EXPECT_EQ(outcomes, (std::vector<bool>{true, false}));
+}
+
 TEST_F(Async, ANotificationFromAnotherThreadWakes) {
   Signal signal;
   std::vector<bool> outcomes;

@@ -159,6 +159,19 @@ TEST_F(WaitingBody, RunsBeforeTheEngineIsClosed) {
   EXPECT_EQ(log_.back(), "frame gone");
 }
 
+TEST_F(RocksDbTest, RangesMayBeginBesideKeysThatAreWritten) {
+  auto engine = open();
+  ASSERT_TRUE(engine);
+  const auto key = [](int number) { return "the same beginning " + std::to_string(100'000 + number); };
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_TRUE(put(*engine, key(i), "value").has_value());
+    if (i % 10 == 9) ASSERT_TRUE(erase_range(*engine, {key(i - 9), key(i)}).has_value());
+  }
+  engine.reset();
+  engine = open();
+  for (int i = 0; i < 3000; ++i) EXPECT_EQ(value_of(*engine->snapshot(), key(i)), i % 10 == 9 ? "value" : "<none>");
+}
+
 TEST_F(RocksDbTest, AFullQueueRefusesAtOnce) {
   auto options = small_options(db_);
   options.max_queued_transactions = 3;

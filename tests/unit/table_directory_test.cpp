@@ -11,45 +11,50 @@
 namespace tidemark::table_store {
 namespace {
 
+std::optional<std::uint64_t> generation(const TableDirectory& directory, const std::string& name) {
+  const auto found = directory.find(name);
+  return found ? std::optional(found->generation) : std::nullopt;
+}
+
 TEST(TableDirectory, FindsWhatWasRemembered) {
   TableDirectory directory;
   EXPECT_FALSE(directory.find("a"));
-  directory.remember("a", 7, directory.ticket());
-  EXPECT_EQ(directory.find("a"), 7U);
+  directory.remember("a", KnownTable{7}, directory.ticket());
+  EXPECT_EQ(generation(directory, "a"), 7U);
   EXPECT_FALSE(directory.find("b"));
 }
 
 TEST(TableDirectory, FindsNothingWhileATableIsDropped) {
   TableDirectory directory;
-  directory.remember("a", 7, directory.ticket());
-  directory.remember("b", 8, directory.ticket());
+  directory.remember("a", KnownTable{7}, directory.ticket());
+  directory.remember("b", KnownTable{8}, directory.ticket());
   {
-    const TableDirectory::Drop drop(directory, "a");
+    const TableDirectory::Change drop(directory, "a");
     EXPECT_FALSE(directory.find("a"));
     EXPECT_FALSE(directory.find("b"));  // not told apart: drops are rare and short
-    directory.remember("a", 7, directory.ticket());
+    directory.remember("a", KnownTable{7}, directory.ticket());
   }
   EXPECT_FALSE(directory.find("a"));
-  EXPECT_EQ(directory.find("b"), 8U);
+  EXPECT_EQ(generation(directory, "b"), 8U);
 }
 
 TEST(TableDirectory, AReaderThatBeganBeforeADropCannotBringTheOldGenerationBack) {
   TableDirectory directory;
   const auto ticket = directory.ticket();  // the reader looks at the database now...
   {
-    const TableDirectory::Drop drop(directory, "a");
+    const TableDirectory::Change drop(directory, "a");
   }
-  directory.remember("a", 7, ticket);  // ...and tells late what it saw
+  directory.remember("a", KnownTable{7}, ticket);  // ...and tells late what it saw
   EXPECT_FALSE(directory.find("a"));
-  directory.remember("a", 9, directory.ticket());
-  EXPECT_EQ(directory.find("a"), 9U);
+  directory.remember("a", KnownTable{9}, directory.ticket());
+  EXPECT_EQ(generation(directory, "a"), 9U);
 }
 
 TEST(TableDirectory, ForgetsRatherThanGrowWithoutBound) {
   TableDirectory directory;
-  for (std::uint64_t i = 0; i < 20'000; ++i) directory.remember(std::to_string(i), i, directory.ticket());
+  for (std::uint64_t i = 0; i < 20'000; ++i) directory.remember(std::to_string(i), KnownTable{i}, directory.ticket());
   EXPECT_FALSE(directory.find("0"));
-  EXPECT_EQ(directory.find("19999"), 19'999U);
+  EXPECT_EQ(generation(directory, "19999"), 19'999U);
 }
 
 // Once a drop is acknowledged nobody reads the dropped table, although readers race with it all the time.
@@ -62,11 +67,11 @@ TEST(TableDirectory, NoReadSeesADroppedTableAfterItsDropWasAcknowledged) {
   auto read = [&] {
     while (!done.load()) {
       const auto least = acknowledged.load();
-      auto seen = directory.find("t");
+      auto seen = generation(directory, "t");
       if (!seen) {
         const auto ticket = directory.ticket();
         seen = stored.load();
-        directory.remember("t", *seen, ticket);
+        directory.remember("t", KnownTable{*seen}, ticket);
       }
       if (*seen < least) wrong.fetch_add(1);
     }
@@ -74,7 +79,7 @@ TEST(TableDirectory, NoReadSeesADroppedTableAfterItsDropWasAcknowledged) {
   std::thread one(read), two(read);
   for (std::uint64_t generation = 2; generation < 3000; ++generation) {
     {
-      const TableDirectory::Drop drop(directory, "t");
+      const TableDirectory::Change drop(directory, "t");
       stored.store(generation);
     }
     acknowledged.store(generation);

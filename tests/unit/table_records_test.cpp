@@ -20,11 +20,28 @@ TEST(TableRecords, GoldenBytes) {
   EXPECT_EQ(hex_encode(encode_entity(1, 2, std::vector<Property>(), "op", true)),
             "01070100000000000000020000000000000002"
             "6f7000");
+  EXPECT_EQ(hex_encode(encode_entity(1, 2, std::string_view("\0", 1), "op", false, OriginView{"f", "p", "r"})),
+            "010b0100000000000000020000000000000002"
+            "6f70"
+            "016601700172"
+            "00");
   EXPECT_EQ(hex_encode(kCounterRecord.encode(5)), "010500000000000000");
   EXPECT_EQ(hex_encode(entity_key(1, "a", "b")),
             "6500000000000000016100016200"
             "01");
   EXPECT_EQ(hex_encode(table_key("A", "Tab")), "744100017461620001");
+}
+
+TEST(TableRecords, AnOriginIsReadAsItWasWritten) {
+  const Origin origin{"follower", "p", ""};
+  const auto record = encode_entity(7, 6, property_block({{"n", Value(std::int32_t{1})}}), "", false, view_of(origin));
+  Entity entity;
+  ASSERT_TRUE(decode_entity(record, entity).has_value());
+  EXPECT_EQ(entity.origin, origin);
+  EXPECT_EQ(entity.properties.size(), 1U);
+  for (std::size_t n = 0; n < record.size(); ++n) {
+    EXPECT_FALSE(decode_entity(record.substr(0, n), entity).has_value()) << n;
+  }
 }
 
 TEST(TableRecords, EveryTruncationAndMutationIsSafe) {

@@ -1,0 +1,103 @@
+#include "table_store/storage/change_notes.h"
+
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/test_switches.h"
+
+namespace tidemark::table_store {
+namespace {
+
+// About what a note takes beside its keys and values.
+constexpr std::size_t kNoteOverhead = 48;
+
+/// Which of its bounds the follower would exceed; empty: none.
+std::string exceeded_bound(const FollowerRecord& follower, const HeadRecord& head) {
+  const auto& following = follower.following;
+  if (head.changes - follower.changes > following.max_changes)
+    return std::to_string(following.max_changes) + " changes";
+  if (head.bytes - follower.bytes > following.max_bytes)
+    return std::to_string(following.max_bytes) + " bytes of changes";
+  return {};
+}
+
+std::unexpected<Error> refuse(const FeedRecord& feed, const Following& following, const std::string& bound) {
+  return fail(ErrorCode::kServerBusy, "The table " + feed.table + " refuses writes: more than " + bound +
+                                          " would wait for its follower '" + following.follower +
+                                          "'. Retry once it has caught up.");
+}
+
+}  // namespace
+
+Result<ChangeNotes::Open*> ChangeNotes::open(const std::shared_ptr<const Capture>& capture) {
+  for (auto& feed : feeds_) {
+    if (feed.capture->feed == capture->feed) return &feed;
+  }
+  feeds_.push_back({capture, TRY(read_head(txn_, capture->feed))});
+  return &feeds_.back();
+}
+
+void ChangeNotes::add(Open& feed, Note note) {
+  auto& head = feed.head;
+  note.changes = ++head.changes;
+  note.bytes = head.bytes += kNoteOverhead + note.partition_key.size() + note.row_key.size() + note.before.size();
+  txn_.put(note_key(feed.capture->feed, version_, feed.noted++), encode_note(note));
+}
+
+Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
+                               std::string_view row_key, const EntityView* before, NoteKind kind,
+                               const std::optional<OriginView>& origin) {
+  if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
+  const bool was_there = before != nullptr && !capture->made(before->origin);
+  const bool is_there = kind == NoteKind::kPut && !capture->made(origin);
+  if (!was_there && !is_there) return {};
+  auto* feed = TRY(open(capture));
+  if (!feed->head.live) return {};
+  Note note{kind, was_there, std::string(partition_key), std::string(row_key), {}};
+  if (was_there) {
+    auto chosen = chosen_properties(before->block, capture->properties);
+    if (!chosen) return corrupt_record("entity");
+    note.before = std::move(*chosen);
+  }
+  add(*feed, std::move(note));
+  return {};
+}
+
+Result<void> ChangeNotes::note_drop(const std::shared_ptr<const Capture>& capture) {
+  if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
+  auto* feed = TRY(open(capture));
+  if (!feed->head.live) return {};
+  Note note;
+  note.kind = NoteKind::kDropped;
+  add(*feed, std::move(note));
+  return {};
+}
+
+Result<bool> ChangeNotes::keep_bounds(Open& open) {
+  auto feed = TRY(read_feed(txn_, open.capture->feed_key));
+  if (!feed) return corrupt_record("feed");
+  bool any_stale = false;
+  for (auto& follower : feed->followers) {
+    if (follower.stale) continue;
+    const auto bound = exceeded_bound(follower, open.head);
+    if (bound.empty()) continue;
+    if (follower.following.refuse_writes) return refuse(*feed, follower.following, bound);
+    any_stale = follower.stale = true;
+  }
+  set_bounds(open.head, *feed);
+  if (any_stale) txn_.put(open.capture->feed_key, kFeedRecord.encode(*feed));
+  return any_stale;
+}
+
+Result<NotedFeeds> ChangeNotes::finish(Bounds bounds) {
+  NotedFeeds out;
+  for (auto& feed : feeds_) {
+    if (feed.noted == 0) continue;
+    auto& head = feed.head;
+    const bool beyond = head.changes > head.changes_bound || head.bytes > head.bytes_bound;
+    if (beyond && bounds == Bounds::kKeep && TRY(keep_bounds(feed))) out.staled.push_back(feed.capture);
+    txn_.put(head_key(feed.capture->feed), kHeadRecord.encode(head));
+    out.noted.push_back(std::move(feed.capture));
+  }
+  return out;
+}
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,49 @@
+// Notes what one transaction changes in followed tables. It runs on the engine's threads, as part of the transaction's
+// body. Private to storage/.
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "table_store/storage/change_records.h"
+
+namespace tidemark::table_store {
+
+/// Whom a transaction concerns once it is durable.
+struct NotedFeeds {
+  std::vector<std::shared_ptr<const Capture>> noted;
+  std::vector<std::shared_ptr<const Capture>> staled;  // the log waits for one follower less
+};
+
+class ChangeNotes {
+ public:
+  /// All notes have this version.
+  ChangeNotes(kv::Transaction& txn, Version version) : txn_(txn), version_(version) {}
+
+  /// An entity was put or erased. `before`: what was there, or null. `origin`: of what is there now.
+  Result<void> note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
+                    std::string_view row_key, const EntityView* before, NoteKind kind,
+                    const std::optional<OriginView>& origin);
+  Result<void> note_drop(const std::shared_ptr<const Capture>& capture);
+
+  enum class Bounds { kKeep, kIgnore };
+  /// Call it at the end. kServerBusy if a follower is too far behind and wants writes refused.
+  Result<NotedFeeds> finish(Bounds bounds = Bounds::kKeep);
+
+ private:
+  struct Open {
+    std::shared_ptr<const Capture> capture;
+    HeadRecord head;
+    std::uint64_t noted = 0;
+  };
+  Result<Open*> open(const std::shared_ptr<const Capture>& capture);
+  void add(Open& feed, Note note);
+  /// True if a follower is stale from now on.
+  Result<bool> keep_bounds(Open& feed);
+
+  kv::Transaction& txn_;
+  Version version_;
+  std::vector<Open> feeds_;
+};
+
+}  // namespace tidemark::table_store

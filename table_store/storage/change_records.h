@@ -1,0 +1,90 @@
+// The bytes of a followed table's rows (table_keys.h), in the manner of table_records.h. Every record begins with its
+// format, 1. Pure; any thread.
+#pragma once
+#include <memory>
+
+#include "common/base/record.h"
+#include "common/kv/engine.h"
+#include "table_store/model/changes.h"
+#include "table_store/storage/capture.h"
+
+namespace tidemark::table_store {
+
+/// A follower and its place in the log.
+struct FollowerRecord {
+  Following following;
+  Version position = 0;
+  std::uint64_t changes = 0, bytes = 0;  // of the log up to the position
+  bool stale = false;
+};
+
+struct FeedRecord {
+  std::uint64_t feed = 0;
+  std::string table;                      // in its own case
+  std::vector<FollowerRecord> followers;  // by name
+
+  [[nodiscard]] const FollowerRecord* find(std::string_view follower) const;
+  [[nodiscard]] FollowerRecord* find(std::string_view follower);
+};
+
+/// What a write has to know. A write that exceeds a bound reads the feed's record.
+struct HeadRecord {
+  std::uint64_t changes = 0, bytes = 0;              // noted since the feed began
+  std::uint64_t changes_bound = 0, bytes_bound = 0;  // beyond which a follower is further behind than it may be
+  bool live = false;                                 // false: all followers are stale, and nothing is noted
+};
+
+enum class NoteKind : std::uint8_t { kPut = 1, kErased = 2, kDropped = 3 };
+
+/// A change. Formats to come may add the whole entity before and after it, behind further flags.
+struct Note {
+  NoteKind kind = NoteKind::kPut;
+  bool was_there = false;
+  std::string partition_key, row_key;
+  std::string before;                    // the followed properties (model/property_block.h), if it was there
+  std::uint64_t changes = 0, bytes = 0;  // of the log up to and with this note
+};
+
+inline constexpr std::uint8_t kChangeFormat = 1;
+
+inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "feed", [](auto& io, auto& feed) {
+  io.u64(feed.feed);
+  io.string(feed.table);
+  io.list(feed.followers, [&io](auto& follower) {
+    auto& following = follower.following;
+    io.string(following.follower);
+    io.list(following.properties, [&io](auto& name) { io.string(name); });
+    io.u64(following.max_changes);
+    io.u64(following.max_bytes);
+    io.boolean(following.refuse_writes);
+    io.i64(follower.position);
+    io.u64(follower.changes);
+    io.u64(follower.bytes);
+    io.boolean(follower.stale);
+  });
+});
+
+inline constexpr auto kHeadRecord =
+    record_format<HeadRecord>(kChangeFormat, "head of a feed", [](auto& io, auto& head) {
+      io.u64(head.changes);
+      io.u64(head.bytes);
+      io.u64(head.changes_bound);
+      io.u64(head.bytes_bound);
+      io.boolean(head.live);
+    });
+
+//   note   1 | kind u8 | flags u8 (1: was there) | PartitionKey string | RowKey string |
+//          changes varint | bytes varint | [before: properties]
+std::string encode_note(const Note& note);
+Result<Note> decode_note(std::string_view bytes);
+
+/// Nothing if nobody follows the table.
+Result<std::optional<FeedRecord>> read_feed(const kv::Reader& reader, std::string_view feed_key);
+Result<HeadRecord> read_head(const kv::Reader& reader, std::uint64_t feed);
+std::shared_ptr<const Capture> capture_of(const FeedRecord& feed, std::string feed_key);
+/// What is to be captured of the table with this key of a feed. Null if nobody follows it.
+Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, std::string feed_key);
+/// Computes the head's bounds anew from the followers.
+void set_bounds(HeadRecord& head, const FeedRecord& feed);
+
+}  // namespace tidemark::table_store

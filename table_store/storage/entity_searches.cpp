@@ -1,0 +1,75 @@
+// Finds rows by a lower bound of their keys: many searches in one snapshot.
+#include <boost/asio/post.hpp>
+
+#include "common/base/encoding.h"
+#include "common/base/text.h"
+#include "common/kv/key_codec.h"
+#include "table_store/model/limits.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_rows.h"
+#include "table_store/storage/table_service.h"
+
+namespace tidemark::table_store {
+namespace {
+
+constexpr std::size_t kSearchesInASlice = 64;
+
+Result<void> check_search(const RowSearch& search) {
+  TRY(check_key(search.partition_key));
+  for (const auto* bound : {&search.from, &search.before}) {
+    if (!is_valid_utf8(*bound) || utf16_length(*bound) > kMaxKeyUnits) return fail(ErrorCode::kOutOfRangeInput);
+  }
+  return {};
+}
+
+kv::KeyRange range_of(std::uint64_t generation, const RowSearch& search) {
+  kv::KeyRange range;
+  range.lower = entity_key(generation, search.partition_key, search.from);
+  if (search.before.empty()) {
+    range.upper = kv::prefix_end(kv::key('e', generation, kv::Utf16{search.partition_key}));
+  } else {
+    range.upper = entity_key(generation, search.partition_key, search.before);
+  }
+  return range;
+}
+
+/// Adds what is found, and its size to `bytes`.
+Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, FoundRows& found, std::size_t& bytes) {
+  auto& row = found.rows.emplace_back();
+  const auto cursor = snapshot.scan(range);
+  TRY(cursor->status());
+  if (!cursor->valid()) return {};
+  EntityKeyReader key;
+  if (!key.read(cursor->key())) return corrupt_record("entity");
+  auto view = TRY(view_entity(cursor->value()));
+  if (!is_property_block(view.block)) return corrupt_record("entity");
+  view.partition_key = key.partition_key;
+  view.row_key = key.row_key;
+  row = view.to_entity();
+  bytes += cursor->key().size() + cursor->value().size();
+  return {};
+}
+
+}  // namespace
+
+Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string table,
+                                                std::vector<RowSearch> searches) {
+  if (searches.empty() || searches.size() > kMaxSearches) {
+    co_return fail(ErrorCode::kInvalidInput, "A call makes 1 to 1000 searches.");
+  }
+  for (const auto& search : searches) CO_TRY(check_search(search));
+  const auto snapshot = engine_.snapshot();
+  const auto generation = CO_TRY(find_generation(*snapshot, account, table));
+  const auto executor = co_await asio::this_coro::executor;
+  FoundRows found;
+  found.as_of = static_cast<Version>(CO_TRY(read_counter(*snapshot, kLastVersionKey)));
+  std::size_t bytes = 0;
+  for (const auto& search : searches) {
+    CO_TRY(find_row(*snapshot, range_of(generation, search), found, bytes));
+    if (bytes >= kMaxReplyBytes) break;
+    if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
+  }
+  co_return found;
+}
+
+}  // namespace tidemark::table_store

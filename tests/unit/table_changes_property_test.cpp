@@ -1,0 +1,328 @@
+// Random writers and followers. After every step the tables are read as a whole, so the test knows what has changed and
+// what was there before, however it was written. A follower that applies the pages, with random limits and from its
+// last acknowledged position again whenever it "dies", is told exactly that, and ends with what the table has.
+//
+// TIDEMARK_SEED=n repeats a run, TIDEMARK_OPERATIONS=n sets its length.
+#include <iostream>
+#include <random>
+#include <set>
+
+#include "kv_test_support.h"
+#include "table_changes_fixture.h"
+#include "table_store/storage/change_records.h"
+#include "table_store/storage/table_keys.h"
+#include "table_store/storage/table_records.h"
+
+namespace tidemark::table_store {
+namespace {
+
+using Key = std::pair<std::string, std::string>;
+using Content = std::map<Key, Entity>;
+
+constexpr const char* kTables[] = {"tableA", "tableB"};
+constexpr const char* kProperties[] = {"City", "Age", "Name"};
+const std::vector<std::string> kFollowed{"Age", "City"};  // by all followers of a table together
+
+struct Event {
+  Version version = 0;
+  Key key;
+  std::optional<std::string> before;  // the followed properties of what was there
+};
+
+struct TableHistory {
+  Content now;
+  std::vector<Event> events;
+  std::vector<Version> drops;
+};
+
+struct FollowerModel {
+  std::size_t table = 0;
+  Following following;
+  Content content, acknowledged_content;
+  Version position = 0, acknowledged = 0;
+};
+
+std::string text_of(const Entity& entity) {
+  return std::to_string(entity.version) + " " + property_block(entity.properties);
+}
+
+bool same(const Content& a, const Content& b) {
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return x.first == y.first && text_of(x.second) == text_of(y.second); });
+}
+
+class Playing {
+ public:
+  using MakeEngine = std::function<std::unique_ptr<kv::Engine>()>;
+  Playing(MakeEngine make, std::uint64_t seed) : make_(std::move(make)), dice_(make_seeded_random(seed)) { open(); }
+
+  void run(std::uint64_t steps) {
+    for (const auto* table : kTables) ASSERT_TRUE(run_task(service_->create_table("acct", table)).has_value());
+    add("first", 0, {"City"}, 1'000'000);
+    add("second", 0, {"Age"}, 40);
+    add("third", 1, {"Age", "City"}, 1'000'000);
+    for (std::uint64_t i = 0; i < steps && !::testing::Test::HasFailure(); ++i) step();
+    // A table that is not there cannot be followed anew.
+    for (const auto* table : kTables) static_cast<void>(run_task(service_->create_table("acct", table)).has_value());
+    for (auto& follower : followers_) {
+      while (!::testing::Test::HasFailure() && read_page(follower)) {
+      }
+      EXPECT_TRUE(same(follower.content, tables_[follower.table].now)) << follower.following.follower;
+    }
+    EXPECT_GT(pages_, steps / 20);
+    EXPECT_GT(stale_, 0U);
+  }
+
+ private:
+  void open() {
+    engine_ = make_();
+    service_ = std::make_unique<TableService>(*engine_, clock_, *dice_);
+  }
+
+  std::uint64_t below(std::uint64_t bound) { return dice_->below(bound); }
+  std::string random_row() { return std::to_string(below(6)); }
+  std::string random_partition() { return std::string(1, static_cast<char>('p' + below(3))); }
+  std::string random_table() { return kTables[below(2)]; }
+
+  void add(std::string name, std::size_t table, std::vector<std::string> properties, std::uint64_t max_changes) {
+    FollowerModel follower;
+    follower.table = table;
+    follower.following = following_of(std::move(name), std::move(properties));
+    follower.following.max_changes = max_changes;
+    begin_anew(follower);
+    followers_.push_back(std::move(follower));
+  }
+
+  void begin_anew(FollowerModel& follower) {
+    const auto begun = run_task(service_->follow("acct", kTables[follower.table], follower.following, true));
+    if (begun.failed_with(ErrorCode::kTableNotFound)) return;
+    ASSERT_TRUE(begun.has_value());
+    follower.position = follower.acknowledged = begun->position;
+    follower.content = follower.acknowledged_content = tables_[follower.table].now;
+  }
+
+  Mutation random_mutation(MutationKind kind, std::string row) {
+    auto out = change(kind, std::move(row));
+    out.lenient = below(2) == 0;
+    if (kind == kErase) {
+      if (below(4) == 0) out.origin = random_origin();
+      return out;
+    }
+    for (const auto* name : kProperties) {
+      if (below(2) == 0) out.properties.push_back(text(name, std::to_string(below(5))));
+    }
+    if (kind != kInsertOrReplace || below(3) != 0) return out;
+    out.source_version = static_cast<Version>(below(1000));
+    if (below(2) == 0) out.origin = random_origin();
+    return out;
+  }
+  Origin random_origin() { return {below(3) == 0 ? "nobody" : "first", "", std::to_string(below(2))}; }
+
+  std::vector<Mutation> random_group(bool puts_only) {
+    std::vector<Mutation> group;
+    std::set<std::string> rows;
+    for (auto left = 1 + below(4); left > 0; --left) {
+      auto row = random_row();
+      if (!rows.insert(row).second) continue;
+      const auto kind = puts_only ? kInsertOrMerge : static_cast<MutationKind>(1 + below(6));
+      group.push_back(random_mutation(kind, std::move(row)));
+    }
+    return group;
+  }
+
+  void move() {
+    Move move{random_table(), random_table(), random_partition(), random_row(), below(4) == 0, {}, std::nullopt};
+    if (move.source == move.destination) move.destination.clear();
+    move.fence = {"op" + std::to_string(++operations_), 1, ""};
+    if (below(2) == 0) move.companion = Companion{random_table(), "companions", change(kInsertOrMerge, "note")};
+    static_cast<void>(run_task(service_->move_all("acct", {move})).has_value());
+  }
+
+  void mutate_all() {
+    std::vector<PartitionMutations> all;
+    for (const auto* partition : {"p", "q"}) all.push_back({random_table(), partition, random_group(true)});
+    ASSERT_TRUE(run_task(service_->mutate_all("acct", std::move(all), std::nullopt)).has_value());
+  }
+
+  void step() {
+    const auto dice = below(100);
+    if (dice < 55) {
+      static_cast<void>(
+          run_task(service_->mutate("acct", random_table(), random_partition(), random_group(false), {})).has_value());
+    } else if (dice < 60) {
+      mutate_all();
+    } else if (dice < 68) {
+      move();
+    } else if (dice < 69) {
+      drop(below(2));
+    } else if (dice < 75) {
+      for (const auto* table : kTables) static_cast<void>(run_task(service_->create_table("acct", table)).has_value());
+    } else if (dice < 80) {
+      clock_.time += Ticks(static_cast<std::int64_t>(below(20'000'000)));
+    } else if (dice < 81) {
+      service_.reset();
+      engine_.reset();
+      open();
+    } else {
+      follower_step(followers_[below(followers_.size())]);
+    }
+    for (std::size_t i = 0; i < 2; ++i) look(i);
+  }
+
+  void drop(std::size_t table) {
+    if (!run_task(service_->delete_table("acct", kTables[table]))) return;
+    tables_[table].drops.push_back(last_version());
+    tables_[table].now.clear();
+  }
+
+  void follower_step(FollowerModel& follower) {
+    const auto dice = below(10);
+    if (dice < 6) {
+      read_page(follower);
+    } else if (dice < 8) {
+      const auto done = run_task(
+          service_->acknowledge("acct", kTables[follower.table], follower.following.follower, follower.position));
+      ASSERT_TRUE(done.has_value());
+      follower.acknowledged = follower.position;
+      follower.acknowledged_content = follower.content;
+    } else if (dice < 9) {
+      follower.position = follower.acknowledged;
+      follower.content = follower.acknowledged_content;
+    } else {
+      static_cast<void>(
+          run_task(service_->follow("acct", kTables[follower.table], follower.following, false)).has_value());
+    }
+  }
+
+  Version last_version() {
+    const auto bytes = engine_->get(kLastVersionKey);
+    return bytes && *bytes ? static_cast<Version>(*kCounterRecord.decode(**bytes)) : 0;
+  }
+
+  /// Finds out what has changed in the table.
+  void look(std::size_t at) {
+    auto& table = tables_[at];
+    Query query;
+    query.table = kTables[at];
+    query.sources_only = true;
+    Content now;
+    const auto take = [&now](const EntityView& entity) {
+      now.emplace(Key(entity.partition_key, entity.row_key), entity.to_entity());
+      return true;
+    };
+    const auto read = run_task(service_->query("acct", query, take));
+    ASSERT_TRUE(read.has_value() || read.failed_with(ErrorCode::kTableNotFound));
+    const auto version = last_version();
+    std::vector<Event> events;
+    for (const auto& [key, entity] : now) {
+      const auto old = table.now.find(key);
+      if (old == table.now.end()) events.push_back({entity.version, key, std::nullopt});
+      if (old != table.now.end() && old->second.version != entity.version) {
+        events.push_back({entity.version, key, followed(old->second)});
+      }
+    }
+    for (const auto& [key, entity] : table.now) {
+      if (!now.contains(key)) events.push_back({version, key, followed(entity)});
+    }
+    table.events.insert(table.events.end(), events.begin(), events.end());
+    table.now = std::move(now);
+  }
+
+  static std::string followed(const Entity& entity) {
+    return *chosen_properties(property_block(entity.properties), kFollowed);
+  }
+
+  /// What the follower must be told; keys with what was there before each change.
+  std::map<Key, std::multiset<std::string>> expected(const FollowerModel& follower, Version through) {
+    std::map<Key, std::set<std::string>> sets;
+    for (const auto& event : tables_[follower.table].events) {
+      if (event.version <= follower.position || event.version > through) continue;
+      auto& before = sets[event.key];
+      if (event.before) before.insert(*event.before);
+    }
+    std::map<Key, std::multiset<std::string>> out;
+    for (auto& [key, before] : sets) out[key] = {before.begin(), before.end()};
+    return out;
+  }
+
+  /// Reads, checks and applies a page. False if there was nothing.
+  bool read_page(FollowerModel& follower) {
+    const auto& table = tables_[follower.table];
+    const auto limit = static_cast<std::uint32_t>(1 + below(below(2) == 0 ? 4 : 1000));
+    const auto page = run_task(service_->changed_entities("acct", kTables[follower.table], follower.following.follower,
+                                                          follower.position, 0, limit, Duration()));
+    EXPECT_TRUE(page.has_value());
+    if (!page) return false;
+    ++pages_;
+    if (page->stale) {
+      ++stale_;
+      EXPECT_EQ(follower.following.max_changes, 40U);
+      begin_anew(follower);
+      return false;
+    }
+    std::map<Key, std::multiset<std::string>> told;
+    for (const auto& entity : page->entities) {
+      const Key key(entity.partition_key, entity.row_key);
+      EXPECT_FALSE(told.contains(key));
+      auto& before = told[key];
+      for (const auto& properties : entity.before) before.insert(property_block(properties));
+      const auto now = table.now.find(key);
+      EXPECT_EQ(entity.now.has_value(), now != table.now.end());
+      if (entity.now && now != table.now.end()) EXPECT_EQ(text_of(*entity.now), text_of(now->second));
+      follower.content.erase(key);
+      if (entity.now) follower.content.emplace(key, *entity.now);
+    }
+    EXPECT_EQ(told, expected(follower, page->through));
+    check_drop(follower, *page);
+    follower.position = page->through;
+    if (!page->more) EXPECT_TRUE(same(follower.content, table.now)) << follower.following.follower;
+    return page->more;
+  }
+
+  void check_drop(FollowerModel& follower, const ChangesPage& page) {
+    std::vector<Version> drops;
+    for (const auto version : tables_[follower.table].drops) {
+      if (version > follower.position && version <= page.through) drops.push_back(version);
+    }
+    ASSERT_EQ(drops.size(), page.dropped ? 1U : 0U);
+    if (!page.dropped) return;
+    EXPECT_EQ(*page.dropped, drops[0]);
+    std::erase_if(follower.content, [&](const auto& row) { return row.second.version <= *page.dropped; });
+  }
+
+  MakeEngine make_;
+  std::unique_ptr<Random> dice_;
+  ManualClock clock_;
+  std::unique_ptr<kv::Engine> engine_;
+  std::unique_ptr<TableService> service_;
+  std::array<TableHistory, 2> tables_;
+  std::vector<FollowerModel> followers_;
+  std::uint64_t operations_ = 0, pages_ = 0, stale_ = 0;
+};
+
+std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+TEST(TableChangesProperty, FollowersOnTheMemoryEngineSeeEveryChange) {
+  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  std::cout << "TIDEMARK_SEED=" << seed << "\n";
+  auto disk = kv::make_memory_disk();
+  Playing([disk] { return kv::make_memory_engine(disk); }, seed).run(from_environment("TIDEMARK_OPERATIONS", 20'000));
+}
+
+TEST(TableChangesProperty, FollowersOnRocksDbSeeEveryChange) {
+  const auto seed = from_environment("TIDEMARK_SEED", std::random_device()());
+  std::cout << "TIDEMARK_SEED=" << seed << "\n";
+  kv::testing::TempDir directory;
+  const auto make = [&] {
+    auto options = kv::testing::small_options(directory.path() / "db");
+    options.durability = kv::Durability::kOs;
+    return std::move(*kv::open_rocksdb(options));
+  };
+  Playing(make, seed).run(from_environment("TIDEMARK_OPERATIONS", 20'000) / 5);
+}
+
+}  // namespace
+}  // namespace tidemark::table_store

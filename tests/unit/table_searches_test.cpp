@@ -1,0 +1,143 @@
+// Searches for rows by a lower bound, and changes of several partitions in one call; through the client, as workers do.
+#include "table_changes_fixture.h"
+
+namespace tidemark::table_store {
+namespace {
+
+class Loopback : public rpc::Transport {
+ public:
+  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
+  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
+    co_return co_await dispatch_(std::move(method), std::move(payload));
+  }
+
+ private:
+  rpc::Dispatch dispatch_;
+};
+
+struct TableSearchesTest : ChangesFixture {
+  Loopback loopback{make_table_dispatch(*service)};
+  TableClient client{loopback, "acct"};
+  void SetUp() override { create("People"); }
+
+  std::vector<std::string> find(std::vector<RowSearch> searches) {
+    const auto found = run_task(client.find_rows("people", std::move(searches)));
+    EXPECT_TRUE(found.has_value());
+    std::vector<std::string> out;
+    if (!found) return out;
+    for (const auto& row : found->rows) out.push_back(row ? row->partition_key + "/" + row->row_key : "-");
+    return out;
+  }
+};
+
+TEST_F(TableSearchesTest, ASearchFindsTheFirstRowWithinItsBounds) {
+  for (const auto* row : {"b", "d", "d!"}) put(row, "Rome");
+  put("a", "Rome", "q");
+  EXPECT_EQ(find({{"p", "", ""},
+                  {"p", "b", "c"},
+                  {"p", "b", "b"},
+                  {"p", "c", "d"},
+                  {"p", "c", "e"},
+                  {"p", "d!", ""},
+                  {"p", "e", ""},
+                  {"o", "", ""},
+                  {"q", "", "b"}}),
+            (std::vector<std::string>{"p/b", "p/b", "-", "-", "p/d", "p/d!", "-", "-", "q/a"}));
+}
+
+TEST_F(TableSearchesTest, AReplyThatIsFullIsCutShort) {
+  std::vector<RowSearch> searches;
+  for (int i = 0; i < 12; ++i) {
+    std::vector<Property> large;
+    for (int n = 0; n < 15; ++n) large.push_back(text("P" + std::to_string(n), std::string(32UL << 10, 'x')));
+    ASSERT_TRUE(mutate(change(kInsert, std::to_string(100 + i), large)).has_value());
+    searches.push_back({"p", std::to_string(100 + i), ""});
+  }
+  const auto found = find(searches);
+  EXPECT_GT(found.size(), 1U);
+  EXPECT_LT(found.size(), 12U);
+}
+
+TEST_F(TableSearchesTest, WhatIsNoSearchIsRefused) {
+  const auto code = [&](std::vector<RowSearch> searches, std::string table = "people") {
+    const auto found = run_task(client.find_rows(std::move(table), std::move(searches)));
+    return found ? std::nullopt : std::optional(found.error().code);
+  };
+  EXPECT_EQ(code({}), ErrorCode::kInvalidInput);
+  EXPECT_EQ(code(std::vector<RowSearch>(1001, RowSearch{"p", "", ""})), ErrorCode::kInvalidInput);
+  EXPECT_EQ(code(std::vector<RowSearch>(1000, RowSearch{"p", "", ""})), std::nullopt);
+  EXPECT_EQ(code({{"#", "", ""}}), ErrorCode::kOutOfRangeInput);
+  EXPECT_EQ(code({{"p", "\xFF", ""}}), ErrorCode::kOutOfRangeInput);
+  EXPECT_EQ(code({{"p", "", std::string(600, 'x')}}), ErrorCode::kOutOfRangeInput);
+  EXPECT_EQ(code({{"p", "", ""}}, "nowhere"), ErrorCode::kTableNotFound);
+}
+
+TEST_F(TableSearchesTest, EachPartitionsChangesAreATransactionOfTheirOwn) {
+  create("notes");
+  put("there", "Rome");
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false)).has_value());
+  std::vector<PartitionMutations> all{
+      {"people", "p", {change(kInsert, "a"), change(kErase, "there")}},
+      {"people", "q", {change(kInsert, "b"), change(kErase, "nobody")}},
+      {"notes", "p", {change(kInsert, "n")}},
+      {"nowhere", "p", {change(kInsert, "n")}},
+      {"people", "p", {change(kInsert, "bad/key")}},
+      {"people", "p", {change(kMerge, "a")}},
+  };
+  const auto done = run_task(client.mutate_all(all, Fence{"op", 1, "changed"}));
+  ASSERT_TRUE(done.has_value());
+  ASSERT_EQ(done->size(), 6U);
+  ASSERT_TRUE((*done)[0].has_value());
+  EXPECT_EQ((*done)[0]->size(), 2U);
+  EXPECT_TRUE((*done)[1].failed_with(ErrorCode::kResourceNotFound));
+  EXPECT_TRUE((*done)[2].has_value());
+  EXPECT_TRUE((*done)[3].failed_with(ErrorCode::kTableNotFound));
+  EXPECT_TRUE((*done)[4].failed_with(ErrorCode::kOutOfRangeInput));
+  EXPECT_TRUE((*done)[5].has_value());
+  EXPECT_FALSE(get("b", "q"));
+  EXPECT_EQ(run_task(client.read_operation("op"))->counter("changed"), 4U);
+  const auto page = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration()));
+  ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(told(*page), (std::vector<std::string>{"p/there [Rome] gone", "p/a [-] -"}));
+  ASSERT_TRUE(run_task(client.acknowledge("people", "x", page->through)).has_value());
+  EXPECT_EQ(run_task(client.followers("people"))->front().changes_behind, 0U);
+  EXPECT_TRUE(
+      (*run_task(client.mutate_all({{"people", "p", {change(kInsert, "c")}}}, Fence{"op", 0, ""})))[0].failed_with(
+          ErrorCode::kFenced));
+  EXPECT_TRUE(run_task(client.unfollow("people", "x")).has_value());
+}
+
+TEST_F(TableSearchesTest, ACallHasOneToAThousandChanges) {
+  const auto code = [&](std::vector<PartitionMutations> all) {
+    const auto done = run_task(client.mutate_all(std::move(all), std::nullopt));
+    return done ? std::nullopt : std::optional(done.error().code);
+  };
+  EXPECT_EQ(code({}), ErrorCode::kInvalidInput);
+  EXPECT_EQ(code({{"people", "p", {}}}), ErrorCode::kInvalidInput);
+  std::vector<PartitionMutations> many(10, {"people", "p", std::vector(100, change(kInsert, "x"))});
+  EXPECT_EQ(code(many), std::nullopt);
+  many.push_back({"people", "q", {change(kInsert, "x")}});
+  EXPECT_EQ(code(many), ErrorCode::kInvalidInput);
+  many.clear();
+  many.push_back({"people", "p", std::vector(101, change(kInsert, "x"))});
+  EXPECT_EQ(code(many), std::nullopt);
+}
+
+TEST_F(TableSearchesTest, AQueryByFollowerTravels) {
+  const Origin origin{"x", "p", "a"};
+  ASSERT_TRUE(mutate(copy_of("row", 5, {}, origin)).has_value());
+  put("user", "Rome");
+  QueryRequest request;
+  request.table = "people";
+  request.follower = "x";
+  const auto page = run_task(client.query(request));
+  ASSERT_EQ(page->entities.size(), 1U);
+  EXPECT_EQ(page->entities[0].origin, origin);
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false)).has_value());
+  request.follower.clear();
+  request.sources_only = true;
+  ASSERT_EQ(run_task(client.query(request))->entities.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tidemark::table_store
