@@ -151,15 +151,11 @@ Result<void> run(const ApiSettings& settings) {
   blob_store::BlobClient blobs(*blob_link, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
-  Api api{std::move(entry),
-          std::move(callbacks),
-          job_store,
-          poison,
-          queues,
-          tables,
-          metrics,
-          *clock,
-          {&blobs, std::move(directories)}};
+  Api api{std::move(entry), std::move(callbacks),
+          job_store,        poison,
+          queues,           tables,
+          metrics,          *clock,
+          *random,          {&blobs, std::move(directories)}};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   ApiRoutes routes(std::move(api));
 

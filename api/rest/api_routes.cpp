@@ -62,7 +62,8 @@ Answer ApiRoutes::route(http::Request& request) {
   const Route* chosen = nullptr;
   std::string id;
   std::string allowed;
-  for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), limit_routes(), operator_routes()}) {
+  for (const auto& area :
+       {job_routes(), poison_routes(), schedule_routes(), index_routes(), limit_routes(), operator_routes()}) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;

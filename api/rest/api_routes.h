@@ -1,5 +1,5 @@
-// The api's routes: jobs, poison messages, schedules, queues, limits, kinds, workers, health, metrics, OpenAPI. A
-// handler reads the request, makes one call of the jobs library or a store and renders the outcome; an error is
+// The api's routes: jobs, poison messages, schedules, indexes, queues, limits, kinds, workers, health, metrics,
+// OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an error is
 // rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
 #pragma once
 #include <atomic>
@@ -10,6 +10,7 @@
 #include "api/rest/entry.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "indexes/store/index_store.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
 #include "jobs/objects/object_store.h"
@@ -43,9 +44,11 @@ struct Api {
   table_store::TableClient& tables;
   process::Metrics& metrics;
   Clock& clock;
+  Random& random;
   jobs::ObjectAccess objects;
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
+  indexes::IndexStore indexes{tables, clock, random};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
@@ -69,6 +72,7 @@ struct Route {
 std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
 std::span<const Route> schedule_routes();
+std::span<const Route> index_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
 

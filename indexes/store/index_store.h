@@ -5,6 +5,7 @@
 //     RebuildsAsked ScrubsAsked Int32: how many a person has asked for
 //   'progress' / ID        what the owner says (kProgressFields), under its fence
 //   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
+//   'owners' / 'keeper W'  that worker W lives: likewise
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
@@ -25,6 +26,8 @@ namespace tidemark::indexes {
 
 using jobs::kIndexTable;
 inline constexpr std::size_t kMaxIndexes = 500;
+/// What the row key of a worker's own row among the owners begins with; its name follows.
+inline constexpr std::string_view kKeeperRow = "keeper ";
 
 struct Index {
   std::string name;

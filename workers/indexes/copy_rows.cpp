@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "workers/indexes/index_kinds.h"
@@ -128,7 +129,7 @@ Task<Result<Wrong>> CopyRows::check(std::vector<Entity> rows) {
     keys.push_back(row.origin ? EntityKey{row.origin->partition_key, row.origin->row_key} : EntityKey{});
   }
   const auto sources =
-      CO_TRY(co_await read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+      CO_TRY(co_await indexes::read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
   std::vector<RowChange> erasures;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const EntityKey place{rows[i].partition_key, rows[i].row_key};

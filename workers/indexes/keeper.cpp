@@ -7,7 +7,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kKeeperRow = "keeper ";
 /// A change that nobody was told of is seen after this time.
 constexpr Duration kLearnAnyway = 10s;
 /// Whoever has its fair share leaves a free index to others for this long.
@@ -23,7 +22,7 @@ std::shared_ptr<IndexKeeper> IndexKeeper::create(KeeperOptions options, IndexSer
 }
 
 IndexKeeper::IndexKeeper(KeeperOptions options, IndexServices services)
-    : options_(std::move(options)), services_(services), own_row_(std::string(kKeeperRow) + options_.worker) {}
+    : options_(std::move(options)), services_(services), own_row_(std::string(indexes::kKeeperRow) + options_.worker) {}
 
 void IndexKeeper::start(Executor strand) {
   strand_ = strand;
@@ -120,7 +119,7 @@ Task<Result<void>> IndexKeeper::look_at_others() {
   const auto now = services_.clock.monotonic();
   rows_ = CO_TRY(co_await services_.store.all_owners());
   for (const auto& [id, row] : rows_) {
-    if (!id.starts_with(kKeeperRow)) continue;
+    if (!id.starts_with(indexes::kKeeperRow)) continue;
     const auto [seen, fresh] = keepers_.try_emplace(row.worker, Seen{row.beat, now});
     if (!fresh && seen->second.beat != row.beat) seen->second = {row.beat, now};
     if (now - seen->second.at >= kForgetAfter) CO_TRY(co_await services_.store.remove_owner(id, row));

@@ -10,6 +10,7 @@
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
+#include "indexes/store/read_entities.h"
 #include "jobs/store/rows.h"
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/row_writer.h"
@@ -412,7 +413,7 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
     for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
   }
   const auto sources =
-      CO_TRY(co_await read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+      CO_TRY(co_await indexes::read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
   Works works;
   auto source = sources.begin();
   for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -15,9 +15,6 @@ using table_store::TableClient;
 
 constexpr std::size_t kMutationsInACall = 1000;
 constexpr std::size_t kBytesInACall = 3UL << 20;
-constexpr std::size_t kSearchesInACall = 1000;
-/// Row keys cannot have control characters, so no other key lies between a key and the key with this behind it.
-constexpr char kJustBehind = '\x01';
 
 std::size_t bytes_of(const table_store::Mutation& mutation) {
   constexpr std::size_t kOverhead = 64;
@@ -108,26 +105,6 @@ Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence,
   Outcomes out(changes.size());
   for (std::size_t g = 0; g < written.size(); ++g) {
     for (std::size_t i = 0; i < written[g].size() && i < members[g].size(); ++i) out[members[g][i]] = written[g][i];
-  }
-  co_return out;
-}
-
-Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(TableClient& tables, std::string table,
-                                                                            std::vector<jobs::EntityKey> keys) {
-  std::vector<std::optional<table_store::Entity>> out;
-  while (out.size() < keys.size()) {
-    std::vector<table_store::RowSearch> searches;
-    for (std::size_t i = out.size(); i < keys.size() && searches.size() < kSearchesInACall; ++i) {
-      searches.push_back({keys[i].partition_key, keys[i].row_key, keys[i].row_key + kJustBehind});
-    }
-    auto found = co_await tables.find_rows(table, std::move(searches));
-    if (found.failed_with(ErrorCode::kTableNotFound)) {
-      out.resize(keys.size());
-      break;
-    }
-    auto rows = CO_TRY(std::move(found));
-    if (rows.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
-    for (auto& row : rows.rows) out.push_back(std::move(row));
   }
   co_return out;
 }

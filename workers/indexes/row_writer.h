@@ -1,9 +1,8 @@
-// Sends changes of rows in few calls, and reads many entities in few calls. Coroutines resume on the caller's executor.
+// Sends changes of rows in few calls. Coroutines resume on the caller's executor.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "jobs/spec/selection.h"
 #include "table_store/client/table_client.h"
 
 namespace tidemark::workers {
@@ -23,10 +22,5 @@ Task<Result<std::vector<Outcomes>>> write_groups(table_store::TableClient& table
 /// Changes of different rows, in any order. Their outcomes are in the order of the changes.
 Task<Result<Outcomes>> write_rows(table_store::TableClient& tables, table_store::Fence fence, std::string table,
                                   std::vector<RowChange> changes);
-
-/// Each entity as it is now; nothing for those that are not there, or if there is no table.
-Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(table_store::TableClient& tables,
-                                                                            std::string table,
-                                                                            std::vector<jobs::EntityKey> keys);
 
 }  // namespace tidemark::workers

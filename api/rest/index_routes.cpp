@@ -1,0 +1,218 @@
+// Indexes: what persons declare and ask for, and how far each is.
+#include "api/rest/api_routes.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "common/base/json.h"
+#include "common/base/query.h"
+#include "indexes/lookup/lookup.h"
+#include "indexes/store/declare.h"
+#include "table_store/odata/entity_text.h"
+
+namespace tidemark::api {
+namespace {
+
+using indexes::Index;
+using indexes::Progress;
+using indexes::Status;
+using nlohmann::json;
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// A version is the time at which it was given.
+std::string version_text(table_store::Version version) { return to_iso8601(Time(Ticks(version))); }
+
+json walk_json(const Status& status) {
+  const auto& progress = status.progress;
+  json out{{"walked", progress.walked}};
+  if (progress.total > 0) out["total"] = progress.total;
+  const auto took = seconds(Time(Ticks(progress.version)) - progress.walk_began);
+  if (took <= 0 || progress.walked == 0) return out;
+  const auto rate = static_cast<double>(progress.walked) / took;
+  out["perSecond"] = rate;
+  if (status.state() == indexes::kBuilding && progress.total > progress.walked) {
+    out["secondsLeft"] = static_cast<double>(progress.total - progress.walked) / rate;
+  }
+  return out;
+}
+
+/// What the owner has written.
+void add_progress(const Status& status, Time now, json& out) {
+  const auto& progress = status.progress;
+  if (progress.version == 0) return;
+  out["figuresAgeSeconds"] = seconds(std::max(now - Time(Ticks(progress.version)), Duration::zero()));
+  out["changes"] = progress.changes;
+  out["wrongEver"] = progress.wrong_ever;
+  const bool scrub_asked = progress.scrubs < status.index.scrubs_asked;
+  if (status.state() != indexes::kReady || scrub_asked) out["walk"] = walk_json(status);
+  if (scrub_asked) out["scrubAsked"] = true;
+  if (progress.proven_at != Time{}) {
+    out["lastScrub"] = {{"at", to_iso8601(progress.proven_at)},
+                        {"checked", progress.checked},
+                        {"wrong", progress.wrong},
+                        {"proven", version_text(progress.proven)}};
+  }
+  if (progress.in_the_way > 0) {
+    out["inTheWay"] = {{"rows", progress.in_the_way}};
+    auto examples = json_or_discarded(progress.in_the_way_examples);
+    if (examples.is_array()) out["inTheWay"]["examples"] = std::move(examples);
+  }
+  if (!progress.last_error.empty()) {
+    out["lastError"] = {
+        {"message", progress.last_error}, {"at", to_iso8601(progress.last_error_at)}, {"inARow", progress.errors}};
+  }
+}
+
+void add_owner(const Status& status, Time now, json& out) {
+  if (status.owner.worker.empty()) return;
+  out["owner"] = {{"worker", status.owner.worker}, {"epoch", status.owner.epoch}};
+  if (status.owner_seen) {
+    out["owner"]["seenSecondsAgo"] = seconds(std::max(now - *status.owner_seen, Duration::zero()));
+  }
+}
+
+/// State, position and lag, which are part of the answer to a lookup, too.
+json freshness_json(const Status& status, Time now) {
+  json out{{"name", status.index.name}, {"state", status.state()}, {"paused", status.index.paused}};
+  if (status.position() != 0) out["position"] = version_text(status.position());
+  if (!status.follower) return out;
+  out["lag"] = {{"changes", status.follower->changes_behind}, {"bytes", status.follower->bytes_behind}};
+  if (const auto lag = status.lag(now)) out["lag"]["seconds"] = seconds(*lag);
+  return out;
+}
+
+json to_json(const Status& status, Time now) {
+  auto out = freshness_json(status, now);
+  out["definition"] = indexes::to_json(status.index.definition);
+  out["createdAt"] = to_iso8601(status.index.created_at);
+  add_progress(status, now, out);
+  add_owner(status, now, out);
+  return out;
+}
+
+Answer answer_indexes(Api& api, std::vector<Index> found) {
+  const auto all = CO_TRY(co_await indexes::status_of_all(api.tables, api.indexes, std::move(found)));
+  const auto now = api.clock.now();
+  co_return json_response(200,
+                          {{"indexes", list_json(all, [now](const Status& status) { return to_json(status, now); })}});
+}
+
+Answer answer_index(Api& api, unsigned http_status, Index index) {
+  const auto all = CO_TRY(co_await indexes::status_of_all(api.tables, api.indexes, {std::move(index)}));
+  co_return json_response(http_status, to_json(all.front(), api.clock.now()));
+}
+
+Task<Result<Index>> find_index(Api& api, std::string name) {
+  auto found = CO_TRY(co_await api.indexes.find(std::move(name)));
+  if (!found) co_return fail(ErrorCode::kIndexNotFound);
+  co_return std::move(*found);
+}
+
+Answer put_index(Api& api, http::Request& request, std::string name) {
+  if (!indexes::is_index_name(name)) {
+    co_return fail(ErrorCode::kInvalidInput, "An index's name has 1 to 63 letters, digits and '-', a letter first.");
+  }
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto definition = CO_TRY(indexes::parse_definition(std::string_view(body)));
+  auto stored = CO_TRY(co_await indexes::declare(api.tables, api.indexes, std::move(name), std::move(definition)));
+  co_return co_await answer_index(api, stored.created ? 201 : 200, std::move(stored.index));
+}
+
+Answer list_indexes(Api& api, http::Request& request, std::string) {
+  CO_TRY(Parameters::read(request, {}));
+  co_return co_await answer_indexes(api, CO_TRY(co_await api.indexes.all()));
+}
+
+Answer show_index(Api& api, http::Request&, std::string name) {
+  co_return co_await answer_index(api, 200, CO_TRY(co_await find_index(api, std::move(name))));
+}
+
+Answer grant(Api& api, unsigned http_status, std::string name, indexes::IndexStore::Wish wish) {
+  co_return co_await answer_index(api, http_status, CO_TRY(co_await api.indexes.ask(std::move(name), wish)));
+}
+
+Answer pause_index(Api& api, http::Request&, std::string name) {
+  return grant(api, 200, std::move(name), {.paused = true});
+}
+Answer resume_index(Api& api, http::Request&, std::string name) {
+  return grant(api, 200, std::move(name), {.paused = false});
+}
+Answer rebuild_index(Api& api, http::Request&, std::string name) {
+  return grant(api, 202, std::move(name), {.rebuild = true});
+}
+Answer scrub_index(Api& api, http::Request&, std::string name) {
+  return grant(api, 202, std::move(name), {.scrub = true});
+}
+Answer drop_index(Api& api, http::Request&, std::string name) {
+  return grant(api, 202, std::move(name), {.drop = true});
+}
+
+Answer list_violations(Api& api, http::Request& request, std::string name) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto index = CO_TRY(co_await find_index(api, std::move(name)));
+  const auto page = CO_TRY(co_await api.indexes.violations(index.id, limit, parameters.text("continuation")));
+  co_return page_response("violations", page.violations, page.continuation, [](const indexes::Violation& violation) {
+    auto entities = json_or_discarded(violation.examples);
+    return json{{"group", violation.group},
+                {"count", violation.count},
+                {"examples", entities.is_array() ? std::move(entities) : json::array()}};
+  });
+}
+
+/// An entity as the table endpoint writes it, with its keys and the properties that were selected.
+json entity_json(table_store::Entity entity, const std::vector<std::string>& selected) {
+  if (!selected.empty()) {
+    std::erase_if(entity.properties,
+                  [&](const auto& property) { return std::ranges::find(selected, property.name) == selected.end(); });
+  }
+  std::string text;
+  table_store::append_entity_text(text, entity);
+  return json::parse(text, nullptr, false);
+}
+
+json lookup_json(indexes::LookupAnswer answer, const indexes::LookupRequest& request, Time now) {
+  auto out = freshness_json(answer.status, now);
+  out["leftOut"] = answer.left_out;
+  if (!answer.continuation.empty()) out["continuation"] = answer.continuation;
+  const bool groups = std::holds_alternative<indexes::SummaryKind>(answer.status.index.definition.kind);
+  auto& list = out[groups ? "groups" : request.keys_only ? "keys" : "entities"] = json::array();
+  for (auto& entity : answer.entities) {
+    if (request.keys_only && !groups) {
+      list.push_back({{"partitionKey", entity.partition_key}, {"rowKey", entity.row_key}});
+    } else {
+      list.push_back(entity_json(std::move(entity), request.projection));
+    }
+  }
+  return out;
+}
+
+Answer look_up(Api& api, http::Request& request, std::string name) {
+  const auto index = CO_TRY(co_await find_index(api, std::move(name)));
+  const auto given = QueryParameters::parse(request.query);
+  if (!given) co_return fail(ErrorCode::kInvalidQueryParameterValue, "The query string has a broken percent escape.");
+  const std::vector<std::pair<std::string, std::string>> parameters(given->begin(), given->end());
+  const auto asked = CO_TRY(indexes::read_lookup(index.definition, parameters));
+  const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
+  auto answer = CO_TRY(co_await indexes::Lookup(api.tables, api.indexes, api.clock).find(index, asked, in_vain));
+  co_return json_response(200, lookup_json(std::move(answer), asked, api.clock.now()));
+}
+
+}  // namespace
+
+std::span<const Route> index_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/indexes", list_indexes},
+      {"GET", "v1/indexes/*", show_index},
+      {"PUT", "v1/indexes/*", put_index},
+      {"DELETE", "v1/indexes/*", drop_index},
+      {"POST", "v1/indexes/*/pause", pause_index},
+      {"POST", "v1/indexes/*/resume", resume_index},
+      {"POST", "v1/indexes/*/rebuild", rebuild_index},
+      {"POST", "v1/indexes/*/scrub", scrub_index},
+      {"GET", "v1/indexes/*/lookup", look_up},
+      {"GET", "v1/indexes/*/violations", list_violations},
+  };
+  return kRoutes;
+}
+
+}  // namespace tidemark::api

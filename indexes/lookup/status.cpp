@@ -1,0 +1,81 @@
+#include "indexes/lookup/status.h"
+
+#include <algorithm>
+#include <map>
+
+#include "common/base/encoding.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using table_store::FollowerStatus;
+
+std::optional<FollowerStatus> follower_in(const std::vector<FollowerStatus>& followers, const std::string& id) {
+  const auto found = std::ranges::find(followers, id, [](const auto& each) { return each.following.follower; });
+  return found == followers.end() ? std::nullopt : std::optional(*found);
+}
+
+void add_owner(const std::map<std::string, Owner>& owners, Status& status) {
+  const auto owner = owners.find(status.index.id);
+  if (owner == owners.end()) return;
+  status.owner = owner->second;
+  const auto keeper = owners.find(std::string(kKeeperRow) + status.owner.worker);
+  if (keeper != owners.end()) status.owner_seen = Time(Ticks(keeper->second.version));
+}
+
+}  // namespace
+
+std::string_view Status::state() const {
+  if (index.dropping) return kDropping;
+  if (follower && follower->stale) return kStale;
+  if (progress.rebuilds < index.rebuilds_asked) return kBuilding;
+  return progress.state;
+}
+
+table_store::Version Status::position() const {
+  return std::max(progress.position, follower ? follower->position : table_store::Version{0});
+}
+
+std::optional<Duration> Status::lag(Time now) const {
+  if (!follower || follower->stale) return std::nullopt;
+  return follower->oldest ? std::max(now - *follower->oldest, Duration::zero()) : Duration::zero();
+}
+
+bool Status::has_reached(table_store::Version version) const {
+  if (state() != kReady || !follower) return false;
+  // A version may be of another table: whoever has one waits for no more than the changes there are.
+  return position() >= version || !follower->oldest;
+}
+
+Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& store, Index index) {
+  Status status;
+  // In this order: of what was dealt with before the log was asked, the progress may know too little, never too much.
+  auto progress = CO_TRY(co_await store.progress(index.id));
+  if (progress) status.progress = std::move(*progress);
+  status.follower = follower_in(CO_TRY(co_await tables.followers(index.definition.source)), index.id);
+  status.index = std::move(index);
+  co_return status;
+}
+
+Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables, IndexStore& store,
+                                                std::vector<Index> indexes) {
+  std::map<std::string, Progress> progresses;
+  for (auto& [id, progress] : CO_TRY(co_await store.all_progress())) progresses.emplace(id, std::move(progress));
+  const auto owners = CO_TRY(co_await store.all_owners());
+  std::map<std::string, std::vector<FollowerStatus>> followers;  // by table, in lower case
+  std::vector<Status> out;
+  for (auto& index : indexes) {
+    auto source = index.definition.source;
+    const auto key = to_lower_ascii(source);
+    if (!followers.contains(key)) followers[key] = CO_TRY(co_await tables.followers(std::move(source)));
+    auto& status = out.emplace_back();
+    const auto progress = progresses.find(index.id);
+    if (progress != progresses.end()) status.progress = progress->second;
+    status.follower = follower_in(followers[key], index.id);
+    status.index = std::move(index);
+    add_owner(owners, status);
+  }
+  co_return out;
+}
+
+}  // namespace tidemark::indexes

@@ -1,0 +1,17 @@
+// Reads many entities of any partitions in few calls.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/spec/selection.h"
+#include "table_store/client/table_client.h"
+
+namespace tidemark::indexes {
+
+/// Each entity as it is now; nothing for those that are not there, or if there is no table.
+Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(table_store::TableClient& tables,
+                                                                            std::string table,
+                                                                            std::vector<jobs::EntityKey> keys);
+
+}  // namespace tidemark::indexes
