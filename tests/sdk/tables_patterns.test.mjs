@@ -1,4 +1,5 @@
-// The programs in docs/table-patterns.md: each is taken out of the document, run against the table store, and has to print
+// stores: table blob
+// The programs in docs/table-patterns.md: each is taken out of the document, run against the stores, and has to print
 // what the document says it prints.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -13,7 +14,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const text = readFileSync(path.join(here, "../../docs/table-patterns.md"), "utf8");
 const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```\n(?:\n```text\n([\s\S]*?)^```\n)?/gm)];
 const programs = blocks.map(([, code, output]) => ({ name: /^\/\/ (\w+\.mjs)\n/.exec(code)?.[1], code, output }));
-const connection = `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${key};TableEndpoint=${process.env.TIDEMARK_TABLE_URL};`;
+const connection = `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${key};TableEndpoint=${process.env.TIDEMARK_TABLE_URL};BlobEndpoint=${process.env.TIDEMARK_BLOB_URL};`;
 
 describe("the programs of table-patterns.md", () => {
   let directory;
