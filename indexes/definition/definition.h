@@ -1,4 +1,4 @@
-// What a person declares: an index of a table, which from then on follows every write to the table. Four kinds, each a
+// What a person declares: an index of a table, which from then on follows every write to the table. The kinds, each a
 // pattern of the table design guide:
 //   copies   each entity once more under other keys (intra- and inter-partition secondary index), whole or projected
 //   lists    the keys of all entities with a value of a property (index entities)
