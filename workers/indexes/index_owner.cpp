@@ -114,6 +114,7 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
                                    definition.refuse_writes};
   const auto status = CO_TRY(co_await services_.tables.follow(definition.source, std::move(following), anew));
   // What was acknowledged is in the rows, even if the progress could not be written any more.
+  skip_ = 0;
   progress_.position = anew ? status.position : std::max(progress_.position, status.position);
   dirty_ = true;
   co_return Result<void>{};
@@ -154,15 +155,16 @@ Duration IndexOwner::until_next() const {
 
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   auto page = CO_TRY(co_await services_.tables.changed_entities(index_.definition.source, index_.id, progress_.position,
-                                                                kPageEntities, wait));
+                                                                skip_, kPageEntities, wait));
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
   judge_suspects(page);
-  if (page.through == progress_.position) co_return Result<void>{};
+  if (page.entities.empty() && page.through == progress_.position) co_return Result<void>{};
   progress_.changes += page.entities.size();
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
   progress_.position = page.through;
+  skip_ = page.skip;
   dirty_ = true;
   co_return Result<void>{};
 }
