@@ -296,7 +296,7 @@ TEST_F(WorkersIndexes, AreSharedByKeepers) {
   std::vector<Index> all;
   for (int i = 0; i < 4; ++i) {
     const auto text =
-        R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"T)" + std::to_string(i) + "\"}";
+        R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"Table)" + std::to_string(i) + "\"}";
     all.push_back(declare("i" + std::to_string(i), text.c_str()));
   }
   const auto one = start_keeper("w1");

@@ -63,8 +63,9 @@ Task<void> IndexOwner::run(std::shared_ptr<IndexOwner> self) {
   self->ended_ = true;
 }
 
-/// So that a person can see why it is behind. What is known of the rows stays as it was last written.
+/// So that a person can see why it is behind.
 Task<void> IndexOwner::tell_failure(Error error) {
+  if (!loaded_) co_return;
   progress_.last_error = error.message;
   progress_.last_error_at = services_.clock.now();
   ++progress_.errors;
@@ -93,6 +94,7 @@ Task<Result<void>> IndexOwner::begin() {
   CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
   rows_ = CO_TRY(make_index_rows({services_.tables, index_, fences_}));
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
+  loaded_ = true;
   walk_ = {};
   const auto walk = json_or_discarded(progress_.walk);
   if (walk.is_object()) {
@@ -159,7 +161,11 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
   judge_suspects(page);
-  if (page.entities.empty() && page.through == progress_.position) co_return Result<void>{};
+  if (page.entities.empty() && !page.dropped) {
+    // Nothing to write down: the log holds nothing that was not dealt with.
+    progress_.position = page.through;
+    co_return Result<void>{};
+  }
   progress_.changes += page.entities.size();
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());

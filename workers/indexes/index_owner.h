@@ -86,6 +86,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Fences fences_;
   std::unique_ptr<IndexRows> rows_;
   indexes::Progress progress_;
+  bool loaded_ = false;  // the progress is that of the index
   Walk walk_;
   /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
   /// those who do not come up in the log by then were really wrong.
