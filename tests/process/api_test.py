@@ -73,6 +73,20 @@ class ApiTest(unittest.TestCase):
                 self.assertEqual((answer.status, method, path), (404 if "unknown" in path else 200, method, path))
                 self.assertEqual(bool(answer.read()), method == "GET")
 
+    def test_indexes(self):
+        self.fill("Indexed")
+        path = "/v1/indexes/by-number"
+        definition = {"kind": "lists", "source": "Indexed", "by": ["Number"], "destination": "IndexedRows"}
+        self.assertEqual(self.api.call("PUT", path, definition)["definition"]["by"], ["Number"])
+        wait_until(lambda: self.api.call("GET", path)["state"] == "ready", "the index is ready")
+        self.assertEqual(len(self.api.call("GET", path + "/lookup?value=7")["entities"]), 1)
+        self.assertEqual(self.api.call("GET", path + "/violations")["violations"], [])
+        for wish in ("pause", "resume", "scrub", "rebuild"):
+            self.api.call("POST", f"{path}/{wish}")
+        self.assertEqual([each["name"] for each in self.api.call("GET", "/v1/indexes")["indexes"]], ["by-number"])
+        self.assertEqual(self.api.call("DELETE", path)["state"], "dropping")
+        wait_until(lambda: self.api.call("GET", "/v1/indexes")["indexes"] == [], "the index is gone")
+
     def test_a_poison_queue_that_was_deleted_is_an_empty_one(self):
         self.queues.delete_queue("tidemark-jobs-poison")
         self.assertEqual(self.api.call("GET", "/v1/poison")["poison"], [])

@@ -1,0 +1,228 @@
+"""Indexes as their users see them: declared with the command line, kept by real workers, asked over HTTP. Every answer is
+what /openapi.json says."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+from urllib.parse import quote, urlencode
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import HttpFailure, TableClient  # noqa: E402
+from openapi import CheckedApiClient  # noqa: E402
+from stack import Stack, clean_environment, program, wait_until  # noqa: E402
+
+WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
+STAFF = [{"PartitionKey": f"dept{i % 3}", "RowKey": f"{i:03}", "Name": f"name{i % 7}", "Mail": f"m{i}@example.org",
+          "Grade": i % 5, "Pay": 100 + i} for i in range(60)]
+
+
+class IndexTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = Stack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.stack.up(workers=1, worker_arguments=WORKER)
+        cls.api = CheckedApiClient(cls.stack.ports["api"])
+        cls.tables = TableClient(cls.stack.ports["table_store"])
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.stack.show_logs()
+
+    def setUp(self):
+        self.table = "Staff" + self._testMethodName.replace("_", "")[4:40]
+        self.tables.create_table(self.table)
+        self.tables.put_many(self.table, STAFF)
+
+    def tidemark(self, *arguments, stdin=None, code=0):
+        done = subprocess.run([program("tidemark"), "--api", f"http://127.0.0.1:{self.stack.ports['api']}", *arguments],
+                              env=clean_environment(), capture_output=True, text=True, timeout=90, input=stdin)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def tearDown(self):
+        for index in self.api.call("GET", "/v1/indexes")["indexes"]:
+            self.drop(index["name"])
+
+    def put(self, name, *options):
+        done = self.tidemark("--json", "index", "put", name, "--source", self.table, *options, "--wait")
+        index = json.loads(done.stdout)
+        self.assertEqual(index["state"], "ready")
+        return index
+
+    def drop(self, name):
+        self.api.call("DELETE", f"/v1/indexes/{name}")
+        wait_until(lambda: name not in [each["name"] for each in self.api.call("GET", "/v1/indexes")["indexes"]],
+                   f"{name} is gone")
+
+    def write(self, entity):
+        """Gives the version, as an ETag."""
+        properties = {name: value for name, value in entity.items() if name not in ("PartitionKey", "RowKey")}
+        return self.tables.change("PUT", self.table, entity["PartitionKey"], entity["RowKey"], properties, None)
+
+    def lookup(self, name, **parameters):
+        return self.api.call("GET", f"/v1/indexes/{name}/lookup?" + urlencode(parameters, doseq=True))
+
+    def rows(self, name, **parameters):
+        answer = self.lookup(name, **parameters)
+        return sorted((each["PartitionKey"], each["RowKey"]) for each in answer["entities"])
+
+    def refused(self, status, code, method, path, body=None):
+        with self.assertRaises(HttpFailure) as caught:
+            self.api.call(method, path, body)
+        self.assertEqual((caught.exception.status, caught.exception.code), (status, code))
+        return json.loads(caught.exception.body)
+
+    @staticmethod
+    def where(condition):
+        return sorted((each["PartitionKey"], each["RowKey"]) for each in STAFF if condition(each))
+
+    def test_lists_find_what_has_a_value(self):
+        index = self.put("names", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+        self.assertEqual(index["definition"]["by"], ["Name"])
+        self.assertIn("proven", index["lastScrub"])
+        self.assertEqual(self.rows("names", value="name3"), self.where(lambda e: e["Name"] == "name3"))
+        entity = self.lookup("names", value="name3", top=1)["entities"][0]
+        self.assertEqual((entity["Name"], set(entity) >= {"odata.etag", "Timestamp", "Pay"}), ("name3", True))
+        moved = {**STAFF[3], "Name": "other"}
+        version = self.write(moved)
+        self.assertEqual(self.rows("names", value="other", minVersion=version), [("dept0", "003")])
+        self.assertNotIn(("dept0", "003"), self.rows("names", value="name3", minVersion=version))
+        self.tables.delete(self.table, "dept0", "003")
+        version = self.write({**STAFF[4], "Name": "last"})
+        self.assertEqual(self.rows("names", value="other", minVersion=version, wait=20000), [])
+        answer = self.lookup("names", prefix="name", select="keys", top=1000, maxLag=5)
+        self.assertEqual(len(answer["keys"]), 58)
+        self.assertEqual((answer["state"], answer["lag"]["changes"], answer["leftOut"]), ("ready", 0, 0))
+
+    def test_pages_join_to_the_whole(self):
+        self.put("grades", "--kind", "lists", "--by", "Grade,Name", "--destination", self.table + "Rows")
+        for top in (1, 7, 50):
+            found, continuation = [], ""
+            while True:
+                more = {"continuation": continuation} if continuation else {}
+                page = self.lookup("grades", **{"from": "1", "to": "3"}, type="Int32", top=top, select="Name,Grade", **more)
+                self.assertLessEqual(len(page["entities"]), top)
+                self.assertTrue(all("Pay" not in each and "Name" in each for each in page["entities"]))
+                found += [(each["PartitionKey"], each["RowKey"]) for each in page["entities"]]
+                continuation = page.get("continuation", "")
+                if not continuation:
+                    break
+            self.assertEqual(sorted(found), self.where(lambda e: 1 <= e["Grade"] <= 3))
+        self.assertEqual(self.rows("grades", value=["2", "name2"]),
+                         self.where(lambda e: (e["Grade"], e["Name"]) == (2, "name2")))
+        shown = self.tidemark("--json", "index", "lookup", "grades", "--value", "2", "--top", "0", "--select", "keys")
+        self.assertEqual(len(json.loads(shown.stdout)["keys"]), 12)
+
+    def test_lists_in_the_entities_own_partitions(self):
+        self.put("inside", "--kind", "lists", "--by", "Name", "--where", "partition", "--destination", self.table)
+        self.assertEqual(self.rows("inside", partition="dept1", value="name1"),
+                         self.where(lambda e: (e["PartitionKey"], e["Name"]) == ("dept1", "name1")))
+        self.assertEqual(len(self.lookup("inside", partition="dept2", **{"from": "name2"}, to="name4")["entities"]),
+                         len(self.where(lambda e: e["PartitionKey"] == "dept2" and "name2" <= e["Name"] <= "name4")))
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/indexes/inside/lookup?value=name1")
+
+    def test_copies(self):
+        self.put("mails", "--kind", "copies", "--destination", self.table, "--partition-key", "{PartitionKey}",
+                 "--row-key", "mail_{Mail}", "--property-list", "Name", "--filter", "Grade ge 1")
+        found = self.lookup("mails", PartitionKey="dept1", Mail="m13@example.org")["entities"]
+        self.assertEqual([(e["RowKey"], e["Pay"]) for e in found], [("013", 113)])
+        self.assertEqual(self.rows("mails", PartitionKey="dept1", Mail="m10@example.org"), [], "it has grade 0")
+        self.assertEqual(self.rows("mails", PartitionKey="dept1", prefix="m1"),
+                         self.where(lambda e: e["PartitionKey"] == "dept1" and e["Mail"].startswith("m1") and e["Grade"]))
+        row = self.tables.get(self.table, "dept1", "mail_m13@example.org")
+        self.assertEqual((row["Name"], "Pay" in row), ("name6", False))
+
+    def test_summaries(self):
+        self.put("pay", "--kind", "summary", "--by", "Name", "--of", "Pay", "--destination", self.table + "Rows")
+        group = self.lookup("pay", value="name2")["groups"][0]
+        pays = [e["Pay"] for e in STAFF if e["Name"] == "name2"]
+        self.assertEqual([int(group[each]) for each in ("Count", "Sum", "Min", "Max")],
+                         [len(pays), sum(pays), min(pays), max(pays)])
+        self.assertEqual([each["Group"] for each in self.lookup("pay", top=1000)["groups"]],
+                         [f"name{i}" for i in range(7)])
+        version = self.write({**STAFF[2], "Pay": 0})
+        group = self.lookup("pay", value="name2", minVersion=version)["groups"][0]
+        self.assertEqual(int(group["Sum"]), sum(pays) - 102)
+
+    def test_a_value_that_must_be_unique(self):
+        self.put("unique", "--kind", "lists", "--by", "Mail", "--unique", "--destination", self.table + "Rows")
+        self.assertEqual(self.api.call("GET", "/v1/indexes/unique/violations"), {"violations": []})
+        version = self.write({**STAFF[0], "RowKey": "other"})
+        self.lookup("unique", value="x", minVersion=version)
+        found = self.api.call("GET", "/v1/indexes/unique/violations")["violations"]
+        self.assertEqual([(each["group"], each["count"]) for each in found], [("m0@example.org", 2)])
+        self.assertIn("m0@example.org", self.tidemark("index", "violations", "unique").stdout)
+
+    def test_a_pause_shows_how_far_it_is_behind(self):
+        self.put("paused", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+        self.assertTrue(self.api.call("POST", "/v1/indexes/paused/pause")["paused"])
+        # Its owner hears of that a little later.
+        number = iter(range(10**6))
+
+        def falls_behind():
+            lag = self.api.call("GET", "/v1/indexes/paused")["lag"]
+            if lag["changes"] == 0:
+                self.write({**STAFF[1], "Pay": next(number)})
+            return lag["seconds"] > 1
+        wait_until(falls_behind, "a lag that grows")
+        version = self.write({**STAFF[1], "Name": "waits"})
+        answer = self.refused(504, "DeadlineExceeded", "GET",
+                              f"/v1/indexes/paused/lookup?value=waits&wait=50&minVersion={quote(version)}")
+        self.assertIn("It is paused.", answer["detail"])
+        self.tidemark("index", "resume", "paused")
+        self.assertEqual(self.rows("paused", value="waits", minVersion=version, wait=30000), [("dept1", "001")])
+
+    def test_scrub_and_rebuild(self):
+        rows = self.table + "Rows"
+        self.put("mended", "--kind", "lists", "--by", "Name", "--destination", rows)
+        piece = next(key for key in self.tables.scan(rows) if key[0] == "name1")
+        self.tables.delete(rows, *piece)
+        self.assertEqual(self.rows("mended", value="name1"), [])
+        shown = json.loads(self.tidemark("--json", "index", "scrub", "mended", "--wait").stdout)
+        self.assertGreater(shown["wrongEver"], 0)
+        self.assertEqual(self.rows("mended", value="name1"), self.where(lambda e: e["Name"] == "name1"))
+        shown = json.loads(self.tidemark("--json", "index", "rebuild", "mended", "--wait").stdout)
+        self.assertEqual(shown["state"], "ready")
+        listed = self.tidemark("index", "list").stdout
+        self.assertRegex(listed, r"(?m)^mended +ready +lists")
+        self.assertIn("last scrub: ", self.tidemark("index", "show", "mended").stdout)
+
+    def test_a_definition_is_refused_with_every_problem(self):
+        self.tables.create_table(self.table + "Full")
+        self.tables.put(self.table + "Full", {"PartitionKey": "p", "RowKey": "r"})
+        wrong = {"kind": "lists", "source": "Nowhere", "by": ["Name"], "destination": self.table + "Full"}
+        problems = self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/wrong", wrong)["problems"]
+        self.assertEqual(problems, ["source: there is no table Nowhere",
+                                    f"destination {self.table}Full holds rows that are not of an index"])
+        problems = self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/wrong",
+                                {**wrong, "by": [], "colour": 1, "maxBytes": 0})["problems"]
+        self.assertEqual(len(problems), 3)
+        self.refused(400, "InvalidInput", "PUT", "/v1/indexes/2wrong", wrong)
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/scrub"), ("GET", "/lookup"),
+                             ("GET", "/violations")):
+            self.refused(404, "IndexNotFound", method, "/v1/indexes/nothing" + path)
+        self.tidemark("index", "show", "nothing", code=3)
+        definition = {"kind": "lists", "source": self.table, "by": ["Name"], "destination": self.table + "Rows"}
+        self.put("twice", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+        again = self.tidemark("--json", "index", "put", "twice", "--file", "-", stdin=json.dumps(definition))
+        self.assertEqual(json.loads(again.stdout)["name"], "twice")
+        self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/twice", {**definition, "by": ["Mail"]})
+        self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/thrice", definition)
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/indexes/twice/lookup?value=a&value=b&top=0")
+
+    def test_a_dropped_index_leaves_no_rows(self):
+        self.put("brief", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+        self.assertNotEqual(self.tables.scan(self.table + "Rows"), {})
+        self.assertIn("dropping", self.tidemark("index", "drop", "brief").stdout)
+        wait_until(lambda: self.api.call("GET", "/v1/indexes")["indexes"] == [], "brief is gone")
+        self.assertEqual(self.tables.scan(self.table + "Rows"), {})
+        self.put("brief", "--kind", "lists", "--by", "Name", "--destination", self.table + "Rows")
+
+
+if __name__ == "__main__":
+    unittest.main()
