@@ -10,7 +10,7 @@
 #include "api/rest/entry.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
-#include "indexes/store/index_store.h"
+#include "indexes/lookup/lookup.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
 #include "jobs/objects/object_store.h"
@@ -49,6 +49,7 @@ struct Api {
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
+  indexes::Lookup lookup{tables, indexes, clock};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);

@@ -7,6 +7,7 @@
 #include "indexes/lookup/lookup.h"
 #include "indexes/store/declare.h"
 #include "table_store/odata/entity_text.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::api {
 namespace {
@@ -160,41 +161,49 @@ Answer list_violations(Api& api, http::Request& request, std::string name) {
 }
 
 /// An entity as the table endpoint writes it, with its keys and the properties that were selected.
-json entity_json(table_store::Entity entity, const std::vector<std::string>& selected) {
+void append_entity(std::string& out, table_store::Entity entity, const indexes::LookupRequest& request,
+                   bool keys_only) {
+  const auto& selected = request.projection;
   if (!selected.empty()) {
     std::erase_if(entity.properties,
                   [&](const auto& property) { return std::ranges::find(selected, property.name) == selected.end(); });
   }
-  std::string text;
-  table_store::append_entity_text(text, entity);
-  return json::parse(text, nullptr, false);
+  if (!keys_only) return table_store::append_entity_text(out, entity);
+  out += R"({"partitionKey":)";
+  table_store::append_json_string(out, entity.partition_key);
+  out += R"(,"rowKey":)";
+  table_store::append_json_string(out, entity.row_key);
+  out += '}';
 }
 
-json lookup_json(indexes::LookupAnswer answer, const indexes::LookupRequest& request, Time now) {
-  auto out = freshness_json(answer.status, now);
-  out["leftOut"] = answer.left_out;
-  if (!answer.continuation.empty()) out["continuation"] = answer.continuation;
+/// The entities are written as text at once: they are most of the answer.
+http::Response lookup_response(indexes::LookupAnswer answer, const indexes::LookupRequest& request, Time now) {
+  auto head = freshness_json(answer.status, now);
+  head["leftOut"] = answer.left_out;
+  if (!answer.continuation.empty()) head["continuation"] = answer.continuation;
   const bool groups = std::holds_alternative<indexes::SummaryKind>(answer.status.index.definition.kind);
-  auto& list = out[groups ? "groups" : request.keys_only ? "keys" : "entities"] = json::array();
-  for (auto& entity : answer.entities) {
-    if (request.keys_only && !groups) {
-      list.push_back({{"partitionKey", entity.partition_key}, {"rowKey", entity.row_key}});
-    } else {
-      list.push_back(entity_json(std::move(entity), request.projection));
-    }
+  const bool keys_only = request.keys_only && !groups;
+  auto response = json_response(200, head);
+  auto& body = response.body;
+  body.pop_back();
+  body += groups ? R"(,"groups":[)" : keys_only ? R"(,"keys":[)" : R"(,"entities":[)";
+  for (std::size_t i = 0; i < answer.entities.size(); ++i) {
+    if (i > 0) body += ',';
+    append_entity(body, std::move(answer.entities[i]), request, keys_only);
   }
-  return out;
+  body += "]}";
+  return response;
 }
 
 Answer look_up(Api& api, http::Request& request, std::string name) {
-  const auto index = CO_TRY(co_await find_index(api, std::move(name)));
+  auto status = CO_TRY(co_await api.lookup.status(std::move(name)));
   const auto given = QueryParameters::parse(request.query);
   if (!given) co_return fail(ErrorCode::kInvalidQueryParameterValue, "The query string has a broken percent escape.");
   const std::vector<std::pair<std::string, std::string>> parameters(given->begin(), given->end());
-  const auto asked = CO_TRY(indexes::read_lookup(index.definition, parameters));
+  const auto asked = CO_TRY(indexes::read_lookup(status.index.definition, parameters));
   const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
-  auto answer = CO_TRY(co_await indexes::Lookup(api.tables, api.indexes, api.clock).find(index, asked, in_vain));
-  co_return json_response(200, lookup_json(std::move(answer), asked, api.clock.now()));
+  auto answer = CO_TRY(co_await api.lookup.find(std::move(status), asked, in_vain));
+  co_return lookup_response(std::move(answer), asked, api.clock.now());
 }
 
 }  // namespace

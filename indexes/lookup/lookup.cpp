@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFirstPause = 5ms;
 constexpr Duration kLongestPause = 50ms;
+constexpr Duration kRecent = 25ms;
 
 bool fresh_enough(const Status& status, const LookupRequest& request, Time now) {
   if (request.min_version != 0 && !status.has_reached(request.min_version)) return false;
@@ -28,21 +29,56 @@ std::unexpected<Error> too_late(const Status& status) {
 
 }  // namespace
 
-Task<Result<Status>> Lookup::await_freshness(Index index, const LookupRequest& request, std::function<bool()> give_up) {
-  const auto deadline = clock_.monotonic() + request.wait;
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    auto status = CO_TRY(co_await status_of(tables_, store_, index));
-    if (fresh_enough(status, request, clock_.now())) co_return status;
-    const auto left = deadline - clock_.monotonic();
-    if (left <= Duration::zero() || give_up()) co_return too_late(status);
-    co_await sleep_for(clock_, std::min(pause, left));
-  }
+std::optional<Status> Lookup::Recent::find(const std::string& name, Duration now) const {
+  const MutexLock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || now - found->second.at > kRecent) return std::nullopt;
+  auto status = found->second.status;
+  status.age = std::max(now - found->second.at, Duration(1));
+  return status;
 }
 
-Task<Result<LookupAnswer>> Lookup::find(Index index, LookupRequest request, std::function<bool()> give_up) {
+void Lookup::Recent::set(const Status& status, Duration now) {
+  const MutexLock lock(mutex_);
+  std::erase_if(entries_, [now](const auto& entry) { return now - entry.second.at > kRecent; });
+  entries_.insert_or_assign(status.index.name, Entry{status, now});
+}
+
+Task<Result<Status>> Lookup::read_status(std::string name) {
+  auto index = CO_TRY(co_await store_.find(name));
+  if (!index) co_return fail(ErrorCode::kIndexNotFound, "There is no index " + name + ".");
+  const auto begun = clock_.monotonic();
+  auto status = CO_TRY(co_await status_of(tables_, store_, std::move(*index)));
+  recent_->set(status, begun);
+  co_return status;
+}
+
+Task<Result<Status>> Lookup::status(std::string name) {
+  if (auto recent = recent_->find(name, clock_.monotonic())) co_return std::move(*recent);
+  co_return co_await read_status(std::move(name));
+}
+
+Task<Result<Status>> Lookup::await_freshness(Status status, const LookupRequest& request,
+                                             std::function<bool()> give_up) {
+  const auto deadline = clock_.monotonic() + request.wait;
+  for (auto pause = kFirstPause; !fresh_enough(status, request, clock_.now());) {
+    if (status.age == Duration::zero()) {
+      const auto left = deadline - clock_.monotonic();
+      if (left <= Duration::zero() || give_up()) co_return too_late(status);
+      co_await sleep_for(clock_, std::min(pause, left));
+      pause = std::min(2 * pause, kLongestPause);
+    }
+    const auto id = status.index.id;
+    status = CO_TRY(co_await read_status(status.index.name));
+    if (status.index.id != id) co_return fail(ErrorCode::kIndexNotFound);  // the request was made for another
+  }
+  co_return status;
+}
+
+Task<Result<LookupAnswer>> Lookup::find(Status status, LookupRequest request, std::function<bool()> give_up) {
   LookupAnswer answer;
-  answer.status = CO_TRY(co_await await_freshness(index, request, std::move(give_up)));
-  auto search = CO_TRY(make_search(tables_, index, std::move(request)));
+  answer.status = CO_TRY(co_await await_freshness(std::move(status), request, std::move(give_up)));
+  auto search = CO_TRY(make_search(tables_, answer.status.index, std::move(request)));
   auto found = CO_TRY(co_await search->run());
   answer.entities = std::move(found.entities);
   answer.left_out = found.left_out;

@@ -2,7 +2,10 @@
 // for, so none is found that does not match by now.
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 
+#include "common/base/mutex.h"
 #include "indexes/lookup/lookup_request.h"
 #include "indexes/lookup/status.h"
 
@@ -15,20 +18,41 @@ struct LookupAnswer {
   std::string continuation;                   // empty at the end; a page may be empty and still have one
 };
 
+/// Thread safe.
 class Lookup {
  public:
-  Lookup(table_store::TableClient& tables, IndexStore& store, Clock& clock)
+  Lookup(table_store::TableClient& tables, IndexStore store, Clock& clock)
       : tables_(tables), store_(store), clock_(clock) {}
 
-  /// kDeadlineExceeded if the index has not become as fresh as the request wants in the time it gives; `give_up` ends
-  /// the wait early. kInvalidQueryParameterValue for a continuation of another lookup.
-  Task<Result<LookupAnswer>> find(Index index, LookupRequest request, std::function<bool()> give_up);
+  /// It may be a moment old. kIndexNotFound.
+  Task<Result<Status>> status(std::string name);
+  /// `status` is what the request was made for. kDeadlineExceeded if the index has not become as fresh as the request
+  /// wants in the time it gives; `give_up` ends the wait early. kInvalidQueryParameterValue for a continuation of
+  /// another lookup.
+  Task<Result<LookupAnswer>> find(Status status, LookupRequest request, std::function<bool()> give_up);
 
  private:
-  Task<Result<Status>> await_freshness(Index index, const LookupRequest& request, std::function<bool()> give_up);
+  /// What was read a moment ago, so that lookups one after the other need not ask how far the index is each time.
+  class Recent {
+   public:
+    std::optional<Status> find(const std::string& name, Duration now) const;
+    void set(const Status& status, Duration now);
+
+   private:
+    struct Entry {
+      Status status;
+      Duration at{};
+    };
+    mutable Mutex mutex_;
+    std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);
+  };
+
+  Task<Result<Status>> read_status(std::string name);
+  Task<Result<Status>> await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up);
   table_store::TableClient& tables_;
-  IndexStore& store_;
+  IndexStore store_;
   Clock& clock_;
+  std::shared_ptr<Recent> recent_ = std::make_shared<Recent>();
 };
 
 }  // namespace tidemark::indexes

@@ -9,7 +9,6 @@
 #include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "table_store/model/filter.h"
-#include "table_store/model/property_block.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -84,6 +83,12 @@ struct Source {
   }
 };
 
+std::size_t bytes_of(const table_store::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return text->size();
+  const auto* binary = std::get_if<table_store::Binary>(&value);
+  return binary != nullptr ? binary->bytes.size() : sizeof value;
+}
+
 /// A page that is being filled.
 class Page {
  public:
@@ -96,7 +101,7 @@ class Page {
     return full() ? 0 : std::min(kEntitiesAtOnce, top_ - found_.entities.size());
   }
   void add(Entity entity) {
-    bytes_ += table_store::property_block(entity.properties).size();
+    for (const auto& property : entity.properties) bytes_ += property.name.size() + bytes_of(property.value);
     ++looked_at_;
     found_.entities.push_back(std::move(entity));
   }

@@ -38,40 +38,43 @@ table_store::Version Status::position() const {
 
 std::optional<Duration> Status::lag(Time now) const {
   if (!follower || follower->stale) return std::nullopt;
-  return follower->oldest ? std::max(now - *follower->oldest, Duration::zero()) : Duration::zero();
+  // What has come since may not be in the rows.
+  return follower->oldest ? std::max(now - *follower->oldest, age) : age;
 }
 
 bool Status::has_reached(table_store::Version version) const {
   if (state() != kReady || !follower) return false;
   // A version may be of another table: whoever has one waits for no more than the changes there are.
-  return position() >= version || !follower->oldest;
+  return position() >= version || (!follower->oldest && age == Duration::zero());
 }
 
 Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& store, Index index) {
   Status status;
-  // In this order: of what was dealt with before the log was asked, the progress may know too little, never too much.
-  auto progress = CO_TRY(co_await store.progress(index.id));
-  if (progress) status.progress = std::move(*progress);
+  // In this order: an owner says that its index is not ready before it lets the log begin anew. The other way round, an
+  // index that was ready would go with a log in which nothing waits any more.
   status.follower = follower_in(CO_TRY(co_await tables.followers(index.definition.source)), index.id);
+  status.progress = CO_TRY(co_await store.progress(index.id)).value_or(Progress{});
   status.index = std::move(index);
   co_return status;
 }
 
 Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables, IndexStore& store,
                                                 std::vector<Index> indexes) {
-  std::map<std::string, Progress> progresses;
-  for (auto& [id, progress] : CO_TRY(co_await store.all_progress())) progresses.emplace(id, std::move(progress));
-  const auto owners = CO_TRY(co_await store.all_owners());
   std::map<std::string, std::vector<FollowerStatus>> followers;  // by table, in lower case
-  std::vector<Status> out;
-  for (auto& index : indexes) {
+  for (const auto& index : indexes) {
     auto source = index.definition.source;
     const auto key = to_lower_ascii(source);
     if (!followers.contains(key)) followers[key] = CO_TRY(co_await tables.followers(std::move(source)));
+  }
+  std::map<std::string, Progress> progresses;  // after the logs, as above
+  for (auto& [id, progress] : CO_TRY(co_await store.all_progress())) progresses.emplace(id, std::move(progress));
+  const auto owners = CO_TRY(co_await store.all_owners());
+  std::vector<Status> out;
+  for (auto& index : indexes) {
     auto& status = out.emplace_back();
     const auto progress = progresses.find(index.id);
     if (progress != progresses.end()) status.progress = progress->second;
-    status.follower = follower_in(followers[key], index.id);
+    status.follower = follower_in(followers[to_lower_ascii(index.definition.source)], index.id);
     status.index = std::move(index);
     add_owner(owners, status);
   }

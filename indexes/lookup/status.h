@@ -17,16 +17,18 @@ struct Status {
   std::optional<table_store::FollowerStatus> follower;  // nothing: no owner has begun yet
   Owner owner;
   std::optional<Time> owner_seen;  // when the worker of the owner last showed that it lives
+  Duration age{};                  // since all this was read
 
   /// As in the progress, unless a person has asked for something else meanwhile or the log has given up on it.
   [[nodiscard]] std::string_view state() const;
   [[nodiscard]] table_store::Version position() const;
-  /// How old the oldest change is that is not in the rows; nothing if that is not known.
+  /// How old the oldest change is that is not in the rows, at most; nothing if that is not known.
   [[nodiscard]] std::optional<Duration> lag(Time now) const;
   /// Whether all changes up to this version are in the rows, and the rows are complete.
   [[nodiscard]] bool has_reached(table_store::Version version) const;
 };
 
+/// Without the owner.
 Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& store, Index index);
 /// The same for many, in few calls.
 Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables, IndexStore& store,

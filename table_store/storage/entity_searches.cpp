@@ -13,11 +13,12 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr std::size_t kSearchesInASlice = 64;
+constexpr std::size_t kMaxBoundUnits = kMaxKeyUnits + 1;  // just behind a key
 
 Result<void> check_search(const RowSearch& search) {
   TRY(check_key(search.partition_key));
   for (const auto* bound : {&search.from, &search.before}) {
-    if (!is_valid_utf8(*bound) || utf16_length(*bound) > kMaxKeyUnits) return fail(ErrorCode::kOutOfRangeInput);
+    if (!is_valid_utf8(*bound) || utf16_length(*bound) > kMaxBoundUnits) return fail(ErrorCode::kOutOfRangeInput);
   }
   return {};
 }
@@ -33,7 +34,28 @@ kv::KeyRange range_of(std::uint64_t generation, const RowSearch& search) {
   return range;
 }
 
+/// Keys have no control characters, so nothing but the key lies between it and the key with this behind it.
+bool is_for_one_key(const RowSearch& search) {
+  return search.before.size() == search.from.size() + 1 && search.before.starts_with(search.from) &&
+         search.before.back() == '\x01';
+}
+
 /// Adds what is found, and its size to `bytes`.
+Result<void> find_one(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search, FoundRows& found,
+                      std::size_t& bytes) {
+  auto& row = found.rows.emplace_back();
+  const auto record = TRY(snapshot.get(entity_key(generation, search.partition_key, search.from)));
+  if (!record) return {};
+  auto view = TRY(view_entity(*record));
+  if (!is_property_block(view.block)) return corrupt_record("entity");
+  view.partition_key = search.partition_key;
+  view.row_key = search.from;
+  row = view.to_entity();
+  bytes += search.from.size() + record->size();
+  return {};
+}
+
+/// Likewise.
 Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, FoundRows& found, std::size_t& bytes) {
   auto& row = found.rows.emplace_back();
   const auto cursor = snapshot.scan(range);
@@ -65,7 +87,8 @@ Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string
   found.as_of = static_cast<Version>(CO_TRY(read_counter(*snapshot, kLastVersionKey)));
   std::size_t bytes = 0;
   for (const auto& search : searches) {
-    CO_TRY(find_row(*snapshot, range_of(generation, search), found, bytes));
+    CO_TRY(is_for_one_key(search) ? find_one(*snapshot, generation, search, found, bytes)
+                                  : find_row(*snapshot, range_of(generation, search), found, bytes));
     if (bytes >= kMaxReplyBytes) break;
     if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }

@@ -403,10 +403,13 @@ TEST_F(IndexLookup, RefusesAContinuationOfSomethingElse) {
 TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
   const auto index = IndexFixture::put("a", lists(R"("A")"));
   const auto definition = index.definition;
+  Lookup lookup(tables, store, clock);
   const auto find = [&](Parameters parameters) {
     parameters.emplace_back("wait", "0");
     auto request = *read_lookup(definition, parameters);
-    return run_task(Lookup(tables, store, clock).find(index, std::move(request), [] { return false; }));
+    auto status = run_task(lookup.status(index.name));
+    EXPECT_TRUE(status);
+    return run_task(lookup.find(std::move(*status), std::move(request), [] { return false; }));
   };
   const auto version = [](const Entity& entity) { return to_iso8601(Time(Ticks(entity.version))); };
   auto written = put("p", "r", {{"A", std::string("x")}});
@@ -426,8 +429,15 @@ TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
   ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, written.version)));
   EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}, {"maxLag", "0"}}));
   ASSERT_TRUE(run_task(store.ask("a", {.rebuild = true})));
-  const auto asked = **run_task(store.find("a"));
-  EXPECT_EQ(run_task(status_of(tables, store, asked))->state(), kBuilding);
+  EXPECT_EQ(run_task(lookup.status("a"))->state(), kReady) << "a moment ago";
+  clock.time += std::chrono::seconds(1);
+  EXPECT_EQ(run_task(lookup.status("a"))->state(), kBuilding);
+  clock.time += std::chrono::seconds(1);
+  ASSERT_TRUE(run_task(store.forget(index)));
+  EXPECT_TRUE(run_task(lookup.status("a")).failed_with(ErrorCode::kIndexNotFound));
+  const auto next = IndexFixture::put("a", lists(R"("B")"));
+  EXPECT_EQ(run_task(lookup.status("a"))->index.id, next.id) << "another of its name";
+  EXPECT_EQ(run_task(lookup.status("a"))->position(), 0);
 }
 
 }  // namespace

@@ -45,6 +45,14 @@ TEST_F(TableSearchesTest, ASearchFindsTheFirstRowWithinItsBounds) {
             (std::vector<std::string>{"p/b", "p/b", "-", "-", "p/d", "p/d!", "-", "-", "q/a"}));
 }
 
+TEST_F(TableSearchesTest, ASearchForOneKeyFindsNoOther) {
+  const std::string longest(kMaxKeyUnits, 'x');
+  for (const auto& row : {std::string("b"), std::string("b!"), longest}) put(row, "Rome");
+  const auto just = [](const std::string& key) { return RowSearch{"p", key, key + '\x01'}; };
+  EXPECT_EQ(find({just("b"), just("a"), just("b!"), just("b "), just(longest), just("")}),
+            (std::vector<std::string>{"p/b", "-", "p/b!", "-", "p/" + longest, "-"}));
+}
+
 TEST_F(TableSearchesTest, AReplyThatIsFullIsCutShort) {
   std::vector<RowSearch> searches;
   for (int i = 0; i < 12; ++i) {
