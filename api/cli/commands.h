@@ -46,6 +46,7 @@ class Commands {
 void add_completion_command(CLI::App& app, const Commands& program);
 void add_explain_command(const Commands& program);
 void add_group_commands(const Commands& program);
+void add_index_commands(const Commands& program);
 void add_job_commands(const Commands& program);
 void add_limit_commands(const Commands& program);
 void add_operator_commands(const Commands& program);

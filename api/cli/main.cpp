@@ -44,6 +44,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
   add_explain_command(program);
   add_group_commands(program);
+  add_index_commands(program);
   add_job_commands(program);
   add_limit_commands(program);
   add_operator_commands(program);

@@ -278,9 +278,10 @@ GroupRange::Place GroupRange::place(char after_group, std::size_t properties) co
   if (!most) return {head + std::max(least, prefix), head + prefix + std::string(kLast)};
   const char behind = equal.size() + 1 < properties ? ',' : after_group;
   if (behind == 0) return {head + least, head + *most + '\x01'};
-  // A shorter text comes before `most`, but in a key what is behind it may be greater than what `most` goes on with.
+  // A shorter text comes before `most`, but in a key what is behind it may be greater than that with which `most` goes
+  // on.
   const auto safe = std::ranges::find_if(
-      *most, [behind](char c) { return static_cast<unsigned char>(c) < static_cast<unsigned char>(behind); });
+      *most, [behind](char c) { return static_cast<unsigned char>(c) <= static_cast<unsigned char>(behind); });
   return {head + least, head + std::string(most->begin(), safe) + static_cast<char>(behind + 1)};
 }
 

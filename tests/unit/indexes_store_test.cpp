@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "indexes/store/declare.h"
-#include "tests/unit/table_fixture.h"
+#include "tests/unit/indexes_fixture.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -12,34 +12,12 @@ using table_store::MutationKind;
 using table_store::run_task;
 using ::testing::HasSubstr;
 
-class Loopback : public rpc::Transport {
- public:
-  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    if (before) before(method);
-    co_return co_await dispatch_(std::move(method), std::move(payload));
-  }
-  std::function<void(const std::string&)> before;
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
 Definition lists(const std::string& source, const std::string& destination) {
   const auto text = R"({"kind":"lists","by":["X"],"source":")" + source + R"(","destination":")" + destination + "\"}";
   return *parse_definition(std::string_view(text));
 }
 
-struct IndexStoreTest : table_store::TableFixture {
-  Index put(const std::string& name, const Definition& definition) {
-    auto stored = run_task(store.put(name, definition));
-    EXPECT_TRUE(stored) << stored.error().message;
-    return stored ? stored->index : Index{};
-  }
-  Loopback loopback{table_store::make_table_dispatch(*service)};
-  table_store::TableClient tables{loopback, "acct"};
-  IndexStore store{tables, clock, *random};
-};
+using IndexStoreTest = IndexFixture;
 
 TEST_F(IndexStoreTest, NothingIsThereBeforeTheFirst) {
   EXPECT_TRUE(run_task(store.all())->empty());

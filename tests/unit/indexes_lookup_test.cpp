@@ -1,0 +1,434 @@
+// Lookups: what is asked for, which keys may answer it, and what is found in rows that are true, old, or others'.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "indexes/lookup/lookup.h"
+#include "indexes/lookup/row_searches.h"
+#include "indexes/rows/group_text.h"
+#include "indexes/rows/group_totals.h"
+#include "indexes/rows/list_piece.h"
+#include "jobs/spec/key_template.h"
+#include "table_store/model/text_order.h"
+#include "table_store/odata/etag.h"
+#include "tests/unit/indexes_fixture.h"
+
+namespace tidemark::indexes {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+using table_store::Property;
+using table_store::run_task;
+using table_store::Value;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+Definition defined(std::string_view text) {
+  auto definition = parse_definition(text);
+  EXPECT_TRUE(definition) << definition.error().message;
+  return definition ? std::move(*definition) : Definition{};
+}
+
+Definition lists(const std::string& by, const std::string& more = "") {
+  return defined(R"({"kind":"lists","source":"Source","by":[)" + by + R"(],"destination":"Rows")" + more + "}");
+}
+const std::string kInPartition = R"(,"where":"partition")";
+
+Definition copies(const std::string& row_key = "mail_{Mail}_{Number}") {
+  return defined(R"({"kind":"copies","source":"Source","destination":"Rows","partitionKey":"in_{Section}","rowKey":")" +
+                 row_key + "\"}");
+}
+
+TEST(LookupRequest, IsRead) {
+  const auto request = read_lookup(lists(R"("A","B")"), {{"value", "x y"},
+                                                         {"from", "1"},
+                                                         {"to", "5"},
+                                                         {"type", "Edm.String"},
+                                                         {"type", "Int32"},
+                                                         {"top", "7"},
+                                                         {"select", "A, B"},
+                                                         {"minVersion", "2026-11-22T10:00:00.1234567Z"},
+                                                         {"maxLag", "0.5"},
+                                                         {"wait", "0"},
+                                                         {"continuation", "c"}});
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_THAT(request->values, ElementsAre("x y"));
+  EXPECT_THAT(request->types, ElementsAre("String", "Int32"));
+  EXPECT_EQ(request->top, 7U);
+  EXPECT_THAT(request->projection, ElementsAre("A", "B"));
+  EXPECT_EQ(to_iso8601(Time(Ticks(request->min_version))), "2026-11-22T10:00:00.1234567Z");
+  EXPECT_EQ(request->max_lag, Duration(std::chrono::milliseconds(500)));
+  EXPECT_EQ(request->wait, Duration::zero());
+  const auto tag = table_store::etag_of(request->min_version);
+  EXPECT_EQ(read_lookup(lists(R"("A")"), {{"value", "x"}, {"minVersion", tag}})->min_version, request->min_version);
+  EXPECT_TRUE(read_lookup(lists(R"("A")"), {{"select", "keys"}})->keys_only);
+}
+
+TEST(LookupRequest, RefusesWithEveryProblem) {
+  const auto refused = [](const Definition& definition, const Parameters& parameters, const std::string& why) {
+    const auto request = read_lookup(definition, parameters);
+    ASSERT_TRUE(request.failed_with(ErrorCode::kInvalidQueryParameterValue)) << why;
+    EXPECT_THAT(request.error().message, HasSubstr(why));
+  };
+  const auto one = lists(R"("A")");
+  refused(one, {{"top", "0"}, {"wait", "30001"}}, "top must be");
+  refused(one, {{"top", "0"}, {"wait", "30001"}}, "wait must be");
+  refused(one, {{"top", "1"}, {"top", "1"}}, "top is given twice");
+  refused(one, {{"value", "a"}, {"value", "b"}}, "more values than");
+  refused(one, {{"value", "a"}, {"prefix", "b"}}, "there is none");
+  refused(one, {{"from", "a"}, {"prefix", "b"}}, "give prefix, or from and to");
+  refused(one, {{"value", "a"}, {"type", "Int32"}}, "a value is not of its type");
+  refused(one, {{"value", "a"}, {"type", "Float"}}, "type must be one of");
+  refused(one, {{"type", "Int32"}}, "give a type for each value");
+  refused(one, {{"partition", "p"}}, "unknown parameter \"partition\"");
+  refused(one, {{"A", "x"}}, "unknown parameter \"A\"");
+  refused(one, {{"select", "1a"}}, "select must be");
+  refused(one, {{"minVersion", "12"}}, "minVersion must be");
+  refused(one, {{"maxLag", "-1"}}, "maxLag must be");
+  refused(one, {{"value", "\xFF"}}, "is not UTF-8");
+  refused(lists(R"("A")", kInPartition), {{"value", "a"}}, "partition is missing");
+  refused(copies(), {{"Mail", "x"}}, "Section is missing");
+  refused(copies(), {{"Section", "s"}, {"Number", "1"}}, "Number is of no use without Mail");
+  refused(copies(), {{"Section", "s"}, {"value", "1"}}, "unknown parameter \"value\"");
+  refused(copies("x"), {{"Section", "s"}, {"prefix", "1"}}, "there is none");
+}
+
+std::vector<GroupRange> ranges(const Definition& definition, const Parameters& parameters) {
+  const auto request = read_lookup(definition, parameters);
+  EXPECT_TRUE(request) << request.error().message;
+  return request ? ranges_of(*request, std::get<ListsKind>(definition.kind).by.size()) : std::vector<GroupRange>{};
+}
+
+std::vector<std::string> beginnings(const std::vector<GroupRange>& all) {
+  std::vector<std::string> out;
+  for (const auto& range : all) out.push_back(range.beginning());
+  return out;
+}
+
+TEST(LookupRanges, TextIsWhateverItMayBe) {
+  const auto one = lists(R"("A")");
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "Jones"}})), ElementsAre("Jones"));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "5"}})),
+              ElementsAre("5", value_text(Value(std::int32_t{5})), value_text(Value(5.0))));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "5"}, {"type", "Int64"}})),
+              ElementsAre(value_text(Value(std::int64_t{5}))));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}})), ElementsAre("true", "true"));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "2026-01-01"}})),
+              ElementsAre("2026-01-01", "2026-01-01T00:00:00.0000000Z"));
+  EXPECT_THAT(beginnings(ranges(lists(R"("A","B")"), {{"value", "a,b"}})), ElementsAre("a%2Cb,"));
+  EXPECT_EQ(ranges(one, {{"from", "1"}, {"to", "5"}}).size(), 3U);
+  EXPECT_EQ(ranges(one, {{"from", "1"}, {"to", "x"}}).size(), 1U);
+}
+
+/// Whether every group that is meant lies where the range looks for it.
+TEST(LookupRanges, MissNothing) {
+  const std::vector<std::string> values{"",
+                                        "a",
+                                        "a!",
+                                        "a b",
+                                        "a-",
+                                        "a,",
+                                        "ab",
+                                        "a_",
+                                        "a_b",
+                                        "aB",
+                                        "a1",
+                                        "b",
+                                        "A",
+                                        "%",
+                                        "/",
+                                        "z",
+                                        "~",
+                                        "\xEF\xBF\xBD",
+                                        "\xF0\x9F\x98\x80"};
+  const auto text = [](const std::string& value) { return value_text(Value(value)); };
+  const auto is_between = [](const std::string& key, const GroupRange::Place& place) {
+    return table_store::compare_ordinal(place.first, key) <= 0 && table_store::compare_ordinal(key, place.before) < 0;
+  };
+  const auto one = lists(R"("A")"), two = lists(R"("A","B")");
+  for (const auto& from : values) {
+    for (const auto& to : values) {
+      const auto of_one = ranges(one, {{"from", from}, {"to", to}, {"type", "String"}}).front();
+      const auto of_two = ranges(two, {{"from", from}, {"to", to}, {"type", "String"}}).front();
+      for (const auto& value : values) {
+        const auto group = text(value);
+        if (of_one.admits({{ValueType::kString, group}})) {
+          EXPECT_TRUE(is_between(group, of_one.place('\0', 1))) << from << " " << value << " " << to;
+          for (const auto* bound : {"_00", "_ff"}) {
+            EXPECT_TRUE(is_between(group + bound, of_one.place('_', 1))) << from << " " << value << " " << to;
+          }
+        }
+        for (const auto& rest : values) {
+          if (!of_two.admits({{ValueType::kString, group}, {ValueType::kString, text(rest)}})) continue;
+          const auto both = join_values({group, text(rest)});
+          EXPECT_TRUE(of_two.admits(both, 2));
+          EXPECT_TRUE(is_between(both, of_two.place('\0', 2))) << from << " " << value << " " << to;
+          EXPECT_TRUE(is_between(both + "_ff", of_two.place('_', 2))) << from << " " << value << " " << to;
+        }
+      }
+    }
+  }
+}
+
+TEST(LookupRanges, KnowTypesApart) {
+  const auto whole = ranges(lists(R"("A")"), {{"from", "5"}, {"type", "Int32"}}).front();
+  const auto of = [](const Value& value) { return std::vector{ValueText{type_of(value), value_text(value)}}; };
+  EXPECT_TRUE(whole.admits(of(Value(std::int64_t{5}))));
+  EXPECT_TRUE(whole.admits(of(Value(std::int32_t{6}))));
+  EXPECT_FALSE(whole.admits(of(Value(std::int32_t{4}))));
+  EXPECT_FALSE(whole.admits(of(Value(std::int64_t{-6}))));
+  EXPECT_FALSE(whole.admits(of(Value(std::string("q")))));
+  EXPECT_FALSE(whole.admits(of(Value(5.0))));
+}
+
+struct IndexLookup : IndexFixture {
+  void SetUp() override {
+    for (const auto* table : {"Source", "Rows"}) ASSERT_TRUE(run_task(tables.create_table(table)));
+  }
+
+  void write(const std::string& table, const std::string& partition, Mutation mutation) {
+    mutation.kind = MutationKind::kInsertOrReplace;
+    const auto done = run_task(tables.mutate(table, partition, {std::move(mutation)}, std::nullopt));
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  Entity put(const std::string& partition, const std::string& row, std::vector<Property> properties) {
+    write("Source", partition, table_store::change(MutationKind::kInsert, row, std::move(properties)));
+    return **run_task(tables.get("Source", partition, row));
+  }
+  void put_row(const Index& index, const std::string& partition, const std::string& row,
+               std::vector<Property> properties, const table_store::Origin& of = {}) {
+    auto mutation = table_store::change(MutationKind::kInsert, row, std::move(properties));
+    mutation.source_version = ++row_version;
+    mutation.origin = {index.id, of.partition_key, of.row_key};
+    write("Rows", partition, std::move(mutation));
+  }
+  /// The pieces of one group, each with a few entries.
+  void put_list(const Index& index, const std::string& group, const std::vector<Entity>& members,
+                std::size_t in_a_piece = 3) {
+    const auto& kind = std::get<ListsKind>(index.definition.kind);
+    ListPiece piece;
+    piece.group = group;
+    for (const auto& member : members) {
+      piece.entries.push_back(
+          {member.partition_key, member.row_key, {}, entry_hash(member.partition_key, member.row_key)});
+    }
+    std::ranges::sort(piece.entries, {}, &ListEntry::hash);
+    const bool across = kind.where == ListsKind::Where::kAcross;
+    const auto place =
+        across ? group_across(group) : group_in_partition(index.name, members.front().partition_key, group);
+    while (!piece.entries.empty()) {
+      ListPiece part;
+      part.group = group;
+      const auto count = std::min(in_a_piece, piece.entries.size());
+      const auto end = piece.entries.begin() + static_cast<std::ptrdiff_t>(count);
+      part.entries.assign(piece.entries.begin(), end);
+      piece.entries.erase(piece.entries.begin(), end);
+      if (!piece.entries.empty()) part.bound = part.entries.back().hash;
+      put_row(index, place.partition_key, place.row_key(part.bound), piece_properties(part));
+    }
+  }
+
+  /// All pages, "P/R" for each entity.
+  std::vector<std::string> found(const Index& index, Parameters parameters) {
+    std::vector<std::string> out;
+    left_out = 0;
+    std::string continuation;
+    do {
+      auto given = parameters;
+      if (!continuation.empty()) given.emplace_back("continuation", continuation);
+      const auto request = read_lookup(index.definition, given);
+      EXPECT_TRUE(request) << request.error().message;
+      if (!request) break;
+      auto search = make_search(tables, index, *request);
+      EXPECT_TRUE(search);
+      auto page = run_task((*search)->run());
+      EXPECT_TRUE(page) << page.error().message;
+      if (!page) break;
+      EXPECT_LE(page->entities.size(), request->top);
+      for (const auto& entity : page->entities) out.push_back(entity.partition_key + "/" + entity.row_key);
+      left_out += page->left_out;
+      continuation = page->continuation;
+    } while (!continuation.empty());
+    return out;
+  }
+
+  table_store::Version row_version = 1;
+  std::uint64_t left_out = 0;
+};
+
+TEST_F(IndexLookup, FindsAGroupPageByPage) {
+  const auto index = IndexFixture::put("a", lists(R"("A")"));
+  std::vector<Entity> members;
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 20; ++i) {
+    members.push_back(put("p" + std::to_string(i % 3), std::to_string(i), {{"A", std::string("x y")}}));
+    wanted.push_back(members.back().partition_key + "/" + members.back().row_key);
+  }
+  put_list(index, "x y", members);
+  put_list(index, "x", {put("p", "other", {{"A", std::string("x")}})});
+  for (const auto* top : {"1", "2", "3", "4", "7", "20", "100"}) {
+    EXPECT_THAT(found(index, {{"value", "x y"}, {"top", top}}), ::testing::UnorderedElementsAreArray(wanted)) << top;
+  }
+  EXPECT_THAT(found(index, {{"value", "nobody"}}), IsEmpty());
+  EXPECT_EQ(found(index, {{"prefix", "x"}, {"top", "5"}}).size(), 21U);
+}
+
+TEST_F(IndexLookup, ShowsNoneThatDoesNotMatchByNow) {
+  const auto index = IndexFixture::put("a", lists(R"("A")", R"(,"filter":"N gt 1")"));
+  const Property x{"A", std::string("x")};
+  const auto good = put("p", "good", {x, {"N", std::int32_t{2}}});
+  const auto moved = put("p", "moved", {{"A", std::string("y")}, {"N", std::int32_t{2}}});
+  const auto filtered = put("p", "filtered", {x, {"N", std::int32_t{1}}});
+  Entity gone;
+  gone.partition_key = "p";
+  gone.row_key = "gone";
+  put_list(index, "x", {good, moved, filtered, gone});
+  EXPECT_THAT(found(index, {{"value", "x"}}), ElementsAre("p/good"));
+  EXPECT_EQ(left_out, 3U);
+  EXPECT_THAT(found(index, {{"value", "x"}, {"top", "1"}}), ElementsAre("p/good"));
+}
+
+TEST_F(IndexLookup, DoesNotReadRowsOfOthers) {
+  const auto index = IndexFixture::put("a", lists(R"("A")")), other = IndexFixture::put("b", lists(R"("B")"));
+  const auto entity = put("p", "r", {{"A", std::string("x")}});
+  put_list(other, "x", {entity});
+  write("Rows", "x", table_store::change(MutationKind::kInsert, "keys_00", {{"Keys", std::string("[[\"p\",\"r\"]]")}}));
+  EXPECT_THAT(found(index, {{"value", "x"}}), IsEmpty());
+}
+
+TEST_F(IndexLookup, FindsRanges) {
+  const auto index = IndexFixture::put("a", lists(R"("A")"));
+  for (const std::int32_t number : {-5, 0, 3, 7, 100}) {
+    const Value value(number);
+    put_list(index, value_text(value), {put("n", std::to_string(number), {{"A", value}})});
+  }
+  for (const std::string word : {"3", "5", "apple", "pear"}) put_list(index, word, {put("w", word, {{"A", word}})});
+  EXPECT_THAT(found(index, {{"from", "0"}, {"to", "7"}, {"type", "Int32"}, {"top", "2"}}),
+              ElementsAre("n/0", "n/3", "n/7"));
+  EXPECT_THAT(found(index, {{"from", "3"}, {"to", "7"}}), ElementsAre("w/3", "w/5", "n/3", "n/7"));
+  EXPECT_THAT(found(index, {{"to", "-1"}, {"type", "Int64"}}), ElementsAre("n/-5"));
+  EXPECT_THAT(found(index, {{"from", "apple"}, {"top", "1"}}), ElementsAre("w/apple", "w/pear"));
+  EXPECT_THAT(found(index, {{"prefix", "p"}}), ElementsAre("w/pear"));
+  EXPECT_THAT(found(index, {{"value", "3"}}), ElementsAre("w/3", "n/3"));
+  EXPECT_EQ(found(index, {{"top", "2"}}).size(), 9U);
+}
+
+TEST_F(IndexLookup, FindsCompoundValues) {
+  const auto index = IndexFixture::put("a", lists(R"("A","B")"));
+  for (const std::string a : {"a", "a b", "b"}) {
+    for (const std::int32_t b : {1, 2, 30}) {
+      const std::vector<Property> values{{"A", a}, {"B", b}};
+      const auto entity = put(a, std::to_string(b), values);
+      put_list(index, *group_of({"A", "B"}, "", "", values), {entity});
+    }
+  }
+  EXPECT_THAT(found(index, {{"value", "a"}, {"value", "2"}}), ElementsAre("a/2"));
+  EXPECT_THAT(found(index, {{"value", "a"}}), ElementsAre("a/1", "a/2", "a/30"));
+  EXPECT_THAT(found(index, {{"value", "a b"}, {"from", "2"}}), ElementsAre("a b/2", "a b/30"));
+  EXPECT_THAT(found(index, {{"to", "a b"}, {"top", "2"}}),
+              UnorderedElementsAre("a/1", "a/2", "a/30", "a b/1", "a b/2", "a b/30"));
+}
+
+TEST_F(IndexLookup, FindsInAPartition) {
+  const auto index = IndexFixture::put("by-a", lists(R"("A")", kInPartition));
+  std::vector<std::string> all;
+  for (const std::string value : {"a", "a_b", "a_00", "b", "Jo"}) {
+    for (const std::string partition : {"p", "q"}) {
+      std::vector<Entity> members;
+      for (const auto* row : {"1", "2", "3", "4"}) members.push_back(put(partition, value + row, {{"A", value}}));
+      put_list(index, value, members, 1);
+      for (const auto& member : members) all.push_back(partition + "/" + member.row_key);
+    }
+  }
+  EXPECT_THAT(found(index, {{"partition", "p"}, {"value", "a"}, {"top", "3"}}),
+              UnorderedElementsAre("p/a1", "p/a2", "p/a3", "p/a4"));
+  EXPECT_EQ(found(index, {{"partition", "p"}, {"prefix", "a_"}, {"top", "1"}}).size(), 8U);
+  EXPECT_EQ(found(index, {{"partition", "q"}, {"from", "a"}, {"to", "a_b"}, {"top", "1"}}).size(), 12U);
+  for (const auto* top : {"1", "3", "100"}) {
+    const auto in_p = found(index, {{"partition", "p"}, {"top", top}});
+    EXPECT_EQ(std::set(in_p.begin(), in_p.end()).size(), 20U);
+    EXPECT_EQ(in_p.size(), 20U);
+  }
+}
+
+TEST_F(IndexLookup, FindsCopies) {
+  const auto index = IndexFixture::put("a", copies());
+  const auto templates = *jobs::parse_key_templates("in_{Section}", "mail_{Mail}_{Number}");
+  for (const std::string mail : {"jo@x", "joe@x", "k/%"}) {
+    for (const std::int32_t number : {1, 2}) {
+      const auto entity = put("p", mail.substr(0, 1) + mail.substr(mail.size() - 3, 1) + std::to_string(number),
+                              {{"Section", std::string("s")}, {"Mail", mail}, {"Number", number}});
+      const auto key = *jobs::apply_key_templates(templates, entity);
+      put_row(index, key.partition_key, key.row_key, {}, {"", entity.partition_key, entity.row_key});
+    }
+  }
+  EXPECT_THAT(found(index, {{"Section", "s"}, {"Mail", "joe@x"}, {"Number", "2"}}), ElementsAre("p/je2"));
+  EXPECT_THAT(found(index, {{"Section", "s"}, {"Mail", "k/%"}}), ElementsAre("p/kk1", "p/kk2"));
+  EXPECT_THAT(found(index, {{"Section", "s"}, {"prefix", "jo"}, {"top", "1"}}), ::testing::SizeIs(4));
+  EXPECT_THAT(found(index, {{"Section", "s"}}), ::testing::SizeIs(6));
+  put("p", "je2", {{"Section", std::string("t")}, {"Mail", std::string("joe@x")}, {"Number", std::int32_t{2}}});
+  EXPECT_THAT(found(index, {{"Section", "s"}, {"Mail", "joe@x"}}), ElementsAre("p/je1"));
+  EXPECT_EQ(left_out, 1U);
+}
+
+TEST_F(IndexLookup, FindsSummaries) {
+  const auto index = IndexFixture::put(
+      "a", defined(R"({"kind":"summary","source":"Source","by":["A"],"of":"N","destination":"Rows"})"));
+  for (const std::string group : {"doc", "editors", "games"}) {
+    GroupTotals totals;
+    totals.count = 2;
+    put_row(index, group, std::string(kSummaryRow), summary_properties(group, totals));
+    put_row(index, group, "keys_ffffffffffffffff", {{"Keys", std::string("[]")}});
+  }
+  EXPECT_THAT(found(index, {{"value", "editors"}}), ElementsAre("editors/summary"));
+  EXPECT_THAT(found(index, {{"value", "5"}, {"top", "1"}}), IsEmpty());
+  EXPECT_THAT(found(index, {{"top", "1"}}), ElementsAre("doc/summary", "editors/summary", "games/summary"));
+  EXPECT_THAT(found(index, {{"from", "e"}, {"to", "games"}}), ElementsAre("editors/summary", "games/summary"));
+}
+
+TEST_F(IndexLookup, RefusesAContinuationOfSomethingElse) {
+  const auto index = IndexFixture::put("a", lists(R"("A")"));
+  for (const std::string continuation : {"x", "W10=", "WzksImEiLCJhIiwiYSIsImEiXQ==", "WzAsMSwiYSIsImEiLCJhIl0="}) {
+    const auto request = read_lookup(index.definition, {{"value", "x"}, {"continuation", continuation}});
+    ASSERT_TRUE(request);
+    EXPECT_TRUE(make_search(tables, index, *request).failed_with(ErrorCode::kInvalidQueryParameterValue));
+  }
+}
+
+TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
+  const auto index = IndexFixture::put("a", lists(R"("A")"));
+  const auto definition = index.definition;
+  const auto find = [&](Parameters parameters) {
+    parameters.emplace_back("wait", "0");
+    auto request = *read_lookup(definition, parameters);
+    return run_task(Lookup(tables, store, clock).find(index, std::move(request), [] { return false; }));
+  };
+  const auto version = [](const Entity& entity) { return to_iso8601(Time(Ticks(entity.version))); };
+  auto written = put("p", "r", {{"A", std::string("x")}});
+  EXPECT_EQ(find({{"value", "x"}})->status.state(), kBuilding);
+  EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}}).failed_with(ErrorCode::kDeadlineExceeded));
+  ASSERT_TRUE(run_task(tables.follow("Source", {.follower = index.id, .properties = {"A"}}, false)));
+  Progress progress;
+  progress.state = kReady;
+  ASSERT_TRUE(run_task(store.write_progress(index.id, progress, {index.id, 1, "", 0})));
+  EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}})) << "nothing waits";
+  written = put("p", "r", {{"A", std::string("y")}});
+  EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}}).failed_with(ErrorCode::kDeadlineExceeded));
+  EXPECT_TRUE(find({{"value", "x"}, {"maxLag", "1000"}}));
+  clock.time += std::chrono::seconds(5);
+  EXPECT_TRUE(find({{"value", "x"}, {"maxLag", "3"}}).failed_with(ErrorCode::kDeadlineExceeded));
+  EXPECT_EQ(find({{"value", "x"}})->status.follower->changes_behind, 1U);
+  ASSERT_TRUE(run_task(tables.acknowledge("Source", index.id, written.version)));
+  EXPECT_TRUE(find({{"value", "x"}, {"minVersion", version(written)}, {"maxLag", "0"}}));
+  ASSERT_TRUE(run_task(store.ask("a", {.rebuild = true})));
+  const auto asked = **run_task(store.find("a"));
+  EXPECT_EQ(run_task(status_of(tables, store, asked))->state(), kBuilding);
+}
+
+}  // namespace
+}  // namespace tidemark::indexes
