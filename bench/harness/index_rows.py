@@ -31,7 +31,8 @@ class Content:
         return vars(self) == vars(other)
 
     def __str__(self):
-        return f"{self.count} entities in {len(self.summaries)} summaries"
+        summaries = f" and {len(self.summaries)} summaries" if self.summaries else ""
+        return f"{self.count} keys (hashes {self.hashes:016x}){summaries}"
 
 
 def of_source(connection, kind, source):

@@ -11,7 +11,7 @@ import time
 from harness import azure, machine
 from harness.processes import await_true
 from harness.workload import Aspect, Expectation, Measurement, Subject, Workload
-from harness.wrk import wrk
+from harness.wrk import THREADS, wrk
 from systems.followed import Followed
 from systems.postgres import Postgres
 from systems.stack import Jobs
@@ -22,7 +22,7 @@ ENTITIES, PER_PARTITION, GROUPS = 10_000, 100, 1_000
 DATA_LENGTH = 1024 - len('{"Group":"g0000","Size":1000,"Data":""}')
 TEXT = azure.random_text(2**20, "text")
 ONE, THREE = ("lists",), ("lists", "copies", "summary")
-BUILT_LIMIT_S = 1800.0
+BUILT_LIMIT_S = 7200.0
 
 
 def body_of(number, groups=GROUPS):
@@ -78,7 +78,7 @@ class Lag(Verified):
                                                "place": TABLE + "Copies(PartitionKey='{group}',RowKey='probe_{row}')"})]
     expectations = [Expectation("its copy", "<", 10, figure="p50_ms", unit="ms"),
                     Expectation("its copy", "<", 100, figure="p99_ms", unit="ms")]
-    rate, connections, probed = 2_000, 256, 10
+    rate, connections, probed = 2_000, 128, 10
     between_probes_s, between_reads_s, limit_s = 0.02, 0.0005, 30.0
 
     def prepare(self, system, subject):
@@ -87,19 +87,17 @@ class Lag(Verified):
 
     def measure(self, system, subject, repeat):
         system.await_caught_up()
-        # So many clients that it matters little how long an answer takes: a millisecond or two is in the pause already.
-        options = changed(self.options, connections=self.connections)
-        pause = 1000 * self.connections / self.rate - 2
+        options = changed(self.options, connections=self.connections)  # enough, however long the answers take
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             load = pool.submit(wrk, system, system.table, "moves", PATH, repeat, options, entities=ENTITIES,
-                               perpartition=PER_PARTITION, groups=GROUPS, pause=pause)
+                               perpartition=PER_PARTITION, groups=GROUPS, rate=self.rate / THREADS)
             writer, reader, taken = azure.Connection(system.table), azure.Connection(system.table), []
             while not load.done():
                 taken.append(self.probe(writer, reader, subject.settings["place"], repeat * 100_000 + len(taken)))
                 time.sleep(self.between_probes_s)
             writes = load.result()
         taken.sort()
-        too_slow = writes.value < 0.9 * self.rate  # what was promised was not written
+        too_slow = writes.value < 0.95 * self.rate  # what was promised was not written
         detail = {"probes": len(taken), "writes_per_s": writes.value, "writes_p50_ms": writes.p50_ms,
                   "writes_p99_ms": writes.p99_ms}
         return Measurement(statistics.median(taken), writes.failures + too_slow, taken[len(taken) // 2],
