@@ -144,8 +144,8 @@ class FailPointTest(CrashTest):
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
             "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
             "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
-            "takeback": [self.rivals_case], "rekey": [self.rekey_case], "rekeyback": [self.rekey_again_case],
-            "merge": [self.merge_case], "finish": [self.archive_case, self.then_case],
+            "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
+            "finish": [self.archive_case, self.then_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):

@@ -1,5 +1,6 @@
 // Jobs of kind rekey and merge, end to end.
 #include "jobs/plan/plan.h"
+#include "jobs/store/rows.h"
 #include "workers_fixture.h"
 
 namespace tidemark::workers {
@@ -24,7 +25,8 @@ class WorkersRekey : public WorkersFixture {
     ASSERT_TRUE(done.has_value()) << done.error().message;
   }
   void erase(const std::string& partition, const std::string& row) {
-    now(table_service_.mutate(kAccount, "Source", partition, {jobs::erasure_of(row, {})}, std::nullopt));
+    auto task = table_service_.mutate(kAccount, "Source", partition, {jobs::erasure_of(row, {})}, std::nullopt);
+    ASSERT_TRUE(now(std::move(task)).has_value());
   }
   /// Also in the middle of a call of the job.
   template <class T>
@@ -54,10 +56,10 @@ class WorkersRekey : public WorkersFixture {
   void empty() {
     for (const auto& entity : all("Source")) erase(entity.partition_key, entity.row_key);
   }
-  /// Does `action` right before the n-th write to an entity of table Source.
+  /// Does `action` right before the n-th write of the job that is submitted next.
   void before_write(int n, std::function<void()> action) {
     table_link_.before = [n, action, seen = std::make_shared<int>(0)](std::string name) -> Task<Result<void>> {
-      if (name == "table.mutate" && ++*seen == n) action();
+      if (name == "table.mutate" && ++*seen == n + 1) action();  // the first is the submission's
       co_return Result<void>{};
     };
   }

@@ -13,9 +13,8 @@ constexpr const char* kTwo =
 class WorkersThen : public WorkersFixture {
  protected:
   std::vector<jobs::JobRecord> records() { return run(jobs_.list(100, {}))->jobs; }
-  /// Works until no message is left.
-  void finish_all(const std::string& queue = std::string(jobs::kJobQueue)) {
-    while (auto message = receive(queue)) work(std::move(*message));
+  void finish_all() {
+    while (messages_left() > 0) work_next();
   }
   jobs::JobRecord following(const std::string& id) { return record(jobs::following_job_id(record(id))); }
 };
@@ -43,7 +42,7 @@ TEST_F(WorkersThen, AChainGoesThroughItsPriorities) {
   for (const auto* queue : {"tidemark-jobs", "tidemark-jobs-high", "tidemark-jobs-low"}) {
     auto message = receive(queue);
     ASSERT_TRUE(message.has_value()) << queue;
-    EXPECT_EQ(work(std::move(*message)).end, RunEnd::kSucceeded);
+    EXPECT_EQ(work(std::move(*message), queue).end, RunEnd::kSucceeded);
   }
   EXPECT_EQ(all("Copies").size(), 1U);
   EXPECT_FALSE(*run(tables_.table_exists("Former")));
@@ -120,7 +119,8 @@ TEST_F(WorkersThen, ACallbackThatWasToldInOtherWordsDoesNotKeepItFromStarting) {
     queue_service::PutRequest other;
     other.text = "{}";
     other.idempotency_key = jobs::ending_job_id(**found);
-    co_return (co_await queues_.put("tidemark-jobs", std::move(other))).transform([](const auto&) {});
+    CO_TRY(co_await queues_.put("tidemark-jobs", std::move(other)));
+    co_return Result<void>{};
   };
   EXPECT_EQ(work_next().end, RunEnd::kSucceeded);
   EXPECT_EQ(messages_left(), 2U);

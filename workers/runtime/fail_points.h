@@ -23,8 +23,6 @@ inline const FailStep kOffloadLink("offload.link");
 inline const FailStep kOffloadErase("offload.erase");
 inline const FailStep kCopyWrite("copy.write");
 inline const FailPoint kCopyPageAfter("copy.page", "after");
-inline const FailStep kRekeyPut("rekey.put");
-inline const FailStep kRekeyTakeBack("rekeyback.erase");
 inline const FailStep kMergeWrite("merge.write");
 inline const FailPoint kMergePageAfter("merge.page", "after");
 inline const FailStep kDeleteErase("delete.erase");

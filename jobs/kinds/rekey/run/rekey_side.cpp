@@ -156,7 +156,7 @@ Task<Result<PutOutcome>> RekeySide::put(Unit unit) {
   if (places.empty()) co_return out;
   std::vector<Mutation> mutations;
   for (const auto place : places) mutations.push_back(mutation_of(unit.entities[place]));
-  const auto outcomes = CO_TRY(co_await fail_points::kRekeyPut.around(
+  const auto outcomes = CO_TRY(co_await fail_points::kMoveCopy.around(
       context_.tables.mutate(table_, unit.partition_key, std::move(mutations), context_.fence({}))));
   if (outcomes.size() != places.size()) co_return fail(ErrorCode::kInternalError);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -186,7 +186,7 @@ Task<Result<void>> RekeySide::take_back(Target target) {
   const auto put = CO_TRY(co_await own(target));
   if (!put) co_return Result<void>{};
   std::vector<Mutation> erasures{jobs::erasure_of(put->row_key, put->version)};
-  CO_TRY(co_await fail_points::kRekeyTakeBack.around(
+  CO_TRY(co_await fail_points::kMoveTakeBack.around(
       context_.tables.mutate(table_, put->partition_key, std::move(erasures), context_.fence({}))));
   co_return Result<void>{};
 }
