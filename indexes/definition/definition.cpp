@@ -16,6 +16,7 @@ namespace {
 
 using jobs::Names;
 using jobs::SpecMembers;
+using jobs::template_member;
 using nlohmann::json;
 using table_store::FilterNode;
 using Where = ListsKind::Where;
@@ -55,12 +56,6 @@ void add_names_in_template(const std::string& text, std::vector<std::string>& na
   for (const auto& part : *parts) {
     if (part.placeholder) names.push_back(part.text);
   }
-}
-
-void template_member(SpecMembers& in, const char* name, std::string& text) {
-  if (!in.text(name, text, true)) return;
-  const auto parsed = jobs::parse_key_template(text);
-  if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
 }
 
 void group_member(SpecMembers& in, std::vector<std::string>& by) {
