@@ -70,6 +70,9 @@ void read_members(SpecMembers& in, CopiesKind& kind, const std::string& source) 
   in.table("destination", kind.destination);
   template_member(in, "partitionKey", kind.partition_key);
   template_member(in, "rowKey", kind.row_key);
+  for (const char* name : {"partitionKey", "rowKey"}) {
+    if (!in.writes() && !in.has(name)) in.problem(std::string(name) + " is missing");
+  }
   auto properties = kind.properties.value_or(std::vector<std::string>{});
   in.property_names("properties", properties, kMaxProjectedProperties);
   if (in.has("properties")) kind.properties = std::move(properties);
