@@ -30,6 +30,7 @@ constexpr KindOption kCommonOptions[] = {
     {"--keep-hours", "keepHours", "keep the record so long after the end", Form::kNumber},
     {"--retry-base-ms", "retryBaseMs", "greatest delay before the first retry", Form::kNumber},
     {"--retry-cap-ms", "retryCapMs", "greatest delay before any retry", Form::kNumber},
+    {"--then", "then", "the job that follows its success, as JSON", Form::kJson},
 };
 
 /// "archive, unarchive: a container instead of a table; offload: for the values"
@@ -46,6 +47,22 @@ std::string meaning_of(std::string_view flag) {
   std::string out;
   for (const auto& [meaning, kinds] : meanings) out += (out.empty() ? "" : "; ") + jobs::joined(kinds) + ": " + meaning;
   return out;
+}
+
+/// What is JSON, otherwise the text itself.
+nlohmann::json json_or_text(const std::string& text) {
+  auto parsed = nlohmann::json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? nlohmann::json(text) : parsed;
+}
+
+/// {"NAME":VALUE,...} of NAME=VALUE each.
+nlohmann::json values_of(const std::vector<std::string>& texts) {
+  auto values = nlohmann::json::object();
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    values[text.substr(0, equals)] = json_or_text(text.substr(equals + 1));
+  }
+  return values;
 }
 
 void add_option(CLI::App& command, JobArguments& arguments, const KindOption& option, const std::string& meaning) {
@@ -69,24 +86,34 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
     case Form::kFlag:
       command.add_flag_callback(flag, [&arguments, flag] { arguments.given[flag] = true; }, meaning);
       return;
+    case Form::kJson:
+      command.add_option_function<std::string>(
+          flag, [&arguments, flag](const std::string& text) { arguments.given[flag] = json_or_text(text); }, meaning);
+      return;
     case Form::kNames:
       command.add_option_function<std::vector<std::string>>(
           flag, [&arguments, flag](const std::vector<std::string>& names) { arguments.given[flag] = names; }, meaning);
+      return;
+    case Form::kValues:
+      command
+          .add_option_function<std::vector<std::string>>(
+              flag,
+              [&arguments, flag](const std::vector<std::string>& texts) { arguments.given[flag] = values_of(texts); },
+              meaning)
+          ->check([](const std::string& text) {
+            return text.find('=') == std::string::npos ? "must be NAME=VALUE" : std::string();
+          });
       return;
   }
 }
 
 void add_callback(nlohmann::json& job, const JobArguments& a) {
-  using nlohmann::json;
   for (const auto& header : a.headers) {
     const auto colon = header.find(':');
     const auto value = header.find_first_not_of(' ', colon + 1);
     job["headers"][header.substr(0, colon)] = value == std::string::npos ? "" : header.substr(value);
   }
-  if (a.body) {
-    auto parsed = json::parse(*a.body, nullptr, false);
-    job["body"] = parsed.is_discarded() ? json(*a.body) : std::move(parsed);
-  }
+  if (a.body) job["body"] = json_or_text(*a.body);
   if (!a.on_end.empty()) job["onEnd"] = {{"url", a.on_end}};
 }
 
@@ -103,8 +130,11 @@ CLI::Validator positive_number() {
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command.add_option("kind", arguments.kind, jobs::joined(jobs::Kinds::kNames));
-  for (const auto& option : kCommonOptions) add_option(command, arguments, option, option.meaning);
   std::set<std::string_view> known;
+  for (const auto& option : kCommonOptions) {
+    add_option(command, arguments, option, option.meaning);
+    known.insert(option.flag);
+  }
   jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
     for (const auto& option : Spec::kOptions) {
       if (known.insert(option.flag).second) add_option(command, arguments, option, meaning_of(option.flag));
@@ -125,6 +155,10 @@ nlohmann::json job_of(const JobArguments& a) {
   auto job = nlohmann::json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;
   auto left = a.given;
+  // Only one of the two: the other one is empty.
+  if (left.contains("--partition-key") != left.contains("--row-key")) {
+    for (const auto* key : {"--partition-key", "--row-key"}) left.emplace(key, "");
+  }
   const auto take = [&](const KindOption& option, bool own) {
     auto value = left.extract(option.flag);
     if (!value) return;
@@ -133,16 +167,15 @@ nlohmann::json job_of(const JobArguments& a) {
     if (!into.is_object()) into = nlohmann::json::object();
     into[option.member] = std::move(value.mapped());
   };
-  for (const auto& option : kCommonOptions) take(option, true);
   for (const bool own : {true, false}) {
+    // A kind may have a common option in another place.
+    if (!own) {
+      for (const auto& option : kCommonOptions) take(option, true);
+    }
     jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
       if (own && a.kind != Spec::kName) return;
       for (const auto& option : Spec::kOptions) take(option, own);
     });
-  }
-  // Only one of the two: the other one is empty.
-  if (job.contains("partitionKey") != job.contains("rowKey")) {
-    for (const auto* key : {"partitionKey", "rowKey"}) job.emplace(key, "");
   }
   if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
   add_callback(job, a);

@@ -24,11 +24,22 @@ std::string as_key(std::string text) {
   return text;
 }
 
+/// Of https://www.example.org:443/path: www.example.org.
+std::string host_of(const std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string::npos) return {};
+  const auto begin = scheme + 3;
+  return to_lower_ascii(url.substr(begin, url.find_first_of("/:?#", begin) - begin));
+}
+
 void add_field(nlohmann::json& entity, const std::string& name, std::string value) {
   if (name == "Package") {
     entity["RowKey"] = as_key(value);
   } else if (name == "Section") {
     entity["PartitionKey"] = as_key(value);
+  }
+  if (name == "Homepage") {
+    if (auto host = host_of(value); !host.empty()) entity["HomepageHost"] = std::move(host);
   }
   const auto property = without_dashes(name);
   if (kNumbers.contains(name) && parse_number<std::int64_t>(value, 0, INT64_MAX)) {

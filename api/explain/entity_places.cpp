@@ -23,6 +23,7 @@ std::string text_of(const Location& location) {
 
 std::string text_of(const Reach& reach) {
   auto out = text_of(reach.from) + "\n" + text_of(reach.to) + "\n";
+  for (const auto& [name, value] : reach.sets) out += name + "=" + value_text(value) + "\n";
   if (!reach.templates) return out;
   for (const auto* parts : {&reach.templates->partition, &reach.templates->row}) {
     for (const auto& part : *parts) out += (part.placeholder ? "{" : "'") + part.text + "\n";
@@ -87,7 +88,7 @@ void EntityPlaces::follow_copies(std::size_t from) {
     const auto* entity = original_at(from);
     // Within one table, copies are not copied again.
     if (entity == nullptr || (entity->is_copy() && is_same(reach.from, reach.to))) continue;
-    if (const auto key = apply_key_templates(*reach.templates, *entity)) add(reach.to, *key, true);
+    if (const auto key = reach.key_for(*entity)) add(reach.to, *key, true);
   }
 }
 

@@ -16,6 +16,10 @@ Result<void> Api::admit(const jobs::JobSpec& spec) const {
   };
   if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
+  if (!spec.then.empty()) {
+    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)));
+    if (!next) problems.push_back("then: " + next.error().fields.front().second);
+  }
   if (!problems.empty()) return jobs::invalid_job(problems);
   return {};
 }

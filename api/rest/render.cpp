@@ -51,6 +51,8 @@ nlohmann::json to_json(const jobs::JobRecord& job) {
   if (jobs::is_terminal(job.state)) {
     const auto spec = jobs::parse_stored_spec(job.spec);
     if (spec && spec->on_end) out["callbackJob"] = jobs::ending_job_id(job);
+    const bool followed = spec && !spec->then.empty() && job.state == jobs::JobState::kSucceeded;
+    if (followed) out["thenJob"] = jobs::following_job_id(job);
   }
   if (!job.skips.empty()) out["skips"] = parsed_or_text(job.skips);
   put(out, "notBefore", job.not_before);

@@ -49,8 +49,9 @@ Answer put_schedule(Api& api, http::Request& request, std::string name) {
   }
   auto condition = CO_TRY(condition_of(request));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
-  auto spec = CO_TRY(jobs::parse_schedule(body));
-  if (const auto job = jobs::job_of(spec, name, api.clock.now())) CO_TRY(api.admit(*job));
+  const auto now = api.clock.now();
+  auto spec = CO_TRY(jobs::parse_schedule(body, now));
+  CO_TRY(api.admit(CO_TRY(jobs::job_of(spec, name, now))));
   auto stored = CO_TRY(co_await api.schedules.put(std::move(name), std::move(spec), std::move(condition)));
   co_return co_await answer_schedule(api, stored.created ? 201 : 200, std::move(stored.schedule));
 }

@@ -5,6 +5,7 @@ import datetime
 import hashlib
 import hmac
 import http.client
+import json
 import random
 import string
 import urllib.parse
@@ -70,7 +71,7 @@ def keys_of(number, per_partition):
     return f"p{number // per_partition:06d}", f"r{number:09d}"
 
 
-def group_of(port, table, numbers, per_partition, data):
+def group_of(port, table, numbers, per_partition, body_of):
     """An entity group transaction that inserts or replaces these entities of one partition."""
     parts = []
     for number in numbers:
@@ -78,20 +79,24 @@ def group_of(port, table, numbers, per_partition, data):
         parts.append("--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
                      f"PUT http://127.0.0.1:{port}/{ACCOUNT}/{table}(PartitionKey='{partition}',RowKey='{row}') HTTP/1.1\r\n"
                      'Content-Type: application/json\r\nAccept: application/json;odata=minimalmetadata\r\n\r\n'
-                     f'{{"Data":"{data}"}}\r\n')
+                     f'{body_of(number)}\r\n')
     return ("--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n" + "".join(parts)
             + "--changeset_1--\r\n--batch_1--\r\n").encode()
 
 
-def fill_table(port, table, count, per_partition):
-    """Creates the table with entities 0..count-1 of 1 KiB, and reads the last one back. Both counts are whole hundreds."""
-    create_table(port, table)
-    texts = [random_text(DATA_LENGTH, seed) for seed in range(16)]
+TEXTS = [random_text(DATA_LENGTH, seed) for seed in range(16)]
 
-    def fill(share):
+
+def plain_body(number):
+    return f'{{"Data":"{TEXTS[(number // GROUP) % len(TEXTS)]}"}}'
+
+
+def write_groups(port, table, count, per_partition, body_of=plain_body):
+    """Inserts or replaces entities 0..count-1 by group transactions, as fast as they are answered. Both counts are whole hundreds."""
+    def write(share):
         connection = Connection(port)
         for first in range(share * GROUP, count, FILL_CONNECTIONS * GROUP):
-            body = group_of(port, table, range(first, first + GROUP), per_partition, texts[(first // GROUP) % len(texts)])
+            body = group_of(port, table, range(first, first + GROUP), per_partition, body_of)
             answer, _ = connection.call("POST", "$batch", body, {
                 "Content-Type": "multipart/mixed; boundary=batch_1", "Accept": "application/json",
                 "DataServiceVersion": "3.0"})
@@ -99,21 +104,32 @@ def fill_table(port, table, count, per_partition):
                 raise RuntimeError(f"an entity group transaction failed: {answer[:600]!r}")
 
     with concurrent.futures.ThreadPoolExecutor(FILL_CONNECTIONS) as pool:
-        list(pool.map(fill, range(FILL_CONNECTIONS)))
+        list(pool.map(write, range(FILL_CONNECTIONS)))
+
+
+def fill_table(port, table, count, per_partition, body_of=plain_body):
+    """Creates the table with entities 0..count-1 of 1 KiB, and reads the last one back."""
+    create_table(port, table)
+    write_groups(port, table, count, per_partition, body_of)
     partition, row = keys_of(count - 1, per_partition)
     last, _ = Connection(port).call("GET", f"{table}(PartitionKey='{partition}',RowKey='{row}')", None, JSON_HEADERS)
-    if texts[((count - 1) // GROUP) % len(texts)] not in last.decode():
+    if not json.loads(body_of(count - 1)).items() <= json.loads(last).items():
         raise RuntimeError("the last entity did not come back as written")
 
 
-def scan(connection, table, condition):
-    """The entities that match, over all pages."""
-    found, following = 0, ""
-    query = f"{table}()?$filter={urllib.parse.quote(condition)}"
+def pages(connection, table, query):
+    """The text of each page that answers the query."""
+    following = ""
     while True:
-        body, headers = connection.call("GET", query + following, None, JSON_HEADERS)
-        found += body.count(b'"RowKey"')
+        body, headers = connection.call("GET", f"{table}()?{query}{following}", None, JSON_HEADERS)
+        yield body
         marks = {name: headers.get(f"x-ms-continuation-{name}") for name in ("NextPartitionKey", "NextRowKey")}
         if not marks["NextPartitionKey"]:
-            return found
+            return
         following = "&" + urllib.parse.urlencode({k: v for k, v in marks.items() if v})
+
+
+def scan(connection, table, condition):
+    """How many entities match, over all pages."""
+    query = f"$filter={urllib.parse.quote(condition)}"
+    return sum(page.count(b'"RowKey"') for page in pages(connection, table, query))

@@ -46,6 +46,7 @@ def fdatasync_ms(directory, times=300):
     return {"p50": round(taken[times // 2], 3), "p99": round(taken[times * 99 // 100], 3)}
 
 
-def resident_mib(process):
+def resident_mib(process, figure="VmRSS"):
+    """Now; or VmHWM, the most that it ever was."""
     with open(f"/proc/{process.pid}/status") as file:
-        return int(re.search(r"VmRSS:\s*(\d+)", file.read()).group(1)) / 1024
+        return int(re.search(rf"{figure}:\s*(\d+)", file.read()).group(1)) / 1024

@@ -17,6 +17,7 @@ class Measurement:
     p99_ms: float | None = None
     command: str = ""
     detail: dict = dataclasses.field(default_factory=dict)
+    cpu_us: float | None = None  # for one unit; unless given, of all that the system did meanwhile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +75,26 @@ def beside_baseline(workload, system, directory):
     workload.expectations = [Expectation(new.name, comparison, limit, old.name) for new, old in zip(ours, theirs)]
 
 
+@dataclasses.dataclass(frozen=True)
+class Aspect:
+    """Another figure of a workload's runs, which stands in their details under `key`; reported like a workload."""
+    name: str
+    title: str
+    unit: str
+    key: str
+    expectations: list[Expectation]
+
+    def runs(self, runs):
+        return [run | {"workload": self.name, "unit": self.unit, "value": run["detail"][self.key], "cpu_us": None, "p50_ms": None,
+                       "p99_ms": None, "failures": 0, "detail": {}} for run in runs if self.key in run["detail"]]
+
+
 class Workload:
     """One instance lives for all repeats of all its subjects."""
     name = title = unit = ""
     subjects: typing.ClassVar[list[Subject]] = []
     expectations: typing.ClassVar[list[Expectation]] = []
+    aspects: typing.ClassVar[list[Aspect]] = []
     repeats: int | None = None  # where repeating is not the point
 
     def __init__(self, options):
@@ -89,6 +105,9 @@ class Workload:
 
     def measure(self, system, subject, repeat):
         raise NotImplementedError
+
+    def verify(self, system, subject):
+        """After each measurement, whose time and work it is no part of. Raises what is wrong."""
 
 
 def medians(runs):
@@ -123,11 +142,13 @@ def run_workload(workload, directory, binaries, log):
                 measurement = workload.measure(system, subject, repeat)
                 cores = (system.cpu_seconds() - used) / (time.monotonic() - begin)
                 # The system's own CPU time for one unit: it says more than the rate does on a machine that is not quiet.
-                cpu_us = round(cores / measurement.value * 1e6, 2) if workload.unit.endswith("/s") else None
+                if measurement.cpu_us is None and workload.unit.endswith("/s"):
+                    measurement.cpu_us = round(cores / measurement.value * 1e6, 2)
+                workload.verify(system, subject)
                 system.check_alive()
                 system.pause()
                 run = {"workload": workload.name, "subject": subject.name, "repeat": repeat, "unit": workload.unit,
-                       "cpu_us": cpu_us, **dataclasses.asdict(measurement)}
+                       **dataclasses.asdict(measurement)}
                 runs.append(run)
                 log(run)
     finally:

@@ -8,10 +8,11 @@ from harness.workload import Measurement
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "wrk")
 THREADS = 2
+SECRETS = ("sas", "token")
 
 
 def wrk(system, port, script, path, repeat, options, **settings):
-    """The rate of the script's units; the command in the result has the signature taken out."""
+    """The rate of the script's units; the command in the result has the secrets taken out."""
     settings = {"seed": repeat, "path": path, "port": port, "version": VERSION, "sas": SAS, **settings}
     line = ["wrk", "-t", str(THREADS), "-c", str(options.connections), "-d", f"{options.seconds}s", "--timeout", "30s",
             "-s", f"{script}.lua", f"http://127.0.0.1:{port}", "--"]
@@ -22,6 +23,6 @@ def wrk(system, port, script, path, repeat, options, **settings):
         raise RuntimeError(f"wrk failed on {system.name}:\n{done.stdout}\n{done.stderr}")
     result = json.loads(results[0].removeprefix("RESULT "))
     failures = sum(result["errors"].values()) + result["unexpected"] + (result["units"] == 0)
-    shown = line + [f"{name}={value}" for name, value in (settings | {"sas": "SAS"}).items()]
+    shown = line + [f"{name}={name.upper() if name in SECRETS else value}" for name, value in settings.items()]
     return Measurement(result["units"] / result["seconds"], failures, result["p50_ms"], result["p99_ms"],
                        " ".join(shown), result)

@@ -28,10 +28,10 @@ class Stack(Tidemark):
             self.token = file.read().strip()
         self.workers = []
 
-    def start_workers(self):
+    def start_workers(self, count=WORKERS):
         data = os.path.join(self.directory, "data")
         self.workers = [self.launch(f"worker-{n}", [os.path.join(self.binaries, "worker"), "--data", data, "--name", f"w{n}",
-                                                    "--concurrency", str(CONCURRENCY)]) for n in range(WORKERS)]
+                                                    "--concurrency", str(CONCURRENCY)]) for n in range(count)]
 
     def stop_workers(self):
         for process in self.workers:
@@ -62,7 +62,7 @@ class Jobs:
         self.http.request(method, path, None if body is None else json.dumps(body), self.headers)
         answer = self.http.getresponse()
         content = answer.read()
-        if answer.status not in (200, 202):
+        if answer.status not in (200, 201, 202):
             raise RuntimeError(f"{method} {path} answered {answer.status}: {content[:300]!r}")
         return json.loads(content)
 

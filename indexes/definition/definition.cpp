@@ -16,6 +16,7 @@ namespace {
 
 using jobs::Names;
 using jobs::SpecMembers;
+using jobs::template_member;
 using nlohmann::json;
 using table_store::FilterNode;
 using Where = ListsKind::Where;
@@ -57,12 +58,6 @@ void add_names_in_template(const std::string& text, std::vector<std::string>& na
   }
 }
 
-void template_member(SpecMembers& in, const char* name, std::string& text) {
-  if (!in.text(name, text, true)) return;
-  const auto parsed = jobs::parse_key_template(text);
-  if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
-}
-
 void group_member(SpecMembers& in, std::vector<std::string>& by) {
   in.property_names("by", by, kMaxGroupProperties);
   if (!in.writes() && !in.has("by")) in.problem("by is missing");
@@ -75,6 +70,9 @@ void read_members(SpecMembers& in, CopiesKind& kind, const std::string& source) 
   in.table("destination", kind.destination);
   template_member(in, "partitionKey", kind.partition_key);
   template_member(in, "rowKey", kind.row_key);
+  for (const char* name : {"partitionKey", "rowKey"}) {
+    if (!in.writes() && !in.has(name)) in.problem(std::string(name) + " is missing");
+  }
   auto properties = kind.properties.value_or(std::vector<std::string>{});
   in.property_names("properties", properties, kMaxProjectedProperties);
   if (in.has("properties")) kind.properties = std::move(properties);

@@ -64,7 +64,6 @@ Result<std::optional<Place>> place_in(const std::string& text, std::size_t range
   }
   Place place{parts[0].get<std::size_t>(), parts[1].get<std::string>(), {}, parts[4].get<std::string>()};
   place.entry = {parts[2].get<std::string>(), parts[3].get<std::string>()};
-  place.entry.hash = entry_hash(place.entry.partition_key, place.entry.row_key);
   return place;
 }
 
@@ -203,7 +202,8 @@ class ListSearch final : public Search {
   [[nodiscard]] const GroupRange& range() const { return ranges_[range_]; }
 
   Task<Result<void>> search_range() {
-    if (range().whole) co_return co_await search(rows_.pieces_of(range().beginning(), place_ ? place_->entry.hash : 0));
+    if (range().whole)
+      co_return co_await search(rows_.pieces_of(range().beginning(), place_ ? place_->entry.hash() : 0));
     if (!place_) co_return co_await search(rows_.pieces_in(range(), by_.size()));
     const auto group = place_->group;
     if (rows_.in_partition()) {
@@ -211,14 +211,14 @@ class ListSearch final : public Search {
       rest.filter += " and RowKey ge " + literal(first_row_of_place());
       co_return co_await search(std::move(rest));
     }
-    CO_TRY(co_await search(rows_.pieces_of(group, place_->entry.hash)));
+    CO_TRY(co_await search(rows_.pieces_of(group, place_->entry.hash())));
     if (page_.full()) co_return Result<void>{};
     co_return co_await search(rows_.pieces_behind(group, range(), by_.size()));
   }
 
   /// The piece may have been divided since.
   [[nodiscard]] std::string first_row_of_place() const {
-    const auto digits = GroupPlace{}.row_key(place_->entry.hash);
+    const auto digits = GroupPlace{}.row_key(place_->entry.hash());
     return place_->row_key.substr(0, place_->row_key.size() - std::min(digits.size(), place_->row_key.size())) + digits;
   }
 
@@ -241,10 +241,13 @@ class ListSearch final : public Search {
     if (!piece || !range().admits(piece->group, by_.size())) return;
     const bool same = resume && resume->group == piece->group;
     if (resume && !same && rows_.in_partition() && row.row_key <= resume->row_key) return;
-    const auto order = [](const ListEntry& entry) { return std::tie(entry.hash, entry.partition_key, entry.row_key); };
-    std::ranges::sort(piece->entries, {}, order);
+    const auto behind = [&](const ListEntry& entry) {
+      const auto& before = resume->entry;
+      if (entry.hash() != before.hash()) return entry.hash() > before.hash();
+      return std::tie(entry.partition_key, entry.row_key) > std::tie(before.partition_key, before.row_key);
+    };
     for (auto& entry : piece->entries) {
-      if (same && order(entry) <= order(resume->entry)) continue;
+      if (same && !behind(entry)) continue;
       places.push_back({range_, piece->group, std::move(entry), row.row_key});
     }
   }

@@ -1,40 +1,67 @@
 #include "indexes/rows/list_piece.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
-#include "common/base/json.h"
-#include "indexes/rows/group_text.h"
 #include "jobs/store/rows.h"
+#include "table_store/odata/odata_json.h"
 
 namespace tidemark::indexes {
 namespace {
 
-using nlohmann::json;
+namespace dom = simdjson::dom;
 
 constexpr std::size_t kBoundDigits = 16;
 
-json json_of(const ListEntry& entry) {
-  auto out = json::array({entry.partition_key, entry.row_key});
-  if (const auto* whole = std::get_if<std::int64_t>(&entry.value)) out.push_back(*whole);
+void append_entry(std::string& out, const ListEntry& entry) {
+  out += '[';
+  table_store::append_json_string(out, entry.partition_key);
+  out += ',';
+  table_store::append_json_string(out, entry.row_key);
+  if (const auto* whole = std::get_if<std::int64_t>(&entry.value)) out += ',' + std::to_string(*whole);
   if (const auto* real = std::get_if<double>(&entry.value); real != nullptr && std::isfinite(*real)) {
-    out.push_back(*real);
+    out += ',';
+    table_store::append_json_double(out, *real);
   }
-  return out;
+  out += ']';
 }
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::optional<std::string> text_at(const dom::array& item, std::size_t place) {
+  std::string_view text;
+  if (item.at(place).get(text) != simdjson::SUCCESS) return std::nullopt;
+  return std::string(text);
+}
 
-std::optional<ListEntry> entry_of(const json& item) {
-  if (!item.is_array() || item.size() < 2 || !item[0].is_string() || !item[1].is_string()) return std::nullopt;
-  ListEntry entry{item[0].get<std::string>(), item[1].get<std::string>()};
-  if (item.size() > 2 && item[2].is_number_integer()) entry.value = item[2].get<std::int64_t>();
-  if (item.size() > 2 && item[2].is_number_float()) entry.value = item[2].get<double>();
-  entry.hash = entry_hash(entry.partition_key, entry.row_key);
+std::optional<ListEntry> entry_of(dom::element element) {
+  dom::array item;
+  if (element.get(item) != simdjson::SUCCESS) return std::nullopt;
+  auto partition_key = text_at(item, 0);
+  auto row_key = text_at(item, 1);
+  if (!partition_key || !row_key) return std::nullopt;
+  ListEntry entry{std::move(*partition_key), std::move(*row_key)};
+  dom::element value;
+  if (item.at(2).get(value) != simdjson::SUCCESS) return entry;
+  if (value.is_int64()) entry.value = std::int64_t{value};
+  if (value.is_double()) entry.value = double{value};
   return entry;
+}
+
+std::optional<std::vector<ListEntry>> entries_in(const std::string& text) {
+  thread_local dom::parser parser;
+  dom::array list;
+  if (parser.parse(text).get(list) != simdjson::SUCCESS) return std::nullopt;
+  std::vector<ListEntry> entries;
+  entries.reserve(list.size());
+  for (const auto item : list) {
+    auto entry = entry_of(item);
+    if (!entry) return std::nullopt;
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
 }
 
 std::optional<std::uint64_t> bound_in(std::string_view row_key) {
@@ -48,13 +75,57 @@ std::optional<std::uint64_t> bound_in(std::string_view row_key) {
 
 /// The first entry of the upper half of [first, last), so that equal hashes stay together; `first` if they are all one.
 std::size_t middle_of(const std::vector<ListEntry>& entries, std::size_t first, std::size_t last) {
-  const auto hash = entries[first + (last - first) / 2].hash;
+  const auto hash = entries[first + (last - first) / 2].hash();
   const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(first);
   const auto end = entries.begin() + static_cast<std::ptrdiff_t>(last);
   auto split = std::ranges::lower_bound(begin, end, hash, {}, &ListEntry::hash);
   if (split == begin) split = std::ranges::upper_bound(begin, end, hash, {}, &ListEntry::hash);
   return split == end ? first : static_cast<std::size_t>(split - entries.begin());
 }
+
+/// Writes the rows of a piece, whose text is written once and cut where it has to be.
+class Cutter {
+ public:
+  explicit Cutter(const ListPiece& piece) : piece_(piece) {
+    for (const auto& entry : piece.entries) {
+      begins_.push_back(text_.size());
+      append_entry(text_, entry);
+      text_ += ',';
+    }
+    begins_.push_back(text_.size());
+  }
+
+  std::vector<PieceRow> cut() {
+    if (!piece_.entries.empty()) cut(0, piece_.entries.size(), piece_.bound);
+    return std::move(rows_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view text_of(std::size_t first, std::size_t last) const {
+    return std::string_view(text_).substr(begins_[first], begins_[last] - begins_[first] - 1);
+  }
+
+  void cut(std::size_t first, std::size_t last, std::uint64_t bound) {
+    constexpr std::size_t kBrackets = 2;
+    const auto text = text_of(first, last);
+    const bool fits = text.size() + kBrackets <= kPieceUnits || utf16_length(text) + kBrackets <= kPieceUnits;
+    const auto middle = fits ? first : middle_of(piece_.entries, first, last);
+    if (middle == first) {
+      rows_.push_back({bound,
+                       {{"Group", piece_.group},
+                        {"Count", static_cast<std::int32_t>(last - first)},
+                        {"Keys", "[" + std::string(text) + "]"}}});
+      return;
+    }
+    cut(first, middle, piece_.entries[middle - 1].hash());
+    cut(middle, last, bound);
+  }
+
+  const ListPiece& piece_;
+  std::string text_;
+  std::vector<std::size_t> begins_;  // of the entries in the text, and its end
+  std::vector<PieceRow> rows_;
+};
 
 }  // namespace
 
@@ -86,48 +157,16 @@ Result<ListPiece> read_piece(const table_store::Entity& row) {
   ListPiece piece;
   const auto bound = bound_in(row.row_key);
   const auto* keys = jobs::property<std::string>(row, "Keys");
-  const auto list = keys == nullptr ? json(json::value_t::discarded) : json_or_discarded(*keys);
-  if (!bound || !list.is_array())
-    return fail(error_for_log(ErrorCode::kCorruption, "row " + row.row_key + " is no piece"));
+  auto entries = keys == nullptr ? std::nullopt : entries_in(*keys);
+  if (!bound || !entries) {
+    return fail(error_for_log(ErrorCode::kCorruption, "row " + row.row_key + " is no piece of a list"));
+  }
   piece.bound = *bound;
   piece.group = jobs::property_or<std::string>(row, "Group");
-  for (const auto& item : list) {
-    auto entry = entry_of(item);
-    if (!entry) return fail(error_for_log(ErrorCode::kCorruption, "row " + row.row_key + " has what is no key"));
-    piece.entries.push_back(std::move(*entry));
-  }
-  std::ranges::sort(piece.entries, {}, &ListEntry::hash);
+  piece.entries = std::move(*entries);
   return piece;
 }
 
-std::vector<table_store::Property> piece_properties(const ListPiece& piece) {
-  auto keys = json::array();
-  for (const auto& entry : piece.entries) keys.push_back(json_of(entry));
-  return {{"Group", piece.group}, {"Count", static_cast<std::int32_t>(piece.entries.size())}, {"Keys", text_of(keys)}};
-}
-
-std::vector<ListPiece> divided(ListPiece piece) {
-  constexpr std::size_t kBrackets = 2;
-  auto& entries = piece.entries;
-  std::vector<std::size_t> units_before{0};
-  for (const auto& entry : entries)
-    units_before.push_back(units_before.back() + utf16_length(text_of(json_of(entry))) + 1);
-  std::vector<ListPiece> out;
-  const auto cut = [&](const auto& self, std::size_t first, std::size_t last, std::uint64_t bound) -> void {
-    const auto units = units_before[last] - units_before[first] + kBrackets;
-    const auto middle = units > kPieceUnits ? middle_of(entries, first, last) : first;
-    if (middle == first) {
-      ListPiece part{bound, piece.group, {}};
-      const auto begin = std::make_move_iterator(entries.begin());
-      part.entries.assign(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last));
-      out.push_back(std::move(part));
-      return;
-    }
-    self(self, first, middle, entries[middle - 1].hash);
-    self(self, middle, last, bound);
-  };
-  cut(cut, 0, entries.size(), piece.bound);
-  return out;
-}
+std::vector<PieceRow> piece_rows(const ListPiece& piece) { return Cutter(piece).cut(); }
 
 }  // namespace tidemark::indexes

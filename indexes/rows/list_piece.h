@@ -30,13 +30,22 @@ inline constexpr std::string_view kSummaryRow = "summary";
 
 using Number = std::variant<std::monostate, std::int64_t, double>;
 
+std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_key);
+
 struct ListEntry {
   std::string partition_key, row_key;
   Number value = {};  // of a summary
-  std::uint64_t hash = 0;
-  bool operator==(const ListEntry&) const = default;
+  mutable std::uint64_t known_hash = 0;
+
+  /// Of the keys; computed when it is first asked for.
+  [[nodiscard]] std::uint64_t hash() const {
+    if (known_hash == 0) known_hash = entry_hash(partition_key, row_key);
+    return known_hash;
+  }
+  bool operator==(const ListEntry& other) const {
+    return partition_key == other.partition_key && row_key == other.row_key && value == other.value;
+  }
 };
-std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_key);
 
 /// Where the pieces of a group are.
 struct GroupPlace {
@@ -56,8 +65,13 @@ struct ListPiece {
 };
 /// kCorruption if the row is not a piece.
 Result<ListPiece> read_piece(const table_store::Entity& row);
-std::vector<table_store::Property> piece_properties(const ListPiece& piece);
-/// As many as are needed for none to be too large; the last has the bound of `piece`.
-std::vector<ListPiece> divided(ListPiece piece);
+
+struct PieceRow {
+  std::uint64_t bound = 0;
+  std::vector<table_store::Property> properties;
+};
+/// As many rows as are needed for none to be too large, by bound; the last has the bound of `piece`. None for no
+/// entries.
+std::vector<PieceRow> piece_rows(const ListPiece& piece);
 
 }  // namespace tidemark::indexes

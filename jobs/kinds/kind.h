@@ -24,7 +24,7 @@ struct Reach;
 
 /// An option of `tidemark job submit` that only some kinds have.
 struct KindOption {
-  enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames };
+  enum class Form : std::uint8_t { kText, kTime, kNumber, kFlag, kNames, kValues, kJson };
   const char* flag;
   const char* member;  // of the job, or:
   const char* meaning;

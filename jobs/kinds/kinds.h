@@ -10,8 +10,10 @@
 #include "jobs/kinds/copy/copy.h"
 #include "jobs/kinds/delete/delete.h"
 #include "jobs/kinds/index/index.h"
+#include "jobs/kinds/merge/merge.h"
 #include "jobs/kinds/offload/offload.h"
 #include "jobs/kinds/redrive/redrive.h"
+#include "jobs/kinds/rekey/rekey.h"
 #include "jobs/kinds/undo/undo.h"
 
 namespace tidemark::jobs {
@@ -36,7 +38,9 @@ using Kinds = KindList<
     CallbackSpec,
     OffloadSpec,
     InlineSpec,
-    AdoptSpec>;
+    AdoptSpec,
+    RekeySpec,
+    MergeSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 

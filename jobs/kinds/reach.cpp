@@ -33,6 +33,12 @@ bool Reach::covers(const table_store::Entity& entity) const {
   return filter && filter->matches(entity);
 }
 
+std::optional<EntityKey> Reach::key_for(table_store::Entity entity) const {
+  if (!templates) return std::nullopt;
+  set_values(entity, sets);
+  return apply_key_templates(*templates, entity);
+}
+
 Reach reach_of(const JobSpec& spec) {
   return std::visit(
       [](const auto& work) {

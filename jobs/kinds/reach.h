@@ -6,6 +6,7 @@
 
 #include "jobs/spec/job_spec.h"
 #include "jobs/spec/key_template.h"
+#include "jobs/spec/property_values.h"
 
 namespace tidemark::jobs {
 
@@ -26,6 +27,7 @@ enum class Step : std::uint8_t {
   kRestore = 2,  // moved back, under the version that was archived
   kCopy = 3,
   kErase = 4,
+  kRekey = 6,  // moved to another key of the same table, under the version that was read
   kOther = 5,  // `note` says what
 };
 
@@ -38,10 +40,13 @@ struct Reach {
   bool everything = false;                     // of `from`
   bool keeps_key = false;                      // what it writes has the key of the original, or:
   std::optional<KeyTemplates> templates = {};  // a key made of the original by these
+  PropertyValues sets = {};                    // properties, before the key is made
   std::string undoes = {};                     // the job to take back; resolve() tells the rest
   std::string url = {};                        // of an endpoint that is called
   bool writes_blobs = false;
   [[nodiscard]] bool covers(const table_store::Entity& entity) const;
+  /// The key of what becomes of the entity; nothing if it cannot be made, or if there are no templates.
+  [[nodiscard]] std::optional<EntityKey> key_for(table_store::Entity entity) const;
   [[nodiscard]] bool moves() const { return step == Step::kArchive || step == Step::kRestore; }
 };
 Reach reach_of(const JobSpec& spec);

@@ -37,6 +37,23 @@ std::string object_step(const ObjectArchive& archive, const Entity& entity) {
          part_group(archive, entity.partition_key, entity.version) + "/";
 }
 
+/// False if the entity stays where it is.
+Task<Result<bool>> add_rekey_step(table_store::TableClient& tables, const Reach& reach, Entity entity,
+                                  PlanSample& sample) {
+  const auto key = reach.key_for(entity);
+  const EntityKey old{entity.partition_key, entity.row_key};
+  if (!key || *key == old || entity.is_copy()) {
+    sample.steps.emplace_back(!key          ? "a property of the key is missing, or the key is too long: skipped"
+                              : *key == old ? "it has this key already: skipped"
+                                            : "a copy, which stays with its original: skipped");
+    co_return false;
+  }
+  const auto there = CO_TRY(co_await tables.get(reach.to.table, key->partition_key, key->row_key));
+  sample.steps.push_back("put under the key " + key->partition_key + " / " + key->row_key +
+                         (there ? ": another entity is in the way, so this one would be skipped" : ""));
+  co_return !there.has_value();
+}
+
 Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Reach& reach, Entity entity) {
   PlanSample sample;
   sample.key = {entity.partition_key, entity.row_key};
@@ -52,7 +69,8 @@ Task<Result<PlanSample>> sample_of(table_store::TableClient& tables, const Reach
   if (reach.step == Step::kCopy) {
     sample.steps.push_back("write a copy to " + reach.to.table + ", unless a newer one is there");
   }
-  if (reach.moves() || reach.step == Step::kErase) {
+  if (reach.step == Step::kRekey && !CO_TRY(co_await add_rekey_step(tables, reach, entity, sample))) co_return sample;
+  if (reach.moves() || reach.step == Step::kErase || reach.step == Step::kRekey) {
     const auto from = reach.from.archive ? text_of(*reach.from.archive) : reach.from.table;
     sample.steps.push_back("remove from " + from + " if it still is the version of " +
                            to_iso8601(Time(Ticks(entity.version))));

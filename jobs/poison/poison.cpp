@@ -166,7 +166,9 @@ Task<Result<PoisonRecord>> PoisonStore::find(std::string id) {
 
 Task<Result<std::string>> PoisonStore::replace_text(PoisonRecord& poison, JobSpec& edited, std::string by) {
   const auto before = parse_job_message(poison.body);
-  if (before) edited.group = before->spec.group;  // it stays a member of its group
+  // It stays a member of its group, and what follows another job.
+  if (before) edited.group = before->spec.group;
+  if (before) edited.after = before->spec.after;
   add_mark(poison.attempts, kEdited, jobs_.now(), std::move(by));
   auto text = job_message_text(poison.job_id, edited);
   if (before && before->spec == edited) co_return text;

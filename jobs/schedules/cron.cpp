@@ -125,6 +125,19 @@ Time TimeZone::start_of_day(Time at, int days) const {
   return date::sys_seconds(midnight.time_since_epoch()) - info.first.offset;
 }
 
+TimeZone::LocalTime TimeZone::local(Time at) const {
+  const auto time = zone_->to_local(std::chrono::floor<std::chrono::seconds>(at));
+  const auto midnight = date::floor<date::days>(time);
+  const date::year_month_day day(midnight);
+  const auto clock = date::make_time(time - midnight);
+  return {.year = static_cast<int>(day.year()),
+          .month = static_cast<int>(static_cast<unsigned>(day.month())),
+          .day = static_cast<int>(static_cast<unsigned>(day.day())),
+          .hour = static_cast<int>(clock.hours().count()),
+          .minute = static_cast<int>(clock.minutes().count()),
+          .second = static_cast<int>(clock.seconds().count())};
+}
+
 Result<CronExpression> CronExpression::parse(std::string_view text) {
   auto fields = words_of(text);
   if (fields.size() == 1) fields = words_of(expand(fields.front()));

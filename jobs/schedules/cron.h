@@ -25,6 +25,10 @@ class TimeZone {
   static Result<TimeZone> find(const std::string& name);
   /// The first moment of the day that is `days` days after (before, if negative) the day of `at`.
   [[nodiscard]] Time start_of_day(Time at, int days) const;
+  struct LocalTime {
+    int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  };
+  [[nodiscard]] LocalTime local(Time at) const;
 
  private:
   friend class CronExpression;

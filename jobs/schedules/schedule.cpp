@@ -19,10 +19,10 @@ constexpr Names<CatchUp, 3> kCatchUps{{{CatchUp::kNone, "none"}, {CatchUp::kLast
 constexpr Names<Overlap, 4> kOverlaps{
     {{Overlap::kSkip, "skip"}, {Overlap::kAllow, "allow"}, {Overlap::kWait, "wait"}, {Overlap::kCancel, "cancel"}}};
 /// Members of a job that may hold moments.
-constexpr std::array kTemplates{"filter", "movedAfter", "movedBefore"};
+constexpr std::array kTemplates{"source", "destination", "filter", "movedAfter", "movedBefore"};
 constexpr auto kAnyTime = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
-/// The job with its moments filled in, as JSON.
+/// The job with its moments filled in, as JSON. One that is nested too deep is refused later.
 Result<json> filled(json job, Time due, TimeZone zone) {
   for (const auto* name : kTemplates) {
     const auto member = job.find(name);
@@ -31,7 +31,21 @@ Result<json> filled(json job, Time due, TimeZone zone) {
     if (!text) return fail(ErrorCode::kScheduleInvalid, std::string(name) + ": " + text.error().message);
     *member = std::move(*text);
   }
+  const auto then = job.find("then");
+  if (then == job.end() || !then->is_object()) return job;
+  auto next = filled(*then, due, zone);
+  if (!next) return fail(ErrorCode::kScheduleInvalid, "then: " + next.error().message);
+  *then = std::move(*next);
   return job;
+}
+
+/// Such as a table's name that only some due times make a good one.
+void check_job_of_now(SpecMembers& in, const ScheduleSpec& spec, Time now) {
+  const auto job = job_of(spec, "any", now);
+  if (job) return;
+  const auto at = "job, if it were due now: ";
+  for (const auto& [name, problem] : job.error().fields) in.problem(at + problem);
+  if (job.error().fields.empty()) in.problem(at + job.error().message);
 }
 
 /// Reads the job as it would be at some due time, for its problems.
@@ -65,7 +79,7 @@ Result<Timetable> Timetable::of(const ScheduleSpec& spec) {
   return Timetable{cron, zone};
 }
 
-Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
+Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Time> now) {
   constexpr std::string_view kWhat = "The schedule is not valid: ";
   const auto parsed = json_text.size() > 2 * kMaxSpecBytes ? json() : json_or_discarded(json_text);
   if (!parsed.is_object()) return invalid(ErrorCode::kScheduleInvalid, kWhat, {"it must be a JSON object"});
@@ -74,6 +88,7 @@ Result<ScheduleSpec> parse_schedule(std::string_view json_text) {
   ScheduleSpec spec;
   spec.members(in);
   in.refuse_unknown();
+  if (in.problems().empty() && now) check_job_of_now(in, spec, *now);
   if (!in.problems().empty()) return invalid(ErrorCode::kScheduleInvalid, kWhat, in.problems());
   return spec;
 }

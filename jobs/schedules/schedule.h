@@ -2,8 +2,9 @@
 // schedule_store.h stores schedules, and the workers' scheduler.h acts. The JSON (docs/jobs.md):
 //   {"cron":"0 3 * * *","timeZone":"Europe/Berlin","job":{...},"catchUp":"last","overlap":"skip",
 //    "maxLateSeconds":3600,"startAfter":"2026-01-31T22:00:00Z"}
-// The job is a submission (job_spec.h) without idempotencyKey and notBefore; moments in its filter, movedAfter and
-// movedBefore are filled in at each due time (time_template.h).
+// The job is a submission (job_spec.h) without idempotencyKey and notBefore; moments in its source, destination,
+// filter, movedAfter and movedBefore, and in those of the jobs that follow it, are filled in at each due time
+// (time_template.h).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -71,8 +72,9 @@ struct Schedule {
 
 /// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
 bool is_schedule_name(std::string_view name);
-/// kScheduleInvalid with every problem, those of the job too.
-Result<ScheduleSpec> parse_schedule(std::string_view json_text);
+/// kScheduleInvalid with every problem, those of the job too. `now`: of a declaration, whose job must be a good one if
+/// it were due now.
+Result<ScheduleSpec> parse_schedule(std::string_view json_text, std::optional<Time> now = std::nullopt);
 nlohmann::ordered_json to_json(const ScheduleSpec& spec);
 std::string canonical_text(const ScheduleSpec& spec);
 /// Changes with everything that a person sets: the definition, whether it is paused, and when it begins.

@@ -43,18 +43,36 @@ void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours);
 }
 
+Result<JobSpec> read_spec(const json& object, std::string* job_id, int following = 0);
+
+/// The job that follows, whose problems are this one's; `following`: how many are before it.
+void read_then(SpecMembers& in, JobSpec& spec, int following) {
+  const auto* given = in.any("then");
+  if (given == nullptr) return;
+  if (following == kMostFollowing) return in.problem("then: at most 5 jobs can follow one another");
+  if (given->is_object() && given->contains("idempotencyKey")) {
+    return in.problem("then: idempotencyKey cannot be given: the job before has one such job");
+  }
+  const auto next = read_spec(*given, nullptr, following + 1);
+  if (next) spec.then = canonical_text(*next);
+  if (next) return;
+  for (const auto& [name, problem] : next.error().fields) in.problem("then: " + problem);
+}
+
 /// `job_id`: where a message's jobId goes; a submission (null) must not have one.
-Result<JobSpec> read_spec(const json& object, std::string* job_id) {
+Result<JobSpec> read_spec(const json& object, std::string* job_id, int following) {
   if (!object.is_object()) return invalid_job({"it must be a JSON object"});
   SpecMembers in(object);
   JobSpec spec;
   if (job_id != nullptr) {
     if (in.text("jobId", *job_id) && !is_job_id(*job_id)) in.problem("jobId does not have the form of a job id");
     spec.group = read_group_member(in);
+    if (in.text("after", spec.after) && !is_job_id(spec.after)) in.problem("after must be the id of a job");
   }
   std::string name;
   const bool named = in.text("kind", name, true);
   read_common(in, spec);
+  read_then(in, spec, following);
   if (!is_kind(name)) {
     if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
     return invalid_job(in.problems());  // what the other members should be is not known
@@ -96,7 +114,9 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.max_affected) out["maxAffected"] = *spec.max_affected;
   if (spec.max_per_second) out["maxPerSecond"] = *spec.max_per_second;
   if (spec.on_end) out["onEnd"] = on_end_json(*spec.on_end);
+  if (!spec.then.empty()) out["then"] = ordered_json::parse(spec.then);
   if (spec.group) out["group"] = group_json(*spec.group);
+  if (!spec.after.empty()) out["after"] = spec.after;
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
   return out;
 }

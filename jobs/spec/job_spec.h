@@ -11,10 +11,12 @@
 //   inline     source SELECTION properties? keepBlobs?
 //   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
 //   callback   url method? headers? body? timeoutMs? secret?
+//   rekey      source entity|filter partitionKey? rowKey? set?               at least one of the keys, which are templates
+//   merge      source SELECTION set
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd; where entities are selected:
-// maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any SDK may
-// leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then; where entities are
+// selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any
+// SDK may leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -40,6 +42,8 @@ inline constexpr std::uint32_t kMinKeepHours = 2;
 inline constexpr std::uint32_t kMaxKeepHours = 87'600;
 /// A submission fits into a queue message (64 KiB) with its job id, and into a property of the record.
 inline constexpr std::size_t kMaxSpecBytes = 30'000;
+/// Jobs that follow one another, after the first.
+inline constexpr int kMostFollowing = 5;
 
 enum class Priority : std::uint8_t { kHigh = 1, kNormal = 2, kLow = 3 };
 std::string_view priority_name(Priority priority);  // "high", "normal", "low"
@@ -57,7 +61,9 @@ struct JobSpec {
   std::optional<std::uint64_t> max_affected;
   std::optional<std::uint32_t> max_per_second;  // entities
   std::optional<CallbackEndpoint> on_end;       // called when the job has ended
+  std::string then;                             // canonical text of the job that follows a success; empty: none
   std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
+  std::string after;                            // likewise: the job that this one follows
   bool operator==(const JobSpec&) const = default;
 };
 

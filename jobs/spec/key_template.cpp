@@ -102,6 +102,12 @@ Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
   return parts;
 }
 
+void template_member(SpecMembers& in, const char* name, std::string& text) {
+  if (!in.text(name, text)) return;
+  const auto parsed = parse_key_template(text);
+  if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
+}
+
 Result<KeyTemplates> parse_key_templates(std::string_view partition_key, std::string_view row_key) {
   auto partition = TRY(parse_key_template(partition_key));
   auto row = TRY(parse_key_template(row_key));

@@ -14,6 +14,8 @@
 
 namespace tidemark::jobs {
 
+class SpecMembers;
+
 struct TemplatePart {
   bool placeholder = false;
   std::string text;  // literal, or the property's name
@@ -21,6 +23,8 @@ struct TemplatePart {
 
 /// kJobInvalid, with a message for people, if braces are unbalanced, a name is bad, or a key cannot have a character.
 Result<std::vector<TemplatePart>> parse_key_template(std::string_view text);
+/// A member that is such a template.
+void template_member(SpecMembers& in, const char* name, std::string& text);
 
 /// Of a copy.
 struct KeyTemplates {

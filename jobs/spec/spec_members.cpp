@@ -152,14 +152,39 @@ void SpecMembers::selection(Selection& value, bool alternative) {
     key("partitionKey", entity.partition_key);
     key("rowKey", entity.row_key);
   }
-  std::string filter;
-  if (text("filter", filter)) value.filter = std::move(filter);
+  filter(value);
   const int given = (one ? 1 : 0) + (has("filter") ? 1 : 0) + (alternative ? 1 : 0);
   if (given == 0) problem("give partitionKey and rowKey for one entity, or filter for many ('' selects every entity)");
   if (given > 1) problem("give partitionKey and rowKey, or filter, not both");
-  if (!value.filter) return;
-  const auto parsed = table_store::Filter::parse(*value.filter);
+}
+
+void SpecMembers::filter(Selection& value) {
+  std::string given;
+  if (!text("filter", given)) return;
+  const auto parsed = table_store::Filter::parse(given);
   if (!parsed) problem("filter: " + parsed.error().message);
+  value.filter = std::move(given);
+}
+
+void SpecMembers::entity_or_filter(Selection& value) {
+  if (writes()) {
+    const auto& one = value.entity;
+    if (one) put("entity", {{"partitionKey", one->partition_key}, {"rowKey", one->row_key}});
+    if (value.filter) put("filter", *value.filter);
+    return;
+  }
+  if (has("entity") == has("filter")) problem("give entity for one, or filter for many ('' selects every entity)");
+  const auto* given = any("entity");
+  if (given != nullptr && !given->is_object()) problem("entity must be an object with partitionKey and rowKey");
+  if (given != nullptr && given->is_object()) {
+    SpecMembers inner(*given);
+    auto& entity = value.entity.emplace();
+    inner.key("partitionKey", entity.partition_key);
+    inner.key("rowKey", entity.row_key);
+    inner.refuse_unknown();
+    for (const auto& each : inner.problems()) problem("entity: " + each);
+  }
+  filter(value);
 }
 
 void SpecMembers::two_tables(const std::string& source, const std::string& destination) {

@@ -68,6 +68,8 @@ class SpecMembers {
   void table(const char* name, std::string& value);
   /// partitionKey and rowKey, or filter. `alternative`: something else was given instead.
   void selection(Selection& value, bool alternative = false);
+  /// The same where partitionKey and rowKey mean something else: {"entity":{"partitionKey":...}}, or filter.
+  void entity_or_filter(Selection& value);
   void two_tables(const std::string& source, const std::string& destination);
   /// A member that has members of its own, which `value.members()` describes; `object` is what is read.
   template <class T>
@@ -89,6 +91,7 @@ class SpecMembers {
  private:
   std::optional<std::int64_t> integer(const char* name, std::int64_t min, std::int64_t max);
   void key(const char* name, std::string& value);
+  void filter(Selection& value);
   const nlohmann::json* from_ = nullptr;
   nlohmann::ordered_json* to_ = nullptr;
   std::vector<std::string> known_;

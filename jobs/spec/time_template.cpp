@@ -43,6 +43,35 @@ std::optional<Duration> length_of(Offset offset) {
   return std::nullopt;
 }
 
+/// The fields of a local time, as forms name them.
+std::optional<std::string> field(std::string_view letters, const TimeZone::LocalTime& at) {
+  const std::pair<std::string_view, int> fields[] = {{"yyyy", at.year}, {"MM", at.month},  {"dd", at.day},
+                                                     {"HH", at.hour},   {"mm", at.minute}, {"ss", at.second}};
+  for (const auto& [name, number] : fields) {
+    if (name != letters) continue;
+    const auto digits = std::to_string(number);
+    return std::string(name.size() - std::min(name.size(), digits.size()), '0') + digits;
+  }
+  return std::nullopt;
+}
+
+Result<std::string> formatted(std::string_view form, Time time, TimeZone zone) {
+  const auto local = zone.local(time);
+  std::string out;
+  do {
+    const auto same = form.empty() ? 0 : std::min(form.find_first_not_of(form.front()), form.size());
+    const bool separates = form.starts_with('-') || form.starts_with('_');
+    const auto text = separates ? std::string(form.substr(0, same)) : field(form.substr(0, same), local);
+    if (!text) {
+      return refuse("'" + std::string(form.substr(0, 64)) +
+                    "' is no form of a moment: use yyyy, MM, dd, HH, mm and ss, such as {today-1d:yyyyMMdd}");
+    }
+    out += *text;
+    form.remove_prefix(same);
+  } while (!form.empty());
+  return out;
+}
+
 Result<Time> moment(std::string_view name, Time due, TimeZone zone) {
   const bool today = name.starts_with("today");
   if (!today && !name.starts_with("now")) return unknown_moment(name);
@@ -54,6 +83,14 @@ Result<Time> moment(std::string_view name, Time due, TimeZone zone) {
   if (!today) return due + *length;
   if (offset->unit != 'd' && offset->unit != 'w') return unknown_moment(name);
   return zone.start_of_day(due, offset->unit == 'd' ? offset->number : 7 * offset->number);
+}
+
+/// What is between two braces.
+Result<std::string> written(std::string_view text, Time due, TimeZone zone) {
+  const auto colon = text.find(':');
+  const auto time = TRY(moment(text.substr(0, colon), due, zone));
+  if (colon == std::string_view::npos) return to_iso8601(time);
+  return formatted(text.substr(colon + 1), time, zone);
 }
 
 }  // namespace
@@ -73,8 +110,7 @@ Result<std::string> fill_time_template(std::string_view text, Time due, TimeZone
     }
     const auto end = c == '{' ? text.find('}', i) : std::string_view::npos;
     if (end == std::string_view::npos) return refuse("a brace has no partner (write {{ or }} for a brace)");
-    auto filled = TRY(moment(text.substr(i + 1, end - i - 1), due, zone));
-    out += to_iso8601(filled);
+    out += TRY(written(text.substr(i + 1, end - i - 1), due, zone));
     i = end;
   }
   return out;

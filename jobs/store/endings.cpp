@@ -19,7 +19,16 @@ constexpr std::uint32_t kTellRetryCapMs = 600'000;
 constexpr Duration kKeyRetention = std::chrono::hours(24 * 7);
 constexpr std::size_t kMaxErrorBytes = 800;
 
-FollowUp message_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
+FollowUp message_of(std::string id, const JobSpec& spec) {
+  FollowUp next;
+  next.queue = std::string(queue_of(spec.priority));
+  next.message.text = job_message_text(id, spec);
+  next.message.idempotency_key = std::move(id);
+  next.message.retention = kKeyRetention;
+  return next;
+}
+
+FollowUp callback_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
   CallbackSpec callback;
   static_cast<CallbackEndpoint&>(callback) = endpoint;
   callback.body = body.dump(-1, ' ', false, json::error_handler_t::ignore);
@@ -28,12 +37,7 @@ FollowUp message_of(std::string id, const CallbackEndpoint& endpoint, const json
   spec.max_attempts = kTellAttempts;
   spec.retry_cap_ms = kTellRetryCapMs;
   spec.priority = priority;
-  FollowUp next;
-  next.queue = std::string(queue_of(priority));
-  next.message.text = job_message_text(id, spec);
-  next.message.idempotency_key = std::move(id);
-  next.message.retention = kKeyRetention;
-  return next;
+  return message_of(std::move(id), spec);
 }
 
 /// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
@@ -75,23 +79,35 @@ std::string ending_job_id(const Group& finished) {
   return job_id_of_message(finished.finished_at.value_or(finished.submitted_at), "group-end\n" + finished.id);
 }
 
+std::string following_job_id(const JobRecord& succeeded) {
+  return job_id_of_message(succeeded.finished_at.value_or(succeeded.submitted_at), "then\n" + succeeded.id);
+}
+
 Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
   std::vector<FollowUp> out;
   if (spec.on_end) {
-    out.push_back(message_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
+    out.push_back(callback_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
+  }
+  if (!spec.then.empty() && ended.state == JobState::kSucceeded) {
+    auto next = CO_TRY(parse_job_spec(spec.then));
+    next.after = ended.id;
+    out.push_back(message_of(following_job_id(ended), next));
   }
   if (!spec.group) co_return out;
   auto over = CO_TRY(co_await groups_.count_end(*spec.group, ended.id, ended.state));
   if (over && over->group.on_end) {
     const auto& group = over->group;
-    out.push_back(message_of(ending_job_id(group), *group.on_end, summary_of(*over), Priority::kNormal));
+    out.push_back(callback_of(ending_job_id(group), *group.on_end, summary_of(*over), Priority::kNormal));
   }
   co_return out;
 }
 
 Task<Result<void>> Endings::tell(JobRecord ended, JobSpec spec) {
   if (!has_followers(spec)) co_return Result<void>{};
-  auto messages = CO_TRY(co_await follow_ups(std::move(ended), std::move(spec)));
+  co_return co_await put(CO_TRY(co_await follow_ups(std::move(ended), std::move(spec))));
+}
+
+Task<Result<void>> Endings::put(std::vector<FollowUp> messages) {
   for (auto& message : messages) {
     auto put = co_await kTellStep.around(queues_.put(std::move(message.queue), std::move(message.message)));
     // Put before, in other words: as well.

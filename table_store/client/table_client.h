@@ -48,7 +48,7 @@ class TableClient {
 
   /// Makes or changes the follower. A new one, and any if the last argument is true, has the position of the last
   /// change of the store: it misses nothing from now on. Another one keeps its position; of the changes that wait for
-  /// it already, the log has what was followed when they were made. kTableNotFound, kTooManyFollowers.
+  /// it already, the log has what was followed when they were made. kTableNotFound for a new one, kTooManyFollowers.
   rpc::Method<calls::Follow> follow{caller_};
   rpc::Method<calls::Unfollow> unfollow{caller_};    // no error if there is no such follower
   rpc::Method<calls::Followers> followers{caller_};  // of a table, by name; none for a table that nobody follows

@@ -125,11 +125,14 @@ Task<Result<FollowerStatus>> TableService::follow(std::string account, std::stri
     const TableDirectory::Change change(directory_, table_key(account, table));
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
-          auto record = TRY(read_table(txn, account, table));
+          auto record = read_table(txn, account, table);
           auto feed = TRY(load_or_begin_feed(txn, key));
-          feed.record.table = std::move(record.name);
           bool added = false;
           auto& follower = *TRY(find_or_add(feed.record, following.follower, added));
+          // A follower outlives its table.
+          if (!record && (added || !record.failed_with(ErrorCode::kTableNotFound)))
+            return fail(std::move(record.error()));
+          if (record) feed.record.table = std::move(record->name);
           follower.following = following;
           if (added || anew) {
             follower = {following, TRY(last_version(txn)), feed.head.changes, feed.head.bytes, false};

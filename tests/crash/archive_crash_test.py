@@ -14,7 +14,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, QueueClient, TableClient, ended, patiently  # noqa: E402
+from clients import ApiClient, QueueClient, TableClient, ended, job_if_known, patiently  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
 JOB_QUEUE = "tidemark-jobs"
@@ -143,7 +143,9 @@ class FailPointTest(CrashTest):
             "index": [self.index_case], "retry": [self.retry_case], "poison": [self.poison_case],
             "copy": [self.copy_case], "delete": [self.delete_case], "drop": [self.drop_case],
             "redrive": [self.redrive_case], "batch": [self.batch_case], "schedule": [self.schedule_case],
-            "move": [self.archive_case, self.unarchive_case, self.undo_case], "takeback": [self.rivals_case],
+            "move": [self.archive_case, self.unarchive_case, self.undo_case, self.rekey_case],
+            "takeback": [self.rivals_case, self.rekey_again_case], "merge": [self.merge_case],
+            "finish": [self.archive_case, self.then_case],
         }.get(family, [self.archive_case])
 
     def await_death(self, worker):
@@ -311,6 +313,90 @@ class FailPointTest(CrashTest):
         self.assertEqual(self.tables.scan(destination), by_key(wanted))
         self.assertEqual(self.tables.scan(source), by_key(entities))
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(wanted), 0), job)
+
+    def rekey(self, source):
+        return {"kind": "rekey", "source": source, "filter": "Keep eq false", "partitionKey": "{Color}",
+                "rowKey": "{PartitionKey} {RowKey}", "set": {"Moved": True}, "maxAttempts": 100}
+
+    @staticmethod
+    def rekeyed(entities):
+        return [e if e["Keep"] else dict(e, PartitionKey=e["Color"], RowKey=f"{e['PartitionKey']} {e['RowKey']}", Moved=True)
+                for e in entities]
+
+    def check_nothing_lost_to_new_keys(self, source, entities):
+        """At every moment each entity is under one of its keys at least."""
+        there = self.tables.scan(source)
+        for old, new in zip(entities, self.rekeyed(entities)):
+            keys = [(e["PartitionKey"], e["RowKey"]) for e in (old, new)]
+            self.assertTrue(any(key in there for key in keys), f"{keys} are both gone")
+
+    def rekey_case(self, point):
+        entities = entities_of(5, 6)
+        source, _ = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit(self.rekey(source))
+        self.await_death(dying)
+        self.check_nothing_lost_to_new_keys(source, entities)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(self.rekeyed(entities)))
+        self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (sum(not e["Keep"] for e in entities), 0), job)
+
+    def rekey_again_case(self, point):
+        """What a dead worker put is taken back. Meanwhile one entity has changed, and one is gone."""
+        entities = entities_of(5, 6)
+        source, _ = self.fill(entities)
+        first = self.worker("first", fail_point="move.erase.before")
+        job_id = self.api.submit(self.rekey(source))
+        self.await_death(first)
+        entities[0] = dict(entities[0], Color="new")
+        self.tables.put(source, entities[0])
+        gone = entities.pop(1)
+        self.tables.delete(source, gone["PartitionKey"], gone["RowKey"])
+        self.await_death(self.worker("dying", fail_point=point))
+        self.check_nothing_lost_to_new_keys(source, entities)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source), by_key(self.rekeyed(entities)))
+        self.assertEqual(job["progress"]["done"], sum(not e["Keep"] for e in entities), job)
+
+    def merge_case(self, point):
+        entities = entities_of(5, 6)
+        source, _ = self.fill(entities)
+        dying = self.worker("dying", fail_point=point)
+        job_id = self.api.submit({"kind": "merge", "source": source, "filter": "Keep eq false",
+                                  "set": {"Keep": True, "Color": "x"}, "maxAttempts": 100})
+        self.await_death(dying)
+        job = self.finish(job_id)
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual(self.tables.scan(source),
+                         by_key(e if e["Keep"] else dict(e, Keep=True, Color="x") for e in entities))
+
+    def then_case(self, point):
+        """The job that follows is there once, and so is the one after that."""
+        entities = entities_of(5, 6)
+        source, destination = self.fill(entities)
+        drop = {"kind": "delete", "source": destination, "wholeTable": True, "maxAttempts": 100}
+        copy = {"kind": "copy", "source": destination, "destination": destination + "Copy", "filter": "",
+                 "maxAttempts": 100, "then": drop}
+        dying = self.worker("dying", fail_point=point)
+        first = self.api.submit(dict(self.archive(source, destination), then=copy))
+        self.await_death(dying)
+        worker = self.worker("clean")
+        chain = [self.await_end(first)]
+        while "then" in chain[-1]["spec"]:
+            self.assertEqual(chain[-1]["state"], "succeeded", chain)
+            following = chain[-1]["thenJob"]
+            wait_until(lambda: patiently(job_if_known, self.api, following), "the job that follows")
+            chain.append(self.await_end(following))
+            self.assertEqual(chain[-1]["spec"]["after"], chain[-2]["id"])
+        self.await_empty_queue()
+        self.assertEqual([job["kind"] for job in chain], ["archive", "copy", "delete"])
+        self.assertEqual(chain[-1]["state"], "succeeded", chain)
+        self.assertEqual(self.tables.scan(destination + "Copy"), by_key(e for e in entities if not e["Keep"]))
+        mine = [job["id"] for job in self.api.jobs() if destination in json.dumps(job["spec"])]
+        self.assertEqual(sorted(mine), sorted(job["id"] for job in chain))
+        self.assertEqual(worker.terminate(), 0, worker.log())
 
     def redrive_case(self, point):
         source = f"Later{next(self.numbers)}"

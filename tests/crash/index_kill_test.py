@@ -19,7 +19,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, TableClient, patiently  # noqa: E402
-from indexes import INDEXES, caught_up, rows_of, wanted_rows  # noqa: E402
+from indexes import INDEXES, caught_up, index_of, rows_of, wanted_rows  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 TABLE = "Things"
@@ -207,6 +207,11 @@ class Run:
             actual, wanted = rows_of(self.tables, name, definition), wanted_rows(name, definition, originals)
             assert actual == wanted, difference(name, actual, wanted)
             rows += len(actual)
+        for name in INDEXES:
+            self.api.call("POST", f"/v1/indexes/{name}/scrub")
+        for name in INDEXES:
+            index = wait_until(lambda: scrubbed(self.api, name), f"a scrub of {name} ends", 60)  # pylint: disable=cell-var-from-loop
+            assert index["lastScrub"]["wrong"] == index["wrongEver"] == 0, f"a scrub found rows that were wrong: {index}"
         self.counts["writes"] = sum(writer.writes for writer in writers)
         self.counts["lost answers"] = sum(writer.lost for writer in writers)
         told = ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
@@ -217,6 +222,11 @@ class Run:
         wait_until(lambda: not self.api.call("GET", "/v1/indexes")["indexes"], "the indexes are gone", 60)
         left = {key for key in patiently(self.tables.scan, TABLE) if not key[1].startswith("w")}
         assert not left, f"rows are left: {sorted(left)[:5]}"
+
+
+def scrubbed(api, name):
+    index = index_of(api, name)
+    return "scrubAsked" not in index and index
 
 
 def difference(name, actual, wanted):

@@ -177,6 +177,46 @@ def delete_some(world):
     tables.check(tables.kept, [])
 
 
+def rekey_and_merge(world):
+    """Each entity is under its old key or its new one, at every moment."""
+    tables = Tables(world)
+    key_of = lambda e: (e["Color"], f"{e['PartitionKey']}{e['RowKey']}")  # noqa: E731
+    moved = [dict(e, PartitionKey=key_of(e)[0], RowKey=key_of(e)[1], Text="moved") for e in tables.chosen]
+
+    def check_nothing_lost():
+        # What the first look finds neither there nor here moved meanwhile: the second one finds it there.
+        found = set().union(*(world.call(world.tables.scan, tables.source) for _ in range(2)))
+        for old, new in zip(tables.chosen, moved):
+            keys = {(e["PartitionKey"], e["RowKey"]) for e in (old, new)}
+            assert found & keys, f"{keys} are both gone"
+
+    spec = {"kind": "rekey", "source": tables.source, "filter": "Keep eq false", "partitionKey": "{Color}",
+            "rowKey": "{PartitionKey}{RowKey}", "set": {"Text": "moved"}}
+    job = yield from run_job(world, spec, check_nothing_lost)
+    check_counts(job, len(moved))
+    tables.check(tables.kept + moved, [])
+    merge = {"kind": "merge", "source": tables.source, "filter": "Keep eq false", "set": {"Keep": True, "Number": -1}}
+    job = yield from run_job(world, merge)
+    check_counts(job, len(moved))
+    tables.check(tables.kept + [dict(e, Keep=True, Number=-1) for e in moved], [])
+
+
+def one_after_another(world):
+    tables = Tables(world, partitions=10)
+    drop = {"kind": "delete", "source": tables.source, "wholeTable": True, "maxAttempts": EVERY}
+    copy = {"kind": "copy", "source": tables.destination, "destination": tables.destination + "Copy", "filter": "",
+            "maxAttempts": EVERY, "then": drop}
+    job = yield from run_job(world, dict(tables.archive(), then=copy), tables.check_nothing_lost)
+    for kind in ("copy", "delete"):
+        before, following = job, job["thenJob"]
+        while not (job := world.look_if_known(following)) or job["state"] in ("queued", "running"):
+            yield
+        assert (job["kind"], job["state"], job["spec"]["after"]) == (kind, "succeeded", before["id"]), job
+    tables.check([], tables.chosen)
+    copies = world.call(world.tables.scan, tables.destination + "Copy")
+    assert copies == by_key(tables.chosen), difference(copies, by_key(tables.chosen), "the copies")
+
+
 def drop_table(world):
     """And not the next one of that name."""
     tables = Tables(world, partitions=3)
@@ -333,6 +373,6 @@ def schedule_every_minute(world):
 
 
 ALL = (archive_and_unarchive, archive_and_undo, archive_under_changes, archive_one_by_one, archive_and_cancel,
-       copy_and_undo, delete_some, drop_table, index_twice, poison_and_redrive, by_hand, through_documents, through_parts,
+       copy_and_undo, delete_some, rekey_and_merge, one_after_another, drop_table, index_twice, poison_and_redrive, by_hand, through_documents, through_parts,
        callbacks, schedule_every_minute)
 ONE_AT_A_TIME = (poison_and_redrive,)

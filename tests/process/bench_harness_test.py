@@ -1,4 +1,5 @@
 """The benchmarks' harness: it judges by the figures, starts from what it says, stops what it pauses, and counts failures."""
+import json
 import os
 import pathlib
 import sys
@@ -10,9 +11,9 @@ TOP = pathlib.Path(os.environ.get("TIDEMARK_SOURCE", pathlib.Path(__file__).pare
 BIN = os.environ.get("TIDEMARK_BIN", str(TOP / "build" / "release" / "bin"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "bench"))
-from harness import azure
+from harness import azure, index_rows
 from harness.processes import System, await_true, descendants, state_of
-from harness.workload import Expectation, Measurement, Subject, Workload, medians, run_workload
+from harness.workload import Aspect, Expectation, Measurement, Subject, Workload, medians, run_workload
 from systems.tidemark import Tidemark
 
 
@@ -53,6 +54,14 @@ class Judging(unittest.TestCase):
         self.assertEqual(medians(runs), {
             "a": {"value": 2, "lowest": 1, "highest": 9, "p50_ms": 4, "p99_ms": None},
             "b": {"value": 7, "lowest": 7, "highest": 7, "p50_ms": None, "p99_ms": None}})
+
+
+    def test_an_aspect_is_of_the_runs_that_have_it(self):
+        runs = [{"workload": "w", "subject": s, "value": 1, "unit": "a/s", "detail": d}
+                for s, d in (("a", {"size": 7}), ("b", {}))]
+        found = Aspect("sizes", "", "MB", "size", []).runs(runs)
+        self.assertEqual([(run["workload"], run["subject"], run["value"], run["unit"]) for run in found],
+                         [("sizes", "a", 7, "MB")])
 
 
 class Running(unittest.TestCase):
@@ -109,6 +118,52 @@ class Running(unittest.TestCase):
             self.assertEqual(found, 100)
             with self.assertRaisesRegex(RuntimeError, "409"):
                 azure.create_table(system.table, "Bench")
+        finally:
+            system.stop()
+
+    def test_a_wrong_index_is_told(self):
+        system = Tidemark(os.path.join(self.directory, "t"), BIN)
+        try:
+            system.start()
+            tables = azure.Connection(system.table)
+
+            def put(table, partition, row, **values):
+                tables.call("PUT", f"{table}(PartitionKey='{partition}',RowKey='{row}')", json.dumps(values),
+                            azure.JSON_HEADERS)
+
+            def put_rows():
+                put("ThingsLists", "red", "keys_1", Count=1, Keys='[["p","a"]]')
+                put("ThingsLists", "red", "keys_f", Count=1, Keys='[["p","b"]]')
+                put("ThingsCopies", "red", "p_a", Size=3)
+                put("ThingsCopies", "red", "p_b", Size=5)
+                put("ThingsSummary", "red", "keys_f", Count=2, Keys='[["p","a",3],["p","b",5]]')
+                put("ThingsSummary", "red", "summary", Count=2, Sum=8, Min=3, Max=5)
+
+            definitions = [index_rows.definition(kind, "Things") for kind in ("lists", "copies", "summary")]
+            for table in ("Things", *(each["destination"] for each in definitions)):
+                azure.create_table(system.table, table)
+            put("Things", "p", "a", Group="red", Size=3)
+            put("Things", "p", "b", Group="red", Size=5)
+            put_rows()
+            index_rows.verify(tables, definitions)
+            for what, *row in (("a key is there twice", "ThingsLists", "red", "keys_1", {"Keys": '[["p","a"],["p","b"]]'}),
+                               ("a key is missing", "ThingsLists", "red", "keys_f", {"Keys": "[]"}),
+                               ("a key is in another group", "ThingsLists", "blue", "keys_f", {"Keys": '[["p","b"]]'}),
+                               ("a copy is old", "ThingsCopies", "red", "p_a", {"Size": 4}),
+                               ("a copy is left over", "ThingsCopies", "blue", "p_a", {"Size": 3}),
+                               ("a value is old", "ThingsSummary", "red", "keys_f", {"Keys": '[["p","a",3],["p","b",6]]'}),
+                               ("a sum is wrong", "ThingsSummary", "red", "summary",
+                                {"Count": 2, "Sum": 9, "Min": 3, "Max": 5}),
+                               ("a group is left over", "ThingsSummary", "blue", "summary",
+                                {"Count": 1, "Sum": 3, "Min": 3, "Max": 3})):
+                with self.subTest(what):
+                    table, partition, key, values = row
+                    put(table, partition, key, **values)
+                    with self.assertRaisesRegex(RuntimeError, "WRONG"):
+                        index_rows.verify(tables, definitions)
+                    tables.call("DELETE", f"{table}(PartitionKey='{partition}',RowKey='{key}')", None, {"If-Match": "*"})
+                    put_rows()
+            index_rows.verify(tables, definitions)
         finally:
             system.stop()
 

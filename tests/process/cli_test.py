@@ -320,6 +320,23 @@ class StackTest(unittest.TestCase):
         shown = wait_until(counted, "the group's end")
         self.assertEqual((shown["group"], shown["jobs"], shown["succeeded"]), ("g1", "3", "3"))
 
+    def test_new_keys_and_what_follows(self):
+        self.fill("Moving", 3)
+        then = {"kind": "delete", "source": "Moving", "partitionKey": "p", "rowKey": "0001"}
+        submit = ["job", "submit", "rekey", "--source", "Moving", "--partition-key", "p", "--row-key", "0000",
+                  "--new-partition-key", "{Team}", "--set", "Team=blue", "--set", "Size=3", "--then", json.dumps(then)]
+        self.assertIn("blue / 0000", self.command(*submit, "--dry-run").stdout)
+        shown = json.loads(self.command("--json", *submit, "--wait").stdout)
+        self.assertEqual(shown["spec"]["entity"], {"partitionKey": "p", "rowKey": "0000"})
+        self.assertEqual((shown["spec"]["set"], shown["spec"]["then"]["kind"]), ({"Team": "blue", "Size": 3}, "delete"))
+        merge = ["job", "submit", "merge", "--source", "Moving", "--filter", "", "--set", "Name=a=b"]
+        self.command(*merge, "--wait")
+        wrong = self.command("job", "submit", "merge", "--source", "Moving", "--filter", "", "--set", "Name", code=2)
+        self.assertIn("NAME=VALUE", wrong.stderr)
+        self.command("schedule", "put", "dropping", "delete", "--cron", "0 3 * * *", "--source",
+                     "Log{today-1d:yyyyMMdd}", "--whole-table")
+        self.command("schedule", "delete", "dropping")
+
     def test_schedules_and_explain(self):
         self.fill("Daily", 3)
         put = ["schedule", "put", "daily", "archive", "--cron", "0 3 * * *", "--time-zone", "Europe/Berlin", "--source",

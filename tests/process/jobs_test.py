@@ -1,11 +1,13 @@
 """What jobs do about entities that they did not write, and what their records tell: with the real programs."""
+import calendar
 import os
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, TableClient, ended  # noqa: E402
+from clients import ApiClient, HttpFailure, TableClient, ended, job_if_known  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 
@@ -75,6 +77,71 @@ class JobsTest(unittest.TestCase):
         self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (1, 1), job)
         self.assertEqual(self.tables.get(archive, "p", "a"), row("a", Note="mine"))
         self.assertEqual(self.tables.get(source, "p", "a"), row("a", N=1))
+
+    def test_employees_change_department(self):
+        eng = [{"PartitionKey": "eng", "RowKey": f"{n:03}", "Department": "eng", "N": n} for n in range(150)]
+        waiting = {"PartitionKey": "sales", "RowKey": "007", "Department": "sales", "N": 7000}
+        table = self.table("", [*eng, waiting])
+        job = self.ended(self.api.submit({
+            "kind": "rekey", "source": table, "filter": "PartitionKey eq 'eng' and N lt 100",
+            "partitionKey": "{Department}", "set": {"Department": "sales", "Since": {"type": "Int64", "value": "2026"}}}))
+        self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["skipped"]), ("succeeded", 99, 1), job)
+        self.assertEqual(job["skips"][0]["reason"], "another entity is in the way")
+        found = self.tables.scan(table)
+        self.assertEqual(len(found), 151)
+        self.assertEqual(found["sales", "007"], waiting)
+        self.assertEqual((found["eng", "007"]["N"], found["sales", "008"]["N"]), (7, 8))
+        self.assertEqual({key[1] for key in found if key[0] == "eng"}, {"007", *(f"{n:03}" for n in range(100, 150))})
+        with self.assertRaises(HttpFailure) as refused:
+            self.api.submit({"kind": "undo", "job": job["id"]})
+        self.assertIn("cannot be undone", str(refused.exception))
+
+    def test_properties_are_merged(self):
+        table = self.table("", [row(f"{n:03}", N=n, Active=True) for n in range(130)])
+        job = self.ended(self.api.submit({"kind": "merge", "source": table, "filter": "N lt 120",
+                                          "set": {"Active": False, "Reason": "left"}}))
+        self.assertEqual((job["state"], job["progress"]["done"], job["progress"]["skipped"]), ("succeeded", 120, 0), job)
+        self.assertEqual(self.tables.scan(table), {
+            ("p", f"{n:03}"): row(f"{n:03}", N=n, Active=False, Reason="left") if n < 120
+            else row(f"{n:03}", N=n, Active=True) for n in range(130)})
+
+    def test_a_job_follows_a_success(self):
+        source, archive = self.table("", [row("a", N=1)]), self.table("Archive")
+        never = {"kind": "delete", "source": archive, "wholeTable": True}
+        fails = {"kind": "delete", "source": "TNeverMade", "filter": "", "then": never}
+        job = self.run_job("archive", source, archive, filter="", then={
+            "kind": "delete", "source": source, "wholeTable": True, "then": fails})
+        following = self.follower(job)
+        self.assertEqual((following["state"], following["spec"]["after"]), ("succeeded", job["id"]), following)
+        self.assertFalse(self.exists(source))
+        last = self.follower(following)
+        self.assertEqual((last["state"], "thenJob" in last), ("poisoned", False), last)
+        self.assertEqual(self.tables.scan(archive), {("p", "a"): row("a", N=1)})
+
+    def follower(self, job):
+        """The job that this one's success began, once it has ended."""
+        return wait_until(lambda: (found := job_if_known(self.api, job["thenJob"])) and ended(found) and found,
+                          "the job that follows")
+
+    def exists(self, table):
+        try:
+            return self.tables.query_page(table, "") is not None
+        except HttpFailure as failure:
+            self.assertEqual(failure.status, 404)
+            return False
+
+    def test_yesterdays_table_is_dropped(self):
+        today = time.gmtime()
+        due = time.strftime("%Y-%m-%dT12:00:00Z", today)
+        yesterday = time.strftime("TDaily%Y%m%d", time.gmtime(calendar.timegm(today) - 86400))
+        current = time.strftime("TDaily%Y%m%d", today)
+        for name in (yesterday, current):
+            self.tables.create_table(name)
+        self.api.call("PUT", "/v1/schedules/drop", {"cron": "0 0 1 1 *", "job": {
+            "kind": "delete", "source": "TDaily{today-1d:yyyyMMdd}", "wholeTable": True}})
+        job = self.ended(self.api.call("POST", "/v1/schedules/drop/run", {"dueTime": due})["id"])
+        self.assertEqual((job["state"], job["spec"]["source"]), ("succeeded", yesterday), job)
+        self.assertEqual([self.exists(name) for name in (yesterday, current)], [False, True])
 
     def test_a_cancelled_job_tells_what_it_did(self):
         source, archive = self.table("", [row(f"r{n:05}", N=n) for n in range(2_000)]), self.table("Archive")

@@ -214,8 +214,7 @@ struct IndexLookup : IndexFixture {
     ListPiece piece;
     piece.group = group;
     for (const auto& member : members) {
-      piece.entries.push_back(
-          {member.partition_key, member.row_key, {}, entry_hash(member.partition_key, member.row_key)});
+      piece.entries.push_back({member.partition_key, member.row_key});
     }
     std::ranges::sort(piece.entries, {}, &ListEntry::hash);
     const bool across = kind.where == ListsKind::Where::kAcross;
@@ -228,8 +227,8 @@ struct IndexLookup : IndexFixture {
       const auto end = piece.entries.begin() + static_cast<std::ptrdiff_t>(count);
       part.entries.assign(piece.entries.begin(), end);
       piece.entries.erase(piece.entries.begin(), end);
-      if (!piece.entries.empty()) part.bound = part.entries.back().hash;
-      put_row(index, place.partition_key, place.row_key(part.bound), piece_properties(part));
+      if (!piece.entries.empty()) part.bound = part.entries.back().hash();
+      put_row(index, place.partition_key, place.row_key(part.bound), piece_rows(part).front().properties);
     }
   }
 

@@ -50,7 +50,7 @@ table_store::Entity row_of(const GroupPlace& place, const ListPiece& piece) {
   table_store::Entity row;
   row.partition_key = place.partition_key;
   row.row_key = place.row_key(piece.bound);
-  row.properties = piece_properties(piece);
+  row.properties = piece_rows(piece).front().properties;
   return row;
 }
 
@@ -59,7 +59,6 @@ TEST(ListPiece, ComesBackFromItsRow) {
   piece.entries.push_back({"p\"1", "r,\\2", std::int64_t{-5}});
   piece.entries.push_back({"\xc3\xa4", "", 2.5});
   piece.entries.push_back({"p", "r", {}});
-  for (auto& entry : piece.entries) entry.hash = entry_hash(entry.partition_key, entry.row_key);
   std::ranges::sort(piece.entries, {}, &ListEntry::hash);
   const auto read = read_piece(row_of(group_across("a group"), piece));
   ASSERT_TRUE(read.has_value());
@@ -70,8 +69,8 @@ TEST(ListPiece, ComesBackFromItsRow) {
 
 TEST(ListPiece, KeepsTheTypeOfWholeAndOtherNumbers) {
   ListPiece piece;
-  piece.entries.push_back({"p", "whole", std::int64_t{3}, entry_hash("p", "whole")});
-  piece.entries.push_back({"p", "real", 3.0, entry_hash("p", "real")});
+  piece.entries.push_back({"p", "whole", std::int64_t{3}});
+  piece.entries.push_back({"p", "real", 3.0});
   const auto read = read_piece(row_of(group_across("g"), piece));
   ASSERT_TRUE(read.has_value());
   for (const auto& entry : read->entries) EXPECT_EQ(entry.value.index(), entry.row_key == "whole" ? 1U : 2U);
@@ -79,7 +78,7 @@ TEST(ListPiece, KeepsTheTypeOfWholeAndOtherNumbers) {
 
 TEST(ListPiece, RefusesWhatIsNone) {
   ListPiece piece;
-  piece.entries.push_back({"p", "r", {}, entry_hash("p", "r")});
+  piece.entries.push_back({"p", "r", {}});
   auto row = row_of(group_across("g"), piece);
   auto other = row;
   other.row_key = "keys_zz";
@@ -98,33 +97,35 @@ TEST(ListPiece, DividesUntilEveryPartFits) {
   piece.group = "g";
   for (int i = 0; i < 20'000; ++i) {
     ListEntry entry{"partition " + std::to_string(random.below(100)), std::to_string(i)};
-    entry.hash = entry_hash(entry.partition_key, entry.row_key);
     piece.entries.push_back(std::move(entry));
   }
   std::ranges::sort(piece.entries, {}, &ListEntry::hash);
   const auto whole = piece.entries;
-  const auto parts = divided(piece);
-  ASSERT_GT(parts.size(), 10U);
+  const auto rows = piece_rows(piece);
+  ASSERT_GT(rows.size(), 10U);
   std::vector<ListEntry> together;
-  std::uint64_t above = 0;
-  for (const auto& part : parts) {
-    EXPECT_LE(utf16_length(std::get<std::string>(piece_properties(part).back().value)), kPieceUnits);
-    EXPECT_FALSE(part.entries.empty());
-    EXPECT_LE(part.entries.back().hash, part.bound);
-    if (!together.empty()) EXPECT_GT(part.entries.front().hash, above);
-    above = part.bound;
-    together.insert(together.end(), part.entries.begin(), part.entries.end());
+  for (const auto& row : rows) {
+    EXPECT_LE(utf16_length(std::get<std::string>(row.properties.back().value)), kPieceUnits);
+    table_store::Entity entity;
+    entity.row_key = group_across("g").row_key(row.bound);
+    entity.properties = row.properties;
+    const auto part = read_piece(entity);
+    ASSERT_TRUE(part.has_value());
+    ASSERT_FALSE(part->entries.empty());
+    EXPECT_LE(part->entries.back().hash(), row.bound);
+    if (!together.empty()) EXPECT_GT(part->entries.front().hash(), together.back().hash());
+    together.insert(together.end(), part->entries.begin(), part->entries.end());
   }
   EXPECT_EQ(together, whole);
-  EXPECT_EQ(parts.back().bound, ~std::uint64_t{0});
+  EXPECT_EQ(rows.back().bound, ~std::uint64_t{0});
 }
 
 TEST(ListPiece, LeavesASmallOneAsItIs) {
-  ListPiece piece{5, "g", {{"p", "r", {}, 3}}};
-  const auto parts = divided(piece);
-  ASSERT_EQ(parts.size(), 1U);
-  EXPECT_EQ(parts[0].bound, 5U);
-  EXPECT_EQ(parts[0].entries, piece.entries);
+  const ListPiece piece{5, "g", {{"p", "r"}}};
+  const auto rows = piece_rows(piece);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].bound, 5U);
+  EXPECT_TRUE(piece_rows({5, "g", {}}).empty());
 }
 
 TEST(GroupPlace, HoldsTheRowsOfOneGroupAlone) {

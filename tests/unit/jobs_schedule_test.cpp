@@ -34,8 +34,13 @@ TEST(TimeTemplate, FillsMomentsIn) {
   EXPECT_EQ(fill("{today-1d} {today}", "2026-10-26T12:00:00Z", "Europe/Berlin"),
             "2026-10-24T22:00:00Z 2026-10-25T23:00:00Z");
   EXPECT_EQ(fill("Name eq '{{now}}'"), "Name eq '{now}'");
+  EXPECT_EQ(fill("Log{today-1d:yyyyMMdd} {now:HHmmss} {now+1w:yyyy-MM_dd}"), "Log20261120 103015 2026-11_28");
+  // In the schedule's time zone: the last midnight in Berlin was the 21st in UTC.
+  EXPECT_EQ(fill("{today:yyyyMMddHH} {now:yyyyMMddHHmm}", "2026-11-21T23:30:00Z", "Europe/Berlin"),
+            "2026112200 202611220030");
   for (const auto* bad : {"{", "}", "{now", "{}", "{tomorrow}", "{now-}", "{now-d}", "{now-5y}", "{now--5d}",
-                          "{now 5d}", "{today-5h}", "{now-99999999d}", "{nowhere}"}) {
+                          "{now 5d}", "{today-5h}", "{now-99999999d}", "{nowhere}", "{today:}", "{today:yy}",
+                          "{today:yyyyMMDD}", "{today:d d}", "{:yyyy}", "{today:yyyy:MM}"}) {
     EXPECT_EQ(fill(bad), "refused") << bad;
   }
 }
@@ -78,6 +83,39 @@ TEST(Schedule, ItsTextReadsBackAndTheJobHasItsDueTimeAsKey) {
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(std::get<ArchiveSpec>(job->work).filter, "Left lt datetime'2026-09-22T02:00:00Z'");
   EXPECT_EQ(job->idempotency_key, "schedule:nightly:2026-11-21T02:00:00Z");
+}
+
+TEST(Schedule, TablesMayBeNamedByMoments) {
+  const auto spec = parse_schedule(
+      R"({"cron":"0 3 * * *","timeZone":"Europe/Berlin",
+          "job":{"kind":"archive","source":"Log{today-1d:yyyyMMdd}","destination":"Logs{today-1d:yyyyMM}","filter":"",
+                 "then":{"kind":"delete","source":"Log{today-1d:yyyyMMdd}","wholeTable":true}}})");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(parse_schedule(canonical_text(*spec)), *spec);
+  const auto job = job_of(*spec, "logs", at("2026-12-01T02:00:00Z"));
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(std::get<ArchiveSpec>(job->work).source, "Log20261130");
+  EXPECT_EQ(std::get<ArchiveSpec>(job->work).destination, "Logs202611");
+  const auto next = parse_job_spec(job->then);
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(std::get<DeleteSpec>(next->work).source, "Log20261130");
+  for (const auto* bad :
+       {R"({"cron":"@daily","job":{"kind":"delete","source":"Log{today}","wholeTable":true}})",
+        R"({"cron":"@daily","job":{"kind":"delete","source":"Log{today:yyyy-MM}","wholeTable":true}})",
+        R"({"cron":"@daily","job":{"kind":"delete","source":"{today:yyyyMM}","wholeTable":true}})",
+        R"({"cron":"@daily","job":{"kind":"delete","source":"Log","filter":"",
+            "then":{"kind":"delete","source":"Log{tomorrow}","wholeTable":true}}})"}) {
+    EXPECT_EQ(problems(bad).size(), 1U) << bad;
+  }
+}
+
+TEST(Schedule, ADeclarationIsCheckedWithTheNamesOfNow) {
+  const auto* text = R"({"cron":"@daily","job":{"kind":"archive","source":"Log{today:yyyyMM}",
+                         "destination":"Log{today-1d:yyyyMM}","filter":""}})";
+  // One table on most days; two on the first of a month.
+  EXPECT_FALSE(parse_schedule(text, at("2026-11-21T10:00:00Z")));
+  EXPECT_TRUE(parse_schedule(text, at("2026-11-01T10:00:00Z")));
+  EXPECT_TRUE(parse_schedule(text));
 }
 
 TEST(Schedule, Names) {

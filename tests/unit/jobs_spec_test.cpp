@@ -55,19 +55,46 @@ TEST(JobSpec, RefusesWhatIsNoObject) {
 
 TEST(JobSpec, EveryKindListsItsProblems) {
   for (const char* text :
-       {R"({"kind":"delete","source":"Aaa"})", R"({"kind":"delete","source":"Aaa","filter":"","wholeTable":true})",
+       {R"({"kind":"delete","source":"Aaa"})",
+        R"({"kind":"delete","source":"Aaa","filter":"","wholeTable":true})",
         R"({"kind":"copy","source":"Aaa","destination":"Aaa","filter":""})",
         R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","rowKeyTemplate":"{"})",
         R"({"kind":"copy","source":"Aaa","destination":"Bbb","filter":"","properties":["A","A"]})",
-        R"({"kind":"unarchive","source":"Aaa","destination":"aaa","filter":""})", R"({"kind":"undo","job":"x"})",
+        R"({"kind":"unarchive","source":"Aaa","destination":"aaa","filter":""})",
+        R"({"kind":"undo","job":"x"})",
         R"({"kind":"archive","source":"TidemarkFiles","destination":"Abc","filter":""})",
         R"({"kind":"delete","source":"tidemarkfiles","wholeTable":true})",
         R"({"kind":"copy","source":"Abc","destination":"TidemarkFiles","filter":""})",
-        R"({"kind":"redrive","poisonKind":"fly"})", R"({"kind":"redrive","canary":101})",
-        R"({"kind":"redrive","maxAffected":1})", R"({"kind":"delete","source":"Aaa","filter":"","priority":"urgent"})",
+        R"({"kind":"redrive","poisonKind":"fly"})",
+        R"({"kind":"redrive","canary":101})",
+        R"({"kind":"redrive","maxAffected":1})",
+        R"({"kind":"delete","source":"Aaa","filter":"","priority":"urgent"})",
         R"({"kind":"delete","source":"Aaa","filter":"","notBefore":"soon"})",
         R"({"kind":"delete","source":"Aaa","filter":"","retryBaseMs":5,"retryCapMs":1})",
-        R"({"kind":"delete","source":"Aaa","filter":"","maxAffected":0})"}) {
+        R"({"kind":"delete","source":"Aaa","filter":"","maxAffected":0})",
+        R"({"kind":"merge","source":"Aaa","filter":""})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":1},"remove":["B"]})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":null}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":[1]}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":5000000000}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":{"type":"Int64","value":"x"}}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":{"type":"Int64"}}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"A":{"type":"Guid","value":"1","more":1}}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"RowKey":"1"}})",
+        R"({"kind":"merge","source":"Aaa","filter":"","set":{"odata.etag":"1"}})",
+        R"({"kind":"rekey","source":"Aaa","filter":""})",
+        R"({"kind":"rekey","source":"Aaa","rowKey":"x"})",
+        R"({"kind":"rekey","source":"Aaa","filter":"","rowKey":"{"})",
+        R"({"kind":"rekey","source":"Aaa","filter":"","entity":{"partitionKey":"p","rowKey":"r"},"rowKey":"x"})",
+        R"({"kind":"rekey","source":"Aaa","entity":{"partitionKey":"p"},"rowKey":"x"})",
+        R"({"kind":"rekey","source":"Aaa","entity":"p","rowKey":"x"})",
+        R"({"kind":"rekey","source":"Aaa","filter":"","rowKey":"x","set":{"Timestamp":1}})",
+        R"({"kind":"delete","source":"Aaa","filter":"","then":1})",
+        R"({"kind":"delete","source":"Aaa","filter":"","after":"7fffffffffffffff-00000000"})",
+        R"({"kind":"delete","source":"Aaa","filter":"","then":{"kind":"delete","source":"Aaa"}})",
+        R"({"kind":"delete","source":"Aaa","filter":"",
+            "then":{"kind":"delete","source":"Aaa","filter":"","idempotencyKey":"k"}})"}) {
     const auto spec = parse_job_spec(text);
     ASSERT_TRUE(spec.failed_with(ErrorCode::kJobInvalid)) << text;
     EXPECT_EQ(spec.error().fields.size(), 1U) << spec.error().message;
@@ -103,6 +130,14 @@ TEST(JobSpec, SurvivesItsOwnText) {
        R"({"kind":"redrive","poisonKind":"copy","fingerprint":"0123456789abcdef","movedAfter":"2026-01-01T00:00:00Z",
             "perSecond":3,"canary":2,"limit":10})",
        R"({"kind":"archive","source":"Aaa","destination":"Bbb","filter":"PartitionKey eq 'd'","maxAttempts":100})",
+       R"({"kind":"merge","source":"Aaa","filter":"","set":{"S":"text","I":-5,"L":{"type":"Int64","value":"-7"},"D":2.0,
+            "N":{"type":"Double","value":"Infinity"},"B":true,"T":{"type":"DateTime","value":"2026-01-02T03:04:05.1234567Z"},
+            "G":{"type":"Guid","value":"0d391d16-97f1-4b9a-be68-4cc871f90001"},
+            "Bin":{"type":"Binary","value":"AAEC"},"Text":{"type":"String","value":"5"}}})",
+       R"({"kind":"rekey","source":"Aaa","entity":{"partitionKey":"","rowKey":"r"},"partitionKey":"{X}"})",
+       R"({"kind":"rekey","source":"Aaa","filter":"A eq 1","rowKey":"{{x}}","set":{"A":2},"maxPerSecond":3})",
+       R"({"kind":"delete","source":"Aaa","filter":"","then":{"kind":"undo","job":"7fffffffffffffff-00000000",
+            "then":{"kind":"delete","source":"Bbb","wholeTable":true,"priority":"low"}}})",
        R"({"kind":"index","source":"Aaa","property":"Maintainer","destination":"Bbb","idempotencyKey":"k1"})"}) {
     auto spec = parse_job_spec(text);
     ASSERT_TRUE(spec.has_value()) << spec.error().message;
@@ -110,6 +145,39 @@ TEST(JobSpec, SurvivesItsOwnText) {
     ASSERT_TRUE(again.has_value());
     EXPECT_EQ(*again, *spec);
   }
+}
+
+TEST(JobSpec, FiveJobsCanFollowAndNotSix) {
+  const std::string work = R"("kind":"delete","source":"Aaa","filter":"")";
+  std::string text = "{" + work + "}";
+  for (int following = 1; following <= 6; ++following) {
+    text = "{" + work + R"(,"then":)" + text + "}";
+    EXPECT_EQ(parse_job_spec(text).has_value(), following <= 5) << following;
+  }
+  const auto too_long =
+      R"({"kind":"delete","source":"Aaa","filter":"","then":{"kind":"merge","source":"Aaa","filter":"",
+      "set":{"A":")" +
+      std::string(29'900, 'x') + R"("}}})";
+  const auto refused = parse_job_spec(too_long);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("30000 bytes"));
+}
+
+TEST(JobSpec, ProblemsOfWhatFollowsNameTheirPlace) {
+  const auto bad = parse_job_spec(
+      R"({"kind":"delete","source":"Aaa","filter":"","then":{"kind":"undo","then":{"kind":"fly","maxAttempts":0}}})");
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().fields.size(), 3U);
+  EXPECT_THAT(bad.error().message, HasSubstr("then: job is missing"));
+  EXPECT_THAT(bad.error().message, HasSubstr("then: then: kind must be"));
+}
+
+TEST(JobMessage, SaysWhatItFollows) {
+  auto spec = *parse_job_spec(R"({"kind":"delete","source":"Aaa","filter":""})");
+  spec.after = "7fffffffffffffff-00000000";
+  const auto read = parse_job_message(job_message_text("7fffffffffffffff-0123abcd", spec));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->spec, spec);
 }
 
 TEST(JobSpec, FingerprintIgnoresTheIdempotencyKeyOnly) {

@@ -97,10 +97,10 @@ class WorkersFixture : public ::testing::Test {
   JobServices services() {
     return JobServices{tables_, queues_, jobs_, *clock_, *random_, callbacks_, {&blobs_, directories_}};
   }
-  RunReport work(queue_service::Message message) {
+  RunReport work(queue_service::Message message, std::string queue = std::string(jobs::kJobQueue)) {
     LimitGate gate(tables_, *clock_, options_.lease);
     JobRunner runner(options_, services(), gate);
-    return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false)));
+    return run(runner.run(std::move(message), clock_->now(), std::make_shared<const bool>(false), std::move(queue)));
   }
   RunReport work_next() {
     auto message = receive();

@@ -317,7 +317,9 @@ TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
   start_keeper("w1");
   write_at_random(80);
   for (const auto& each : {index, sums, copies}) expect_true(each);
+  run_beside(keepers_.back()->stop());
   ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
+  start_keeper("w2");  // while there is no table
   drive_until([&] { return actual(index).empty() && actual(sums).empty() && actual(copies).empty(); });
   ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
   write_at_random(40);

@@ -53,7 +53,7 @@ struct GroupWork {
 
   [[nodiscard]] bool done() const { return next == wanted.size(); }
   [[nodiscard]] RowSearch search() const {
-    return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash) : search_from,
+    return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash()) : search_from,
             place.end()};
   }
 };
@@ -74,7 +74,7 @@ class Works {
     for (auto& [key, work] : works_) {
       auto& group = out.emplace_back(GroupWork{std::move(work.place), std::move(work.group), {}, 0, {}});
       for (auto& [entity, wanted] : work.wanted) group.wanted.push_back(std::move(wanted));
-      std::ranges::sort(group.wanted, {}, [](const Wanted& wanted) { return wanted.entry.hash; });
+      std::ranges::sort(group.wanted, {}, [](const Wanted& wanted) { return wanted.entry.hash(); });
     }
     works_.clear();
     return out;
@@ -98,9 +98,9 @@ Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t fir
   Wrong changed;
   for (std::size_t i = first; i < last; ++i) {
     const auto& [entry, present] = wanted[i];
-    auto at = std::ranges::lower_bound(piece.entries, entry.hash, {}, &ListEntry::hash);
-    while (at != piece.entries.end() && at->hash == entry.hash && !same_key(*at, entry)) ++at;
-    const bool there = at != piece.entries.end() && at->hash == entry.hash;
+    auto at = std::ranges::lower_bound(piece.entries, entry.hash(), {}, &ListEntry::hash);
+    while (at != piece.entries.end() && at->hash() == entry.hash() && !same_key(*at, entry)) ++at;
+    const bool there = at != piece.entries.end() && at->hash() == entry.hash();
     if (there && present && at->value == entry.value) continue;
     if (!there && !present) continue;
     changed.push_back({entry.partition_key, entry.row_key});
@@ -192,7 +192,6 @@ GroupPlace ListRows::place_of(const std::string& group, const std::string& parti
 
 ListEntry ListRows::entry_of(const Entity& entity) const {
   ListEntry entry{entity.partition_key, entity.row_key};
-  entry.hash = indexes::entry_hash(entry.partition_key, entry.row_key);
   const auto* value = sum_of_.empty() ? nullptr : entity.find(sum_of_);
   if (value == nullptr) return entry;
   if (const auto* small = std::get_if<std::int32_t>(value)) entry.value = std::int64_t{*small};
@@ -286,7 +285,7 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   work.search_from.clear();
   if (sums_ || unique_) change.before = indexes::totals_of(change.piece.entries);
   const auto first = work.next;
-  while (!work.done() && work.wanted[work.next].entry.hash <= change.piece.bound) ++work.next;
+  while (!work.done() && work.wanted[work.next].entry.hash() <= change.piece.bound) ++work.next;
   change.changed = apply(change.piece, work.wanted, first, work.next);
   return change;
 }
@@ -309,8 +308,8 @@ Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& chang
   if (change.piece.entries.empty()) {
     if (change.row) out.mutations.push_back(erasure(change.row->row_key));
   } else {
-    for (const auto& part : indexes::divided(change.piece)) {
-      out.mutations.push_back(put(place.row_key(part.bound), as_of, indexes::piece_properties(part)));
+    for (auto& row : indexes::piece_rows(change.piece)) {
+      out.mutations.push_back(put(place.row_key(row.bound), as_of, std::move(row.properties)));
     }
   }
   if (sums_) CO_TRY(co_await sum_up(change, as_of, out));

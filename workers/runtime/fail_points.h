@@ -23,6 +23,8 @@ inline const FailStep kOffloadLink("offload.link");
 inline const FailStep kOffloadErase("offload.erase");
 inline const FailStep kCopyWrite("copy.write");
 inline const FailPoint kCopyPageAfter("copy.page", "after");
+inline const FailStep kMergeWrite("merge.write");
+inline const FailPoint kMergePageAfter("merge.page", "after");
 inline const FailStep kDeleteErase("delete.erase");
 inline const FailPoint kDeletePageAfter("delete.page", "after");
 inline const FailStep kDropTable("drop.table");

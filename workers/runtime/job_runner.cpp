@@ -318,10 +318,11 @@ Task<Result<void>> JobRunner::end_message(Run& run, std::optional<jobs::JobRecor
     follow_ups = CO_TRY(co_await endings_.follow_ups(std::move(*ended), *run.spec));
   }
   if (!follow_ups.empty()) {
-    auto finished = co_await services_.queues.finish(run.lease->lease(), std::move(follow_ups));
+    auto finished = co_await services_.queues.finish(run.lease->lease(), follow_ups);
     if (finished) co_return Result<void>{};
-    // Told before, in other words: then only the message is left.
     if (finished.error().code != ErrorCode::kIdempotencyKeyReused) co_return fail(std::move(finished.error()));
+    // One was told before, in other words: the others, and then only the message is left.
+    CO_TRY(co_await endings_.put(std::move(follow_ups)));
   }
   co_return co_await services_.queues.complete(run.lease->lease());
 }

@@ -16,6 +16,9 @@ inline constexpr std::string_view kNewerCopy = "a newer copy is there";
 inline constexpr std::string_view kAnotherJob = "another job is archiving it";
 inline constexpr std::string_view kRemovedMeanwhile = "removed by somebody else meanwhile";
 inline constexpr std::string_view kPerhapsTwice = "removed meanwhile, perhaps by another job: its copy stays";
+inline constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
+inline constexpr std::string_view kTooLarge = "the entity would be too large";
+inline constexpr std::string_view kIndexRow = "a row of an index";
 inline constexpr std::string_view kForeign = "not an archived entity";
 
 class SkipLog {

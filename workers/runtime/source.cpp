@@ -59,7 +59,10 @@ Task<Result<Page>> TableSource::read(std::string continuation) {
     wanted.top = page_size_;
     auto found = CO_TRY(co_await context_.tables.query(std::move(wanted)));
     std::size_t key_bytes = 0;
-    for (const auto& entity : found.entities) key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
+    for (const auto& entity : found.entities) {
+      key_bytes += entity.partition_key.size() + entity.row_key.size() + 8;
+      if (selected_.noted_bytes) key_bytes += selected_.noted_bytes(entity);
+    }
     if (key_bytes <= kPageKeyBytes || page_size_ == 1) {
       co_return Page{std::move(found.entities), std::move(found.continuation), {}};
     }

@@ -1,6 +1,7 @@
 // Where a bulk job (bulk_job.h) reads its entities from, page by page: a table, or an archive outside of tables
 // (jobs/kinds/archive/run/object_side.h).
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct Selected {
   std::string table;
   std::string filter;
   std::string operation;  // if given: only copies that this operation wrote
+  /// What the job notes of an entity beside its key; a page has room for it.
+  std::function<std::size_t(const Entity&)> noted_bytes = {};
 };
 
 class TableSource final : public Source {

@@ -7,12 +7,6 @@
 namespace tidemark::jobs {
 namespace {
 
-void template_member(SpecMembers& in, const char* name, std::string& text) {
-  if (!in.text(name, text)) return;
-  const auto parsed = parse_key_template(text);
-  if (!parsed) in.problem(std::string(name) + " " + parsed.error().message);
-}
-
 bool keeps_key(const CopySpec& spec) {
   return spec.partition_key_template == "{PartitionKey}" && spec.row_key_template == "{RowKey}";
 }

@@ -33,13 +33,18 @@ Result<std::unique_ptr<Side>> make_side(JobContext& context, const jobs::Locatio
   return std::make_unique<TableSide>(context, std::move(selection), role);
 }
 
+std::string_view doing(jobs::Step step) {
+  if (step == jobs::Step::kRekey) return "rekeying";
+  return step == jobs::Step::kRestore ? "restoring" : "archiving";
+}
+
 /// One run of a moving job.
 class Mover final : public BulkJob {
  public:
   Mover(JobContext& context, jobs::Reach reach, std::unique_ptr<Side> from, std::unique_ptr<Side> to)
       : BulkJob(context, *from,
                 {.entity = reach.selection.entity,
-                 .doing = reach.step == jobs::Step::kRestore ? "restoring" : "archiving",
+                 .doing = doing(reach.step),
                  .changed = "moved",
                  // What comes back from objects is counted when it is put, and erased there afterwards.
                  .done_when_counted = !reach.from.archive}),
@@ -77,16 +82,17 @@ class Mover final : public BulkJob {
   /// What was put and is gone from the source, though this job has not removed it, is no archived entity: takes it
   /// back. `unheard`: removals of this job that an earlier delivery made and may not have heard of.
   Task<Result<void>> settle_gone(std::uint64_t unheard);
-  [[nodiscard]] bool archives() const { return reach_.step == jobs::Step::kArchive && !reach_.from.archive; }
+  /// Whoever removes an entity from the source has it.
+  [[nodiscard]] bool competes() const { return reach_.step != jobs::Step::kRestore && !reach_.from.archive; }
   /// Where a move of the unit changes something in tables.
   [[nodiscard]] std::vector<PartitionRef> places_of(const Unit& unit) const;
 
   jobs::Reach reach_;
   std::unique_ptr<Side> from_;
   std::unique_ptr<Side> to_;
-  Keys changed_;                      // since they were read: to be read and moved again
-  std::vector<Entity> page_moved_;    // of a source that removes pages
-  std::map<std::string, Keys> gone_;  // from the source before they were removed; by unit
+  Keys changed_;                                   // since they were read: to be read and moved again
+  std::vector<Entity> page_moved_;                 // of a source that removes pages
+  std::map<std::string, std::vector<Gone>> gone_;  // before they were removed; by unit
   std::map<std::pair<std::string, std::string>, table_store::Version> refused_;  // because something newer is there
   bool found_pending_ = false;
 };
@@ -109,13 +115,14 @@ Task<Result<void>> Mover::resume(json saved) {
   if (!saved.is_object()) co_return co_await begin_restoring();
   const auto unheard = done() - std::min(done(), saved.value("doneBefore", std::uint64_t{0}));
   auto pending = CO_TRY(co_await to_->unfinished(saved.value("pending", json::array())));
-  found_pending_ = !pending.put.empty();
+  found_pending_ = !pending.put.empty() || !pending.gone.empty();
   changed_ = std::move(pending.keys);
   for (auto& unit : pending.put) {
     CO_TRY(co_await remove(std::move(unit.name), std::move(unit.entities)));
   }
   CO_TRY(co_await move_changed());
   if (!changed_.empty()) co_return kept_changing();
+  if (!pending.gone.empty()) gone_[""] = std::move(pending.gone);
   co_return co_await settle_gone(unheard);
 }
 
@@ -143,6 +150,9 @@ Task<Result<void>> Mover::work_on(std::vector<Entity> entities) {
   changed_.clear();
   page_moved_.clear();
   refused_.clear();
+  for (const auto& [key, reason] : to_->refuse(entities)) {
+    reason.empty() ? pass_over() : skip(reason, key.partition_key, key.row_key);
+  }
   if (!entities.empty()) {
     CO_TRY(co_await from_->before_put(entities));
     auto units = to_->units(std::move(entities));
@@ -177,7 +187,7 @@ Task<Result<void>> Mover::missing() {
     // Nothing was ever archived, not even the table is there.
     if (!copy && copy.error().code != ErrorCode::kTableNotFound) co_return fail(copy.error());
     if (copy && copy->has_value() && (*copy)->operation == context_.job_id()) {
-      if (archives()) gone_[""].push_back(*reach_.selection.entity);
+      if (competes()) gone_[""].push_back({*reach_.selection.entity});
       co_return co_await settle_gone(0);
     }
   }
@@ -190,12 +200,14 @@ Task<Result<void>> Mover::note_units(const std::vector<Unit>& units) {
 }
 
 std::vector<PartitionRef> Mover::places_of(const Unit& unit) const {
-  std::set<std::string_view> partitions;
-  for (const auto& entity : unit.entities) partitions.insert(entity.partition_key);
+  std::set<std::pair<std::string, std::string>> partitions;
+  for (const auto& entity : unit.entities) {
+    partitions.emplace(reach_.from.table, entity.partition_key);
+    partitions.emplace(reach_.to.table, to_->renames() ? unit.partition_key : entity.partition_key);
+  }
   std::vector<PartitionRef> places;
-  for (const auto* table : {&reach_.from.table, &reach_.to.table}) {
-    if (table->empty()) continue;
-    for (const auto partition : partitions) places.push_back({*table, std::string(partition)});
+  for (const auto& [table, partition] : partitions) {
+    if (!table.empty()) places.push_back({table, partition});
   }
   return places;
 }
@@ -243,8 +255,12 @@ Task<Result<void>> Mover::remove(std::string unit_name, std::vector<Entity> enti
   auto groups = partition_groups(std::move(entities));
   CO_TRY(co_await context_.side_by_side(
       groups.size(), [&](std::size_t number) { return remove_group(std::move(groups[number]), left); }));
-  if (archives() && !left.gone.empty()) {
-    std::ranges::move(left.gone, std::back_inserter(gone_[unit_name]));
+  for (auto& key : left.gone) {
+    if (competes()) gone_[unit_name].push_back({std::move(key)});
+  }
+  if (to_->renames()) {
+    for (const auto& each : left.changed) gone_[unit_name].push_back({{each.partition_key, each.row_key}, true});
+    co_return Result<void>{};
   }
   if (left.changed.empty()) co_return Result<void>{};
   Keys keys;
@@ -274,9 +290,10 @@ Task<Result<void>> Mover::remove_group(std::vector<Entity> entities, NotRemoved&
 Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
   const auto units = std::exchange(gone_, {});
   std::uint64_t gone = 0;
-  for (const auto& [name, keys] : units) gone += keys.size();
+  for (const auto& [name, entities] : units) gone += entities.size();
   // Sent back from poison: another job may have relied on this job's copies meanwhile.
-  if (gone == 0 || context_.was_sent_back()) co_return Result<void>{};
+  const bool relied_on = context_.was_sent_back() && !to_->renames();
+  if (gone == 0 || relied_on) co_return Result<void>{};
   // The ledger counts each removal in its transaction. So it says whether all of ours are known, even if an answer was
   // about the second arrival of a request.
   const auto ledger = CO_TRY(co_await context_.tables.read_operation(context_.job_id()));
@@ -284,12 +301,16 @@ Task<Result<void>> Mover::settle_gone(std::uint64_t unheard) {
   if (unheard >= gone) co_return Result<void>{};
   if (unheard > 0) {
     // Some were ours, and nobody knows which: rather two copies than none.
-    skip_now(kPerhapsTwice, units.begin()->second.front(), gone - unheard);
+    skip_now(kPerhapsTwice, units.begin()->second.front().key, gone - unheard);
     co_return Result<void>{};
   }
-  for (const auto& [name, keys] : units) {
+  for (const auto& [name, entities] : units) {
+    Keys keys;
+    for (const auto& [key, changed] : entities) keys.push_back(key);
     CO_TRY(co_await to_->take_back(name, keys));
-    for (const auto& key : keys) skip_now(kRemovedMeanwhile, key);
+    for (const auto& [key, changed] : entities) {
+      changed ? look_again() : skip_now(kRemovedMeanwhile, key);
+    }
   }
   co_return Result<void>{};
 }
@@ -322,8 +343,8 @@ Task<Result<std::vector<Entity>>> Mover::read_changed() {
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i])
       entities.push_back(std::move(*found[i]));
-    else if (archives())
-      gone_[""].push_back(keys[i]);
+    else if (competes())
+      gone_[""].push_back({keys[i]});
   }
   co_return entities;
 }
@@ -337,6 +358,11 @@ Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach) {
   // Objects are not counted in the transaction that erases them, so the restored entities are.
   const TableRole role{back, reach.from.archive.has_value(), reach.selection.entity.has_value()};
   auto to = CO_TRY(make_side(context, reach.to, {reach.to.table, "", ""}, role));
+  co_return co_await run_move(context, std::move(reach), std::move(from), std::move(to));
+}
+
+Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach, std::unique_ptr<Side> from,
+                                  std::unique_ptr<Side> to) {
   co_return co_await run_as<Mover>(context, std::move(reach), std::move(from), std::move(to));
 }
 

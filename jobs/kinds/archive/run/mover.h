@@ -1,5 +1,5 @@
-// Moves entities from one side to another: archive, unarchive, and the undo of either. A side is a table, documents or
-// parts (jobs/kinds/archive/run/side.h). Per unit:
+// Moves entities from one side to another: archive, unarchive, the undo of either, and rekey. A side is a table,
+// documents or parts (jobs/kinds/archive/run/side.h). Per unit:
 //   1. put-if-newer into the destination, carrying a version
 //   2. remove from the source the version that was copied
 // Both fenced by (job, epoch). An entity that changed in between is read and copied again, so nothing is removed whose
@@ -18,13 +18,20 @@
 // Fails with kTableNotFound (source), kMaxAffectedExceeded, kFenced, kLeaseLost, kCancelled,
 // kUpdateConditionNotSatisfied (entities that others kept changing) and whatever the clients report.
 #pragma once
+#include <memory>
+
 #include "jobs/kinds/reach.h"
 #include "workers/runtime/job_context.h"
 
 namespace tidemark::workers {
 
+class Side;
+
 /// What the job reaches says from where to where, what is selected, and by its step (kArchive, kRestore) whether it
 /// goes forth or back. kJobInvalid: this worker cannot reach what the job names.
 Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach);
+/// The same between these sides (rekey).
+Task<Result<JobOutcome>> run_move(JobContext& context, jobs::Reach reach, std::unique_ptr<Side> from,
+                                  std::unique_ptr<Side> to);
 
 }  // namespace tidemark::workers

@@ -4,6 +4,7 @@
 //   table_side     a table
 //   document_side  one document per entity, in a container or a directory
 //   part_side      immutable parts of many lines, in a container or a directory
+//   rekey_side     the table that the entities come from, under other keys (jobs/kinds/rekey/run)
 // Used by one run, on one strand. Errors are those of the stores.
 #pragma once
 #include <cstdint>
@@ -19,7 +20,14 @@ namespace tidemark::workers {
 /// What is put together, and as far as the side can do that, succeeds or fails together.
 struct Unit {
   std::vector<Entity> entities;
-  std::string name;  // part_side: of the part
+  std::string name = {};           // part_side: of the part
+  std::string partition_key = {};  // rekey_side: where they come to
+};
+
+/// Why an entity is not put at all. Without a reason it is passed over.
+struct Refused {
+  jobs::EntityKey key;
+  std::string_view reason;
 };
 
 enum class PutEnd : std::uint8_t {
@@ -40,10 +48,17 @@ struct RemoveOutcome {
   std::uint64_t counted = 0;
 };
 
+/// What was put and could not be removed from the source: it was not there, or in another version.
+struct Gone {
+  jobs::EntityKey key;
+  bool changed = false;
+};
+
 /// Read from a note: what an earlier delivery may have left unfinished.
 struct Unfinished {
   std::vector<Unit> put;              // in the destination, and perhaps still in the source
   std::vector<jobs::EntityKey> keys;  // perhaps put; to be moved, in whatever version they are
+  std::vector<Gone> gone;             // put, and not in the source any more as they were
 };
 
 class Side : public Source {
@@ -74,6 +89,8 @@ class Side : public Source {
   virtual Task<Result<void>> prepare() { co_return Result<void>{}; }
   /// True if a page like this may still grow.
   [[nodiscard]] virtual bool wants_more(const std::vector<Entity>&) const { return false; }
+  /// Takes out of a page what cannot be put.
+  virtual std::vector<Refused> refuse(std::vector<Entity>&) { return {}; }
   virtual std::vector<Unit> units(std::vector<Entity> entities);
   /// What the next delivery needs to know if this one dies after some of the units were put.
   [[nodiscard]] virtual nlohmann::json note(const std::vector<Unit>& units) const;
@@ -81,6 +98,9 @@ class Side : public Source {
   /// True if even a single entity needs a note.
   [[nodiscard]] virtual bool always_notes() const { return false; }
   virtual Task<Result<PutOutcome>> put(Unit unit) = 0;
+  /// True if what was put does not have the key of its source, where something else may be by now. Then what changes in
+  /// the source is not put again: what was put is taken back, unless this job has removed its source.
+  [[nodiscard]] virtual bool renames() const { return false; }
   /// Called if entities of a unit that was put have changed in the source. True if they are no longer here. False if
   /// they stay until a newer version is put, which the mover does.
   virtual Task<Result<bool>> retract(std::string, std::vector<Entity>) { co_return false; }

@@ -14,8 +14,6 @@ namespace {
 using table_store::Mutation;
 using table_store::WriteOutcome;
 
-constexpr std::string_view kNoKey = "a property of the key is missing, or the key is too long";
-
 /// A copy to be made, and the original it comes from.
 struct Target {
   Mutation mutation;

@@ -20,7 +20,6 @@ using table_store::Property;
 using table_store::WriteOutcome;
 
 constexpr std::string_view kNothing = "no property to move";
-constexpr std::string_view kTooLarge = "the entity would be too large";
 constexpr std::string_view kBlobGone = "the blob is missing or not what the link says";
 constexpr std::size_t kChunkEntities = 50;
 constexpr std::size_t kNoteBytes = 60'000;

@@ -1,0 +1,24 @@
+// Properties that a job sets, by name, as its JSON has them: plain values, whose type JSON implies, or
+// {"type":"Int64","value":"..."}. Pure.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "table_store/model/entity.h"
+
+namespace tidemark::jobs {
+
+class SpecMembers;
+
+using PropertyValues = std::map<std::string, table_store::Value>;
+
+/// A member that is an object of 1 to 252 properties.
+void values_member(SpecMembers& in, const char* name, PropertyValues& values, bool required);
+
+/// Whether the entity has exactly these values.
+bool has_values(const table_store::Entity& entity, const PropertyValues& values);
+/// Those that the entity has keep their place, others follow.
+void set_values(table_store::Entity& entity, const PropertyValues& values);
+
+}  // namespace tidemark::jobs
