@@ -1,5 +1,6 @@
 // Searches for rows by a lower bound, and changes of several partitions in one call; through the client, as workers do.
 #include "table_changes_fixture.h"
+#include "table_store/model/limits.h"
 
 namespace tidemark::table_store {
 namespace {
