@@ -33,7 +33,7 @@ struct Mutation {
   /// For kInsertOrReplace and kErase: nothing is written (kSuperseded) if the effective version of the entity, which is
   /// its source_version or else its version, is newer than this. If its source_version is equal: kUnchanged.
   std::optional<Version> source_version;
-  /// kInsertOrReplace with source_version: what is written is no copy but the original, which comes back.
+  /// kInsert and kInsertOrReplace with source_version: what is written is no copy but the original, which comes back.
   bool restores = false;
   /// kErase, kReplace, kMerge, kInsert: report kMissing or kConflict for a failed condition instead of failing the
   /// whole transaction. kInsertOrReplace with source_version: replace copies only; kConflict for what was put there

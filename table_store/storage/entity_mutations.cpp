@@ -34,7 +34,9 @@ Result<void> check_mutation(std::string_view partition_key, const Mutation& muta
   if (kind < kInsert || kind > kErase) return fail(ErrorCode::kInvalidInput);
   if (mutation.if_version && kind != kReplace && kind != kMerge && kind != kErase)
     return fail(ErrorCode::kInvalidInput);
-  if (mutation.source_version && kind != kInsertOrReplace && kind != kErase) return fail(ErrorCode::kInvalidInput);
+  if (mutation.source_version && kind != kInsert && kind != kInsertOrReplace && kind != kErase) {
+    return fail(ErrorCode::kInvalidInput);
+  }
   if (mutation.restores && !mutation.source_version) return fail(ErrorCode::kInvalidInput);
   if (mutation.origin) TRY(check_origin(mutation));
   TRY(check_key(mutation.row_key));

@@ -4,6 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/process/failures.h"
+#include "jobs/plan/plan.h"
 #include "jobs/store/rows.h"
 #include "workers/runtime/fail_points.h"
 
@@ -15,6 +16,9 @@ using nlohmann::json;
 using table_store::QueryRequest;
 
 constexpr std::uint32_t kPageEntities = 1000;
+/// How much of a walk in a hurry is held in memory.
+constexpr std::size_t kHurriedEntities = 20'000;
+constexpr std::size_t kHurriedBytes = 16UL << 20;
 constexpr Duration kIdleWait = 500ms;
 /// The progress is written at most so often while changes come.
 constexpr Duration kFlushInterval = 20ms;
@@ -262,6 +266,7 @@ void IndexOwner::next_walk() {
   }
 }
 
+/// In a hurry, several pages at once: the more entities there are, the more of them share a piece of a list.
 Task<Result<std::string>> IndexOwner::walk_table() {
   QueryRequest request;
   request.table = index_.definition.source;
@@ -270,17 +275,23 @@ Task<Result<std::string>> IndexOwner::walk_table() {
   request.continuation = walk_.continuation;
   const auto rate = index_.definition.scrub_per_second;
   request.top = in_a_hurry() ? kPageEntities : std::clamp<std::uint32_t>(rate, 1, kPageEntities);
-  auto answer = co_await services_.tables.query(std::move(request));
-  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
-  auto page = CO_TRY(std::move(answer));
   std::vector<ChangedEntity> entities;
-  for (auto& entity : page.entities) {
-    auto& changed = entities.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
-    changed.now = std::move(entity);
-  }
+  std::size_t bytes = 0;
+  do {
+    auto answer = co_await services_.tables.query(request);
+    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+    auto page = CO_TRY(std::move(answer));
+    for (auto& entity : page.entities) {
+      bytes += jobs::entity_bytes(entity);
+      auto& changed = entities.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
+      changed.now = std::move(entity);
+    }
+    request.continuation = std::move(page.continuation);
+  } while (in_a_hurry() && !request.continuation.empty() && entities.size() < kHurriedEntities &&
+           bytes < kHurriedBytes);
   walk_.checked += entities.size();
   suspect(CO_TRY(co_await rows_->reconcile(std::move(entities))));
-  co_return std::move(page.continuation);
+  co_return std::move(request.continuation);
 }
 
 QueryRequest IndexOwner::rows_page(std::string continuation) const {

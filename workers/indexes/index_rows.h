@@ -32,8 +32,7 @@ class IndexRows {
   IndexRows(const IndexRows&) = delete;
   IndexRows& operator=(const IndexRows&) = delete;
 
-  /// Gives each entity the rows that it should have now, and removes those that it had before. At most
-  /// kMaxChangedEntities.
+  /// Gives each entity the rows that it should have now, and removes those that it had before.
   virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
   /// Removes from these rows of the index what no entity says.
   virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;

@@ -145,6 +145,7 @@ Mutation RekeySide::mutation_of(const Entity& entity) const {
   jobs::set_values(changed, reach_.sets);
   const auto& [key, carried] = target_of(entity);
   auto mutation = jobs::copy_of(key.row_key, carried, std::move(changed.properties));
+  mutation.kind = table_store::MutationKind::kInsert;
   mutation.restores = true;
   return mutation;
 }
