@@ -45,8 +45,12 @@ std::optional<ListEntry> entry_of(dom::element element) {
   ListEntry entry{std::move(*partition_key), std::move(*row_key)};
   dom::element value;
   if (item.at(2).get(value) != simdjson::SUCCESS) return entry;
-  if (value.is_int64()) entry.value = std::int64_t{value};
-  if (value.is_double()) entry.value = double{value};
+  // A whole number may be read as a double, too.
+  if (value.is_int64()) {
+    entry.value = std::int64_t{value};
+  } else if (value.is_double()) {
+    entry.value = double{value};
+  }
   return entry;
 }
 
