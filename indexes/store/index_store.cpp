@@ -273,8 +273,10 @@ Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t
   request.table = index_table();
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
-  auto page = CO_TRY(co_await tables_.query(std::move(request)));
   ViolationPage out;
+  auto read = co_await tables_.query(std::move(request));
+  if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
+  auto page = CO_TRY(std::move(read));
   out.continuation = std::move(page.continuation);
   for (const auto& row : page.entities) {
     auto& violation = out.violations.emplace_back();

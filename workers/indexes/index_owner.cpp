@@ -19,6 +19,8 @@ constexpr std::uint32_t kPageEntities = 1000;
 /// How much of a walk in a hurry is held in memory.
 constexpr std::size_t kHurriedEntities = 20'000;
 constexpr std::size_t kHurriedBytes = 16UL << 20;
+/// Pages of changes before a walk has its turn.
+constexpr std::uint32_t kPagesInARow = 10;
 constexpr Duration kIdleWait = 500ms;
 /// The progress is written at most so often while changes come.
 constexpr Duration kFlushInterval = 20ms;
@@ -130,7 +132,12 @@ Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
   if (walk_.ended && !more_) next_walk();
-  if (!more_ && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
+  // A walk has its turn even if changes never end.
+  const bool turn = !more_ || ++pages_in_a_row_ >= kPagesInARow;
+  if (turn && services_.clock.monotonic() >= walk_at_) {
+    pages_in_a_row_ = 0;
+    CO_TRY(co_await walk_page());
+  }
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
     progress_.in_the_way += in_the_way.count;

@@ -94,8 +94,9 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool scrub_now_ = false;    // there may be room for rows that others were in the way of
   bool scrub_again_ = false;  // likewise, since the walk under way began
   std::uint32_t skip_ = 0;    // of the position's page (ChangesPage)
-  bool more_ = false;         // changes are there already
-  bool dirty_ = false;        // the progress is not written
+  std::uint32_t pages_in_a_row_ = 0;
+  bool more_ = false;   // changes are there already
+  bool dirty_ = false;  // the progress is not written
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;
