@@ -2,6 +2,7 @@
 #include "common/process/failures.h"
 #include "common/service/store_process.h"
 #include "table_store/internal/table_dispatch.h"
+#include "table_store/rest/follower_metrics.h"
 #include "table_store/rest/table_routes.h"
 #include "table_store/storage/table_keys.h"
 
@@ -21,6 +22,7 @@ class TableStore final : public service::Store {
       : service_(context.engine, context.clock, context.random, scan_limits(context), &context.ages),
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
     process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
+    context.metrics.add(std::make_shared<FollowerMetrics>(service_, context.clock));
   }
 
   service::Front& front() override { return routes_; }

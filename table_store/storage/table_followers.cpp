@@ -196,6 +196,24 @@ Result<std::vector<FollowerStatus>> TableService::followers(const std::string& a
   return all;
 }
 
+Result<std::vector<TableService::NamedFollower>> TableService::all_followers(std::size_t most) {
+  const auto snapshot = engine_.snapshot();
+  std::vector<NamedFollower> all;
+  const auto cursor = snapshot->scan(all_feeds());
+  for (; cursor->valid() && all.size() < most; cursor->next()) {
+    auto key = cursor->key();
+    key.remove_prefix(1);
+    auto account = kv::take_text(key);
+    const auto feed = TRY(load_feed(*snapshot, std::string(cursor->key())));
+    if (!account || !feed) return corrupt_record("feed");
+    for (const auto& follower : feed->record.followers) {
+      all.push_back({*account, feed->record.table, TRY(status_of(*snapshot, *feed, follower))});
+    }
+  }
+  TRY(cursor->status());
+  return all;
+}
+
 Task<Result<void>> TableService::acknowledge(std::string account, std::string table, std::string follower,
                                              Version position) {
   const auto key = feed_key(account, table);

@@ -103,6 +103,12 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<FollowerStatus>> follow(std::string account, std::string table, Following following, bool anew);
   Task<Result<void>> unfollow(std::string account, std::string table, std::string follower);
   Result<std::vector<FollowerStatus>> followers(const std::string& account, const std::string& table);
+  struct NamedFollower {
+    std::string account, table;
+    FollowerStatus status;
+  };
+  /// Of all accounts; at most so many.
+  Result<std::vector<NamedFollower>> all_followers(std::size_t most);
   Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
                                              Version after, std::uint32_t skip, std::uint32_t limit, Duration wait);
   Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Version position);

@@ -2,6 +2,7 @@
 what /openapi.json says."""
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -9,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import HttpFailure, TableClient  # noqa: E402
+from clients import HttpClient, HttpFailure, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -176,6 +177,23 @@ class IndexTest(unittest.TestCase):
         self.assertIn("It is paused.", answer["detail"])
         self.tidemark("index", "resume", "paused")
         self.assertEqual(self.rows("paused", value="waits", minVersion=version, wait=30000), [("dept1", "001")])
+
+    def test_metrics_tell_how_far_an_index_is_behind(self):
+        def metric(name):
+            _, text = HttpClient(self.stack.ports["table_store"]).ask("GET", "/metrics")
+            found = re.search(rf'(?m)^tidemark_follower_{name}{{[^}}]*follower="measured-[^}}]*}} (\S+)$', text.decode())
+            return found and float(found.group(1))
+
+        self.assertIsNone(metric("lag_seconds"))
+        self.put("measured", "--kind", "lists", "--by", "Name", "--destination", self.table + "Index")
+        wait_until(lambda: metric("lag_seconds") == 0, "nothing waits")
+        self.api.call("POST", "/v1/indexes/measured/pause")
+        wait_until(lambda: self.api.call("GET", "/v1/indexes/measured")["paused"], "the pause")
+        self.tables.put_many(self.table, [{**person, "Name": "changed"} for person in STAFF[:3]])
+        wait_until(lambda: metric("lag_seconds") > 0.2, "the lag grows")
+        self.assertEqual((metric("waiting_changes"), metric("stale")), (3, 0))
+        self.api.call("POST", "/v1/indexes/measured/resume")
+        wait_until(lambda: metric("lag_seconds") == 0, "nothing waits again")
 
     def test_scrub_and_rebuild(self):
         rows = self.table + "Rows"
