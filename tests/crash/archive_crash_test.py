@@ -125,7 +125,7 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        others = ("adopt", "blob", "callback", "ending", "file", "http", "kv", "object", "offload", "queue", "rpc",
+        others = ("adopt", "blob", "callback", "ending", "file", "follow", "http", "kv", "object", "offload", "queue", "rpc",
                   "schedule", "table")
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)

@@ -77,7 +77,7 @@ class IndexCrashTest(unittest.TestCase):
             self.assertEqual(index_of(self.api, name)["wrongEver"], 0, name)
 
     def test_owners_die_at_every_step(self):
-        points = points_of("worker", ("index.rows", "index.progress", "index.acknowledge"))
+        points = points_of("worker", ("follow.",))
         self.assertEqual(len(points), 6)
         self.write(60)
         self.declare_all()

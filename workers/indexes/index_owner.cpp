@@ -350,9 +350,9 @@ Task<Result<void>> IndexOwner::flush() {
   progress_.walk = walk.dump();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
-  CO_TRY(co_await fail_points::kIndexProgress.around(std::move(written)));
+  CO_TRY(co_await fail_points::kFollowProgress.around(std::move(written)));
   auto told = services_.tables.acknowledge(index_.definition.source, index_.id, progress_.position);
-  CO_TRY(co_await fail_points::kIndexAcknowledge.around(std::move(told)));
+  CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told)));
   dirty_ = false;
   flushed_at_ = services_.clock.monotonic();
   co_return Result<void>{};

@@ -49,7 +49,7 @@ std::vector<PartitionMutations> take_call(const std::vector<PartitionMutations>&
 
 Task<Result<std::vector<Result<Outcomes>>>> mutate_all(TableClient& tables, table_store::Fence fence,
                                                        std::vector<PartitionMutations> call) {
-  co_return co_await fail_points::kIndexRows.around(tables.mutate_all(std::move(call), std::move(fence)));
+  co_return co_await fail_points::kFollowRows.around(tables.mutate_all(std::move(call), std::move(fence)));
 }
 
 /// Once more for what failed because its table is missing.
