@@ -20,9 +20,10 @@ class TableStore final : public service::Store {
  public:
   explicit TableStore(service::StoreContext& context)
       : service_(context.engine, context.clock, context.random, scan_limits(context), &context.ages),
-        routes_(service_, context.clock, context.random, context.accounts, context.auth_policy) {
+        routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
+        metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
     process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
-    context.metrics.add(std::make_shared<FollowerMetrics>(service_, context.clock));
+    context.metrics.add(metrics_);
   }
 
   service::Front& front() override { return routes_; }
@@ -32,6 +33,7 @@ class TableStore final : public service::Store {
  private:
   TableService service_;
   TableRoutes routes_;
+  std::shared_ptr<FollowerMetrics> metrics_;
 };
 
 }  // namespace

@@ -61,8 +61,11 @@ class FailingDisk:
         os.replace(self.control + ".new", self.control)
 
     def may_have_ended(self, child):
-        """A store may end that finds its database impossible to open, and says so."""
-        return child.wait() in (1, 2) and time.monotonic() - self.failed_at < 30
+        """A store may end that finds its database impossible to open, and says so; and Debian's RocksDB, which has its
+        assertions on, aborts at times when a file that it writes in the background fails."""
+        code = child.wait()
+        aborted = code == -signal.SIGABRT and "rocksdb::" in child.log() and "Assertion" in child.log()
+        return (code in (1, 2) or aborted) and time.monotonic() - self.failed_at < 30
 
 
 class World:
