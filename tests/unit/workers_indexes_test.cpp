@@ -314,16 +314,42 @@ TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
   const auto index = declare("by-colour", kByColour);
   const auto sums = declare("totals", kTotals);
   const auto copies = declare("by-size", kBySize);
+  const auto inside = declare("inside", kInside);
+  const auto in_partition = declare("in-partition", kInPartition);
   start_keeper("w1");
   write_at_random(80);
-  for (const auto& each : {index, sums, copies}) expect_true(each);
+  for (const auto& each : {index, sums, copies, inside, in_partition}) expect_true(each);
   run_beside(keepers_.back()->stop());
   ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
   start_keeper("w2");  // while there is no table
   drive_until([&] { return actual(index).empty() && actual(sums).empty() && actual(copies).empty(); });
+  for (const auto& each : {inside, in_partition}) drive_until([&] { return caught_up(each); });
+  EXPECT_FALSE(*run_beside(tables_.table_exists("Source"))) << "an index made the table again";
   ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
   write_at_random(40);
-  for (const auto& each : {index, sums, copies}) expect_true(each);
+  for (const auto& each : {index, sums, copies, inside, in_partition}) expect_true(each);
+}
+
+TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {
+  const auto index = declare("by-colour", kByColour);
+  start_keeper("w1");
+  write_at_random(60);
+  expect_true(index);
+  run_beside(keepers_.back()->stop());
+  write_at_random(60);
+  // The owner wrote that it is stale, made it follow anew, and died.
+  auto found = progress(index);
+  found.state = indexes::kStale;
+  const table_store::Fence fence{"index/" + index.id, 1ULL << 50, "", 0};
+  ASSERT_TRUE(run_beside(store_.write_progress(index.id, found, fence)).has_value());
+  const table_store::Following following{index.id, index.definition.key_properties()};
+  ASSERT_TRUE(run_beside(tables_.follow("Source", following, true)).has_value());
+  indexes::Owner owner = *run_beside(store_.owner(index.id));
+  owner.epoch = 1 << 20;
+  ASSERT_TRUE(*run_beside(store_.swap_owner(index.id, owner)));
+  start_keeper("w2");
+  drive_until([&] { return progress(index).state == indexes::kReady; });
+  expect_true(index);
 }
 
 TEST_F(WorkersIndexes, LeaveNothingWhenTheyAreDropped) {

@@ -106,7 +106,8 @@ Task<Result<Wrong>> CopyRows::write(std::vector<RowChange> changes, std::vector<
     const bool first = named.emplace(change.partition_key, change.mutation.row_key).second;
     (first ? once : again).push_back(std::move(change));
   }
-  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), kind_.destination, once));
+  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fences.next(),
+                                                   context_.index.definition.source, kind_.destination, once));
   for (std::size_t i = 0; i < once.size(); ++i) {
     const auto& origin = *once[i].mutation.origin;
     if (outcomes[i].kind == WriteOutcome::kApplied) written.push_back({origin.partition_key, origin.row_key});

@@ -111,7 +111,10 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.from = walk.value("from", std::int64_t{0});
     walk_.asked = walk.value("asked", std::int32_t{0});
   }
-  if (!index_.dropping) CO_TRY(co_await follow(false));
+  if (index_.dropping) co_return Result<void>{};
+  // Whoever found that it was stale may have died before it began to build.
+  if (progress_.state == indexes::kStale) co_return co_await begin_anew();
+  CO_TRY(co_await follow(false));
   if (progress_.walk_began == Time{}) begin_walk();
   co_return Result<void>{};
 }
@@ -175,6 +178,7 @@ Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (page.entities.empty() && !page.dropped) {
     // Nothing to write down: the log holds nothing that was not dealt with.
     progress_.position = page.through;
+    skip_ = page.skip;
     co_return Result<void>{};
   }
   progress_.changes += page.entities.size();
@@ -214,7 +218,9 @@ Task<Result<void>> IndexOwner::begin_anew() {
 Task<Result<void>> IndexOwner::remove_orphans() {
   std::string continuation;
   do {
-    auto page = CO_TRY(co_await services_.tables.query(rows_page(std::move(continuation))));
+    auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
+    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // they were in it
+    auto page = CO_TRY(std::move(answer));
     continuation = std::move(page.continuation);
     CO_TRY(co_await rows_->check(std::move(page.entities)));
   } while (!continuation.empty() && !stopping_);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/encoding.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
@@ -155,6 +156,7 @@ class ListRows final : public IndexRows {
   [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const;
   [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
   [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
+  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, context_.index.definition.source); }
   [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
   Task<Result<Wrong>> make(std::vector<GroupWork> works);
   /// One step of each of these groups.
@@ -236,6 +238,11 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     }
   }
   auto answer = co_await context_.tables.find_rows(table_, searches);
+  if (answer.failed_with(ErrorCode::kTableNotFound) && in_source()) {
+    // It was dropped, with its entities: the log says so next.
+    for (auto* work : works) work->next = work->wanted.size();
+    co_return Wrong{};
+  }
   if (answer.failed_with(ErrorCode::kTableNotFound)) {
     CO_TRY(co_await jobs::ensure_table(context_.tables, table_));
     answer = co_await context_.tables.find_rows(table_, std::move(searches));
@@ -256,7 +263,8 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
       if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
     }
   }
-  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), groups));
+  const auto outcomes =
+      CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), context_.index.definition.source, groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     add(std::move(changes[i].changed), changed);
@@ -452,14 +460,16 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   changes[0].partition_key = group;
   changes[0].mutation =
       truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(changes)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
+                             std::move(changes)));
   co_return Wrong{{group, head}};
 }
 
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), table_, std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
+                             std::move(erasures)));
   co_return Result<void>{};
 }
 

@@ -1,6 +1,9 @@
 #include "workers/indexes/row_writer.h"
 
+#include <algorithm>
 #include <map>
+
+#include "common/base/encoding.h"
 
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
@@ -52,12 +55,22 @@ Task<Result<std::vector<Result<Outcomes>>>> mutate_all(TableClient& tables, tabl
   co_return co_await fail_points::kFollowRows.around(tables.mutate_all(std::move(call), std::move(fence)));
 }
 
+bool only_erases(const PartitionMutations& group) {
+  return std::ranges::all_of(group.mutations,
+                             [](const auto& mutation) { return mutation.kind == table_store::MutationKind::kErase; });
+}
+
 /// Once more for what failed because its table is missing.
 Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(TableClient& tables, table_store::Fence fence,
-                                                             std::vector<PartitionMutations> call) {
+                                                             std::string source, std::vector<PartitionMutations> call) {
   auto outcomes = CO_TRY(co_await mutate_all(tables, fence, call));
   for (std::size_t i = 0; i < outcomes.size() && i < call.size(); ++i) {
     if (!outcomes[i].failed_with(ErrorCode::kTableNotFound)) continue;
+    if (only_erases(call[i])) {
+      outcomes[i] = Outcomes(call[i].mutations.size(), {table_store::WriteOutcome::kMissing});
+      continue;
+    }
+    if (iequals_ascii(call[i].table, source)) continue;
     CO_TRY(co_await jobs::ensure_table(tables, call[i].table));
     auto again = CO_TRY(co_await mutate_all(tables, fence, {call[i]}));
     if (!again.empty()) outcomes[i] = std::move(again.front());
@@ -67,18 +80,18 @@ Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(TableClient& tables
 
 }  // namespace
 
-Task<Result<std::vector<Outcomes>>> write_groups(TableClient& tables, table_store::Fence fence,
+Task<Result<std::vector<Outcomes>>> write_groups(TableClient& tables, table_store::Fence fence, std::string source,
                                                  std::vector<PartitionMutations> groups) {
   std::vector<Outcomes> out;
   for (std::size_t next = 0; next < groups.size();) {
-    auto outcomes = CO_TRY(co_await mutate_in_tables(tables, fence, take_call(groups, next)));
+    auto outcomes = CO_TRY(co_await mutate_in_tables(tables, fence, source, take_call(groups, next)));
     for (auto& outcome : outcomes) out.push_back(CO_TRY(std::move(outcome)));
   }
   if (out.size() != groups.size()) co_return fail(error_for_log(ErrorCode::kInternalError, "outcomes are missing"));
   co_return out;
 }
 
-Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence, std::string table,
+Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence, std::string source, std::string table,
                                   std::vector<RowChange> changes) {
   std::vector<PartitionMutations> groups;
   std::vector<std::vector<std::size_t>> members;  // of each group: which changes
@@ -101,7 +114,7 @@ Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence,
     groups[last.group].mutations.push_back(std::move(change.mutation));
     members[last.group].push_back(i);
   }
-  const auto written = CO_TRY(co_await write_groups(tables, std::move(fence), std::move(groups)));
+  const auto written = CO_TRY(co_await write_groups(tables, std::move(fence), std::move(source), std::move(groups)));
   Outcomes out(changes.size());
   for (std::size_t g = 0; g < written.size(); ++g) {
     for (std::size_t i = 0; i < written[g].size() && i < members[g].size(); ++i) out[members[g][i]] = written[g][i];
