@@ -19,7 +19,7 @@ using table_store::WriteOutcome;
 class CopyRows final : public IndexRows {
  public:
   CopyRows(IndexRowsContext context, SourceFilter filter, jobs::KeyTemplates templates)
-      : context_(std::move(context)),
+      : context_(context),
         kind_(std::get<indexes::CopiesKind>(context_.index.definition.kind)),
         filter_(std::move(filter)),
         templates_(std::move(templates)) {}
@@ -154,7 +154,7 @@ Task<Result<void>> CopyRows::erase(std::vector<Entity> rows) {
 Result<std::unique_ptr<IndexRows>> make_copy_rows(IndexRowsContext context, SourceFilter filter) {
   const auto& kind = std::get<indexes::CopiesKind>(context.index.definition.kind);
   auto templates = TRY(jobs::parse_key_templates(kind.partition_key, kind.row_key));
-  return std::make_unique<CopyRows>(std::move(context), std::move(filter), std::move(templates));
+  return std::make_unique<CopyRows>(context, std::move(filter), std::move(templates));
 }
 
 }  // namespace tidemark::workers

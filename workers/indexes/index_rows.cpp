@@ -24,9 +24,9 @@ std::vector<Entity> states_before(const ChangedEntity& changed) {
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context) {
   SourceFilter filter(TRY(table_store::Filter::parse(context.index.definition.filter)));
   if (std::holds_alternative<indexes::CopiesKind>(context.index.definition.kind)) {
-    return make_copy_rows(std::move(context), std::move(filter));
+    return make_copy_rows(context, std::move(filter));
   }
-  return make_list_rows(std::move(context), std::move(filter));
+  return make_list_rows(context, std::move(filter));
 }
 
 }  // namespace tidemark::workers

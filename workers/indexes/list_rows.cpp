@@ -131,7 +131,7 @@ struct PieceChange {
 
 class ListRows final : public IndexRows {
  public:
-  ListRows(IndexRowsContext context, SourceFilter filter) : context_(std::move(context)), filter_(std::move(filter)) {
+  ListRows(IndexRowsContext context, SourceFilter filter) : context_(context), filter_(std::move(filter)) {
     if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
       by_ = lists->by;
       table_ = lists->destination;
@@ -480,7 +480,7 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
     return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
   }
-  return std::make_unique<ListRows>(std::move(context), std::move(filter));
+  return std::make_unique<ListRows>(context, std::move(filter));
 }
 
 }  // namespace tidemark::workers
