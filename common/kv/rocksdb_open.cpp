@@ -2,15 +2,19 @@
 #include <fcntl.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <system_error>
 
 #include "common/kv/rocksdb_database.h"
@@ -24,6 +28,7 @@ namespace fs = std::filesystem;
 // The filter of a full file with small rows takes several MiB.
 constexpr std::size_t kCachePieceBytes = 16UL << 20;
 constexpr int kMostCachePieceBits = 6;
+constexpr std::size_t kMaxLogLine = 1024;     // the rest of a longer one is cut off
 constexpr std::size_t kHintPrefixBytes = 10;  // a set of one queue
 
 rocksdb::CompressionType best_compression() {
@@ -72,6 +77,22 @@ class NoRecoveryOfTheLog final : public rocksdb::EventListener {
   }
 };
 
+/// What the library has to say goes into the log of the process. A file of its own beside the data would fail with the
+/// disk, and Debian's build aborts when it writes to a file after a failure.
+class ProcessLog final : public rocksdb::Logger {
+ public:
+  ProcessLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+  using Logger::Logv;
+  void LogHeader(const char*, va_list) override {}  // the options, a few hundred lines
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (level < GetInfoLogLevel() || level >= rocksdb::InfoLogLevel::HEADER_LEVEL) return;
+    std::array<char, kMaxLogLine> line{};
+    if (std::vsnprintf(line.data(), line.size(), format, arguments) < 0) return;
+    spdlog::log(level == rocksdb::InfoLogLevel::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err, "rocksdb: {}",
+                line.data());
+  }
+};
+
 rocksdb::Options engine_options(const RocksDbOptions& options) {
   rocksdb::Options out;
   out.create_if_missing = true;
@@ -110,9 +131,8 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // An idle process stays idle.
   out.stats_dump_period_sec = 0;
   out.stats_persist_period_sec = 0;
-  out.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  out.keep_log_file_num = 2;
-  out.max_log_file_size = 4UL << 20;
+  out.info_log = std::make_shared<ProcessLog>();
+  out.info_log_level = out.info_log->GetInfoLogLevel();
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <pugixml.hpp>
+#include <utility>
 
 #include "common/base/xml_text.h"
 
@@ -9,7 +10,7 @@ namespace tidemark::protocol {
 namespace {
 
 // The largest legitimate body has about 200; the parser's own recursion must stay shallow.
-constexpr std::size_t kMaxTags = 2000;
+constexpr std::size_t kMaxMarkups = 2000;
 
 bool is_known_reference(std::string_view text) {  // begins after '&'
   const auto end = text.find(';');
@@ -26,20 +27,46 @@ bool is_known_reference(std::string_view text) {  // begins after '&'
   return code >= 0x20 || code == 9 || code == 10 || code == 13;
 }
 
+/// Where the piece of markup that begins the text ends, by the same rules as the parser, which passes over what stands
+/// in comments and instructions; npos if it does not end or may not be here.
+std::size_t end_of_markup(std::string_view text) {
+  const auto after = [text](std::string_view begin, std::string_view end) {
+    const auto found = text.find(end, begin.size());
+    return found == std::string_view::npos ? found : found + end.size();
+  };
+  for (const auto& [begin, end] :
+       {std::pair<std::string_view, std::string_view>{"<![CDATA[", "]]>"}, {"<!--", "-->"}, {"<?", "?>"}}) {
+    if (text.starts_with(begin)) return after(begin, end);
+  }
+  if (text.starts_with("<!")) return std::string_view::npos;  // DOCTYPE
+  char quote = 0;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<' || (c == '&' && !is_known_reference(text.substr(i + 1)))) return std::string_view::npos;
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '>') {
+      return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
 // The parser underneath is lenient; this is what it would let pass.
 bool is_acceptable(std::string_view body) {
   if (!is_xml_text(body)) return false;
-  std::size_t tags = 0;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    if (body[i] == '&' && !is_known_reference(body.substr(i + 1))) return false;
-    if (body[i] != '<') continue;
-    const auto rest = body.substr(i);
-    if (rest.starts_with("<![CDATA[")) {
-      const auto end = rest.find("]]>");
-      if (end == std::string_view::npos) return false;
-      i += end + 2;
-    } else if (rest.starts_with("<!DOCTYPE") || ++tags > kMaxTags) {
+  std::size_t markups = 0;
+  for (std::size_t i = 0; i < body.size();) {
+    if (body[i] == '<') {
+      const auto end = end_of_markup(body.substr(i));
+      if (end == std::string_view::npos || ++markups > kMaxMarkups) return false;
+      i += end;
+    } else if (body[i] == '&' && !is_known_reference(body.substr(i + 1))) {
       return false;
+    } else {
+      ++i;
     }
   }
   return true;

@@ -19,17 +19,34 @@ TEST(QueueXml, KeepsTextExactly) {
   EXPECT_EQ(read_message_text(message("a&#13;b&#xD;\r\nc")).value(), "a\rb\r\nc");
   EXPECT_EQ(read_message_text(message("&lt;b&gt; &amp; \xC3\xA9")).value(), "<b> & \xC3\xA9");
   EXPECT_EQ(read_message_text(message("x<![CDATA[<&y>]]>z")).value(), "x<&y>z");
+  EXPECT_EQ(read_message_text(message("x<!-- <&y> -->y<?p <&y> ?>z")).value(), "xyz");
   EXPECT_EQ(read_message_text("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8'?>\n" + message("a")).value(), "a");
 }
 
 TEST(QueueXml, RefusesWhatXmlForbids) {
   const std::string deep(100'000, '<');
-  for (const auto& body :
-       {message("\x01"), message("&#0;"), message("&#1;"), message("&#xD800;"), message("&nope;"), message("a & b"),
-        message("\xFF"), message("\xEF\xBF\xBE"), message("<b/>"), std::string(""), std::string("<QueueMessage>"),
-        std::string("text"), deep, message("a") + message("b"), "x" + message("a"), message("a") + "x",
-        message("&amp;") + "x", message("&amp;") + message("b"),
-        std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
+  for (const auto& body : {message("\x01"),
+                           message("&#0;"),
+                           message("&#1;"),
+                           message("&#xD800;"),
+                           message("&nope;"),
+                           message("a & b"),
+                           message("\xFF"),
+                           message("\xEF\xBF\xBE"),
+                           message("<b/>"),
+                           std::string(""),
+                           std::string("<QueueMessage>"),
+                           std::string("text"),
+                           deep,
+                           message("a") + message("b"),
+                           "x" + message("a"),
+                           message("a") + "x",
+                           message("&amp;") + "x",
+                           message("&amp;") + message("b"),
+                           message("<?p <![CDATA[?>&#1;]]>"),
+                           message("<!--<![CDATA[-->&#1;]]>"),
+                           std::string("<QueueMessage a='<![CDATA['><MessageText>&#1;]]></MessageText></QueueMessage>"),
+                           std::string("<!DOCTYPE a [<!ENTITY b 'c'>]>") + message("&b;")}) {
     EXPECT_TRUE(read_message_text(body).failed_with(ErrorCode::kInvalidXmlDocument)) << body.substr(0, 80);
   }
   EXPECT_TRUE(read_message_text("<QueueMessage/>").failed_with(ErrorCode::kMissingRequiredXmlNode));
