@@ -4,8 +4,8 @@
 
 #include "common/base/json.h"
 #include "common/process/failures.h"
-#include "jobs/plan/plan.h"
 #include "jobs/store/rows.h"
+#include "workers/indexes/source_walk.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -16,9 +16,6 @@ using nlohmann::json;
 using table_store::QueryRequest;
 
 constexpr std::uint32_t kPageEntities = 1000;
-/// How much of a walk in a hurry is held in memory.
-constexpr std::size_t kHurriedEntities = 20'000;
-constexpr std::size_t kHurriedBytes = 16UL << 20;
 /// Pages of changes before a walk has its turn.
 constexpr std::uint32_t kPagesInARow = 10;
 constexpr Duration kIdleWait = 500ms;
@@ -110,6 +107,7 @@ Task<Result<void>> IndexOwner::begin() {
     walk_.wrong = walk.value("wrong", std::uint64_t{0});
     walk_.from = walk.value("from", std::int64_t{0});
     walk_.asked = walk.value("asked", std::int32_t{0});
+    walk_.after_loss = walk.value("lost", false);
   }
   if (index_.dropping) co_return Result<void>{};
   // Whoever found that it was stale may have died before it began to build.
@@ -210,6 +208,7 @@ Task<Result<void>> IndexOwner::begin_anew() {
   CO_TRY(co_await services_.store.write_progress(index_.id, progress_, fences_.next()));
   CO_TRY(co_await follow(true));
   progress_.state = indexes::kBuilding;
+  walk_.after_loss = true;
   begin_walk();
   co_return Result<void>{};
 }
@@ -240,7 +239,9 @@ void IndexOwner::scrub_soon() {
 }
 
 void IndexOwner::begin_walk() {
+  const bool after_loss = walk_.after_loss;
   walk_ = {};
+  walk_.after_loss = after_loss;
   walk_.from = progress_.position;
   walk_.asked = index_.scrubs_asked;
   walk_at_ = services_.clock.monotonic();
@@ -279,7 +280,6 @@ void IndexOwner::next_walk() {
   }
 }
 
-/// In a hurry, several pages at once: the more entities there are, the more of them share a piece of a list.
 Task<Result<std::string>> IndexOwner::walk_table() {
   QueryRequest request;
   request.table = index_.definition.source;
@@ -288,23 +288,12 @@ Task<Result<std::string>> IndexOwner::walk_table() {
   request.continuation = walk_.continuation;
   const auto rate = index_.definition.scrub_per_second;
   request.top = in_a_hurry() ? kPageEntities : std::clamp<std::uint32_t>(rate, 1, kPageEntities);
-  std::vector<ChangedEntity> entities;
-  std::size_t bytes = 0;
-  do {
-    auto answer = co_await services_.tables.query(request);
-    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
-    auto page = CO_TRY(std::move(answer));
-    for (auto& entity : page.entities) {
-      bytes += jobs::entity_bytes(entity);
-      auto& changed = entities.emplace_back(ChangedEntity{entity.partition_key, entity.row_key, {}, {}});
-      changed.now = std::move(entity);
-    }
-    request.continuation = std::move(page.continuation);
-  } while (in_a_hurry() && !request.continuation.empty() && entities.size() < kHurriedEntities &&
-           bytes < kHurriedBytes);
-  walk_.checked += entities.size();
-  suspect(CO_TRY(co_await rows_->reconcile(std::move(entities))));
-  co_return std::move(request.continuation);
+  auto answer = co_await read_source_page(services_.tables, std::move(request), in_a_hurry());
+  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+  auto page = CO_TRY(std::move(answer));
+  walk_.checked += page.entities.size();
+  suspect(CO_TRY(co_await rows_->reconcile(std::move(page.entities))));
+  co_return std::move(page.continuation);
 }
 
 QueryRequest IndexOwner::rows_page(std::string continuation) const {
@@ -336,7 +325,7 @@ void IndexOwner::end_walk() {
   progress_.scrubs = walk_.asked;
   progress_.checked = walk_.checked;
   progress_.wrong = walk_.wrong;
-  progress_.wrong_ever += walk_.wrong;
+  if (!std::exchange(walk_.after_loss, false)) progress_.wrong_ever += walk_.wrong;
   progress_.proven = walk_.from;
   progress_.proven_at = services_.clock.now();
   const auto in_the_way = progress_.in_the_way;
@@ -353,6 +342,7 @@ Task<Result<void>> IndexOwner::flush() {
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
   walk["asked"] = walk_.asked;
+  walk["lost"] = walk_.after_loss;
   progress_.walk = walk.dump();
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());

@@ -49,6 +49,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
     table_store::Version from = 0;  // the position when it began
     std::int32_t asked = 0;         // scrubs that had been asked for by then
     bool ended = false;             // its last page was read
+    bool after_loss = false;        // the log did not wait: rows may be left that no entity says
   };
 
   IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch);
