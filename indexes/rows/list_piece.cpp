@@ -7,7 +7,9 @@
 #include <cstdio>
 
 #include "common/base/encoding.h"
+#include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
+#include "table_store/model/limits.h"
 #include "table_store/odata/odata_json.h"
 
 namespace tidemark::indexes {
@@ -16,6 +18,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kBoundDigits = 16;
+constexpr char kJustBehind = '\x01';
 
 void append_entry(std::string& out, const ListEntry& entry) {
   out += '[';
@@ -68,7 +71,8 @@ std::optional<std::vector<ListEntry>> entries_in(const std::string& text) {
   return entries;
 }
 
-std::optional<std::uint64_t> bound_in(std::string_view row_key) {
+std::optional<std::uint64_t> bound_in(std::string_view row_key, const PieceForm& form) {
+  if (!form.last_row.empty() && row_key == form.last_row) return ListPiece{}.bound;
   if (row_key.size() < kBoundDigits) return std::nullopt;
   const auto bytes = hex_decode(row_key.substr(row_key.size() - kBoundDigits));
   if (!bytes) return std::nullopt;
@@ -90,7 +94,8 @@ std::size_t middle_of(const std::vector<ListEntry>& entries, std::size_t first, 
 /// Writes the rows of a piece, whose text is written once and cut where it has to be.
 class Cutter {
  public:
-  explicit Cutter(const ListPiece& piece) : piece_(piece) {
+  Cutter(const ListPiece& piece, const PieceForm& form) : piece_(piece), form_(form) {
+    fits_property_ = utf16_length(piece.group) <= table_store::kMaxStringUnits;
     for (const auto& entry : piece.entries) {
       begins_.push_back(text_.size());
       append_entry(text_, entry);
@@ -115,10 +120,10 @@ class Cutter {
     const bool fits = text.size() + kBrackets <= kPieceUnits || utf16_length(text) + kBrackets <= kPieceUnits;
     const auto middle = fits ? first : middle_of(piece_.entries, first, last);
     if (middle == first) {
-      rows_.push_back({bound,
-                       {{"Group", piece_.group},
-                        {"Count", static_cast<std::int32_t>(last - first)},
-                        {"Keys", "[" + std::string(text) + "]"}}});
+      auto& properties = rows_.emplace_back(PieceRow{bound, {}}).properties;
+      if (fits_property_) properties.push_back({std::string(form_.group), piece_.group});
+      properties.push_back({"Count", static_cast<std::int32_t>(last - first)});
+      properties.push_back({std::string(form_.keys), "[" + std::string(text) + "]"});
       return;
     }
     cut(first, middle, piece_.entries[middle - 1].hash());
@@ -126,6 +131,8 @@ class Cutter {
   }
 
   const ListPiece& piece_;
+  const PieceForm& form_;
+  bool fits_property_ = true;
   std::string text_;
   std::vector<std::size_t> begins_;  // of the entries in the text, and its end
   std::vector<PieceRow> rows_;
@@ -144,12 +151,15 @@ std::uint64_t entry_hash(std::string_view partition_key, std::string_view row_ke
 }
 
 std::string GroupPlace::row_key(std::uint64_t bound) const {
+  if (!last_row.empty() && bound == ListPiece{}.bound) return std::string(last_row);
   char digits[kBoundDigits + 1];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(bound));
   return row_prefix + digits;
 }
 
-std::string GroupPlace::end() const { return row_prefix + "g"; }
+std::string GroupPlace::end() const {
+  return last_row.empty() ? row_prefix + "g" : std::string(last_row) + kJustBehind;
+}
 
 GroupPlace group_across(std::string_view group) { return {std::string(group), "keys_"}; }
 
@@ -157,20 +167,26 @@ GroupPlace group_in_partition(std::string_view index_name, std::string_view part
   return {std::string(partition_key), std::string(index_name) + "_" + std::string(group) + "_"};
 }
 
-Result<ListPiece> read_piece(const table_store::Entity& row) {
+GroupPlace group_of_value(std::string_view value) {
+  auto text = jobs::escape_key_text(value);
+  if (utf16_length(text) > table_store::kMaxKeyUnits) text = "%sha256:" + hex_encode(sha256(value));
+  return {std::move(text), "-", kIndexJobForm.last_row};
+}
+
+Result<ListPiece> read_piece(const table_store::Entity& row, const PieceForm& form) {
   ListPiece piece;
-  const auto bound = bound_in(row.row_key);
-  const auto* keys = jobs::property<std::string>(row, "Keys");
+  const auto bound = bound_in(row.row_key, form);
+  const auto* keys = jobs::property<std::string>(row, form.keys);
   auto entries = keys == nullptr ? std::nullopt : entries_in(*keys);
   if (!bound || !entries) {
     return fail(error_for_log(ErrorCode::kCorruption, "row " + row.row_key + " is no piece of a list"));
   }
   piece.bound = *bound;
-  piece.group = jobs::property_or<std::string>(row, "Group");
+  piece.group = jobs::property_or<std::string>(row, form.group);
   piece.entries = std::move(*entries);
   return piece;
 }
 
-std::vector<PieceRow> piece_rows(const ListPiece& piece) { return Cutter(piece).cut(); }
+std::vector<PieceRow> piece_rows(const ListPiece& piece, const PieceForm& form) { return Cutter(piece, form).cut(); }
 
 }  // namespace tidemark::indexes

@@ -8,7 +8,8 @@
 //                    in the order of the hashes
 // A group's summary has RowKey "summary" beside its pieces:
 //   Group String   Count Int64   Sum (Int64, or Double if any value is)   Min, Max as the property is
-// where Sum, Min and Max are absent as long as no entity has the property as a number. Pure.
+// where Sum, Min and Max are absent as long as no entity has the property as a number.
+// An index job writes the same pieces in a form of its own (PieceForm). Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -47,16 +48,29 @@ struct ListEntry {
   }
 };
 
+/// What the rows of pieces look like.
+struct PieceForm {
+  std::string_view group, keys;  // properties
+  std::string_view last_row;     // the last piece's row; empty: like the others, by its bound
+};
+inline constexpr PieceForm kListForm{"Group", "Keys", ""};
+/// Of index jobs: most values have one piece, whose row everybody can name.
+inline constexpr PieceForm kIndexJobForm{"Value", "Keys0", "000000"};
+
 /// Where the pieces of a group are.
 struct GroupPlace {
   std::string partition_key;
   std::string row_prefix;
+  std::string_view last_row = {};  // sorts behind the prefix
   [[nodiscard]] std::string row_key(std::uint64_t bound) const;
   /// The first row key that is none of theirs.
   [[nodiscard]] std::string end() const;
 };
 GroupPlace group_across(std::string_view group);
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group);
+/// Of an index job. The partition's key is the value's text, with %XX for '%' and what a key cannot have; one that is
+/// too long is "%sha256:" and its digest.
+GroupPlace group_of_value(std::string_view value);
 
 struct ListPiece {
   std::uint64_t bound = ~std::uint64_t{0};
@@ -64,14 +78,14 @@ struct ListPiece {
   std::vector<ListEntry> entries;  // by hash
 };
 /// kCorruption if the row is not a piece.
-Result<ListPiece> read_piece(const table_store::Entity& row);
+Result<ListPiece> read_piece(const table_store::Entity& row, const PieceForm& form = kListForm);
 
 struct PieceRow {
   std::uint64_t bound = 0;
   std::vector<table_store::Property> properties;
 };
 /// As many rows as are needed for none to be too large, by bound; the last has the bound of `piece`. None for no
-/// entries.
-std::vector<PieceRow> piece_rows(const ListPiece& piece);
+/// entries. The group is left out where it is longer than a property may be.
+std::vector<PieceRow> piece_rows(const ListPiece& piece, const PieceForm& form = kListForm);
 
 }  // namespace tidemark::indexes

@@ -68,6 +68,13 @@ std::string value_text(const table_store::Value& value) {
   return std::visit(Text{}, value);
 }
 
+std::optional<std::string> property_text(const table_store::Entity& entity, std::string_view name) {
+  if (name == "PartitionKey") return entity.partition_key;
+  if (name == "RowKey") return entity.row_key;
+  const auto* value = entity.find(name);
+  return value == nullptr ? std::nullopt : std::optional(value_text(*value));
+}
+
 Result<std::vector<TemplatePart>> parse_key_template(std::string_view text) {
   if (text.empty() || text.size() > kMaxTemplateBytes) return refuse("has 1 to 2000 bytes");
   if (!is_valid_utf8(text)) return refuse("is not UTF-8");

@@ -38,5 +38,7 @@ std::optional<EntityKey> apply_key_templates(const KeyTemplates& templates, cons
 std::string escape_key_text(std::string_view text);
 /// The text of a value: numbers in shortest form, times in ISO 8601, binary in Base64.
 std::string value_text(const table_store::Value& value);
+/// Of a property, or of PartitionKey or RowKey; nothing if the entity has no such property.
+std::optional<std::string> property_text(const table_store::Entity& entity, std::string_view name);
 
 }  // namespace tidemark::jobs

@@ -229,12 +229,15 @@ def drop_table(world):
 
 
 def index_twice(world):
+    """Two jobs at once, and once more after changes."""
     tables = Tables(world, partitions=30)
     spec = {"kind": "index", "source": tables.source, "property": "Color", "destination": tables.destination}
     entities = tables.entities
     for _ in range(2):
+        other = world.submit(spec)
         job = yield from run_job(world, spec)
         check_counts(job, len(entities))
+        yield from ended_job(world, other)
         wanted = {}
         for entity in entities:
             wanted.setdefault(entity["Color"], set()).add((entity["PartitionKey"], entity["RowKey"]))

@@ -7,6 +7,7 @@
 #include "common/base/encoding.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
+#include "table_store/model/limits.h"
 #include "tests/support/seeded_random.h"
 
 namespace tidemark::indexes {
@@ -133,6 +134,42 @@ TEST(GroupPlace, HoldsTheRowsOfOneGroupAlone) {
   EXPECT_EQ(place.row_key(0xab), "by-name_Jones_00000000000000ab");
   EXPECT_LT(place.row_key(~std::uint64_t{0}), place.end());
   EXPECT_LT(group_in_partition("by-name", "sales", "Jon").end(), place.row_key(0));
+}
+
+TEST(ValueGroup, IsTheTextOrItsDigest) {
+  const auto key = [](std::string_view value) { return group_of_value(value).partition_key; };
+  EXPECT_EQ(key("Jane Doe <j@x.org>"), "Jane Doe <j@x.org>");
+  EXPECT_EQ(key("a/b\\c#d?e%f\n"), "a%2Fb%5Cc%23d%3Fe%25f%0A");
+  EXPECT_EQ(key("\xC2\x85"), "%C2%85");  // a control character beyond ASCII
+  EXPECT_EQ(key("\xC2\xA0\xC3\x85"), "\xC2\xA0\xC3\x85");
+  EXPECT_EQ(key(""), "");
+  const auto a = key(std::string(513, 'a'));
+  EXPECT_EQ(a.size(), 8U + 64U);
+  EXPECT_NE(a, key(std::string(514, 'a')));
+  EXPECT_EQ(key(std::string(512, 'a')), std::string(512, 'a'));
+  EXPECT_NE(key(a), a);  // a value that looks like a digest is not one
+}
+
+TEST(ListPiece, OfAJobTellsTheValueAsItIsOrNotAtAll) {
+  for (const std::size_t length : {0UL, 31'999UL, 32'001UL, table_store::kMaxStringUnits}) {
+    ListPiece piece{.group = std::string(length, 'x'), .entries = {{"p", "r"}}};
+    auto row = row_of(group_of_value(piece.group), piece);
+    row.properties = piece_rows(piece, kIndexJobForm).front().properties;
+    const auto read = read_piece(row, kIndexJobForm);
+    ASSERT_TRUE(read.has_value()) << length;
+    EXPECT_EQ(read->group, piece.group);
+    EXPECT_EQ(read->entries, piece.entries);
+    EXPECT_EQ(row.row_key, "000000");
+  }
+  const ListPiece piece{.group = std::string(table_store::kMaxStringUnits + 1, 'x'), .entries = {{"p", "r"}}};
+  EXPECT_EQ(piece_rows(piece, kIndexJobForm).front().properties.front().name, "Count") << "not the empty text";
+}
+
+TEST(ListPiece, OfAJobSortsBeforeTheLast) {
+  const auto place = group_of_value("v");
+  EXPECT_LT(place.row_key(0x7fffffffffffffff), place.row_key(~0ULL));
+  EXPECT_LT(place.row_key(~0ULL), place.end());
+  EXPECT_LT(place.row_key(1), place.row_key(0x10));
 }
 
 }  // namespace

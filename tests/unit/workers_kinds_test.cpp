@@ -176,6 +176,45 @@ TEST_F(WorkersKinds, CopySurvivesAFaultAtAnyCallWithExactFigures) {
       });
 }
 
+TEST_F(WorkersKinds, OfTwoCopyJobsAtOnceTheOneThatReadLaterWins) {
+  put("p", "a", 1);
+  put("p", "b", 1);
+  constexpr const char* kCopy = R"({"kind":"copy","source":"Source","destination":"Copies","filter":""})";
+  const auto early = submit(kCopy);
+  const auto late = submit(R"({"kind":"copy","source":"Source","destination":"Copies","filter":"","keepHours":5})");
+  auto message = receive();
+  auto other = receive();
+  ASSERT_TRUE(message && other);
+  // The first has read its page when an entity changes and the second copies all.
+  bool prepared = false;
+  bool done = false;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    prepared = prepared || method == "table.create";
+    if (done || !prepared || method != "table.mutate") co_return Result<void>{};
+    done = true;
+    Mutation mutation;
+    mutation.kind = MutationKind::kInsertOrReplace;
+    mutation.row_key = "a";
+    mutation.properties = {{"Number", 2}};
+    std::vector<Mutation> mutations{std::move(mutation)};
+    CO_TRY(co_await table_service_.mutate(kAccount, "Source", "p", std::move(mutations), std::nullopt));
+    LimitGate gate(tables_, *clock_, options_.lease);
+    JobRunner runner(options_, services(), gate);
+    const auto report = co_await runner.run(std::move(*other), clock_->now(), std::make_shared<const bool>(false),
+                                            std::string(jobs::kJobQueue));
+    EXPECT_EQ(report.end, RunEnd::kSucceeded);
+    co_return Result<void>{};
+  };
+  EXPECT_EQ(work(std::move(*message)).end, RunEnd::kSucceeded);
+  table_link_.before = nullptr;
+  EXPECT_TRUE(done);
+  const auto copies = all("Copies");
+  ASSERT_EQ(copies.size(), 2U);
+  EXPECT_EQ(std::get<std::int32_t>(*copies[0].find("Number")), 2);
+  EXPECT_EQ(record(early.id).done + record(late.id).done, 3U);
+  EXPECT_EQ(record(early.id).skipped + record(late.id).skipped, 1U) << "a newer copy is there";
+}
+
 TEST_F(WorkersKinds, KeyTemplates) {
   for (const char* bad : {"", "{", "}", "{a", "a}", "{}", "{1a}", "{Timestamp}", "a/b"}) {
     EXPECT_FALSE(jobs::parse_key_template(bad).has_value()) << bad;

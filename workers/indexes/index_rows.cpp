@@ -6,7 +6,7 @@ namespace tidemark::workers {
 
 void InTheWay::add(const std::string& table, const std::string& partition_key, const std::string& row_key) {
   constexpr std::size_t kExamples = 5;
-  ++count;
+  if (++count == 1) one = {partition_key, row_key};
   if (examples.size() < kExamples) examples.push_back(table + "/" + partition_key + "/" + row_key);
 }
 

@@ -19,7 +19,9 @@ using table_store::Entity;
 /// What is in the way of an index's rows: nobody else's row is replaced.
 struct InTheWay {
   std::uint64_t count = 0;
+  std::uint64_t entities = 0;         // of lists: whose keys are left out
   std::vector<std::string> examples;  // a few
+  jobs::EntityKey one;                // the first
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
 };
 
@@ -74,5 +76,7 @@ struct IndexRowsContext {
 };
 /// kIndexInvalid if the definition cannot be carried out.
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context);
+/// Lists of one property, in the form that index jobs give them (indexes/rows/list_piece.h).
+std::unique_ptr<IndexRows> make_job_rows(IndexRowsContext context);
 
 }  // namespace tidemark::workers

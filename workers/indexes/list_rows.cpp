@@ -12,6 +12,7 @@
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/read_entities.h"
+#include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "workers/indexes/index_kinds.h"
 #include "workers/indexes/row_writer.h"
@@ -131,7 +132,8 @@ struct PieceChange {
 
 class ListRows final : public IndexRows {
  public:
-  ListRows(IndexRowsContext context, SourceFilter filter) : context_(context), filter_(std::move(filter)) {
+  ListRows(IndexRowsContext context, SourceFilter filter, indexes::PieceForm form)
+      : context_(context), filter_(std::move(filter)), form_(form), of_job_(!form.last_row.empty()) {
     if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
       by_ = lists->by;
       table_ = lists->destination;
@@ -154,6 +156,7 @@ class ListRows final : public IndexRows {
 
  private:
   [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const;
+  [[nodiscard]] GroupPlace place_of(const ListPiece& piece, const Entity& row) const;
   [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
   [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
   [[nodiscard]] bool in_source() const { return iequals_ascii(table_, context_.index.definition.source); }
@@ -174,6 +177,8 @@ class ListRows final : public IndexRows {
 
   IndexRowsContext context_;
   SourceFilter filter_;
+  indexes::PieceForm form_;
+  bool of_job_;
   std::vector<std::string> by_;
   std::string table_;
   bool in_partition_ = false;
@@ -184,12 +189,22 @@ class ListRows final : public IndexRows {
 
 std::optional<std::string> ListRows::group_of(const Entity& entity) const {
   if (!filter_.admits(entity)) return std::nullopt;
+  if (of_job_) return jobs::property_text(entity, by_.front());
   return indexes::group_of(by_, entity.partition_key, entity.row_key, entity.properties);
 }
 
 GroupPlace ListRows::place_of(const std::string& group, const std::string& partition_key) const {
+  if (of_job_) return indexes::group_of_value(group);
   if (!in_partition_) return indexes::group_across(group);
   return indexes::group_in_partition(context_.index.name, partition_key, group);
+}
+
+/// Where the piece is that was read from this row. A job's row may lack the value.
+GroupPlace ListRows::place_of(const ListPiece& piece, const Entity& row) const {
+  if (!of_job_) return place_of(piece.group, row.partition_key);
+  auto place = indexes::group_of_value("");
+  place.partition_key = row.partition_key;
+  return place;
 }
 
 ListEntry ListRows::entry_of(const Entity& entity) const {
@@ -267,11 +282,12 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
       CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), context_.index.definition.source, groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    add(std::move(changes[i].changed), changed);
     for (std::size_t m = 0; m < outcomes[i].size(); ++m) {
       if (outcomes[i][m].kind != WriteOutcome::kConflict) continue;
       in_the_way_.add(table_, groups[i].partition_key, groups[i].mutations[m].row_key);
+      in_the_way_.entities += changes[i].changed.size();
     }
+    add(std::move(changes[i].changed), changed);
   }
   co_return changed;
 }
@@ -287,7 +303,7 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   change.piece.group = work.group;
   if (row) {
     // What cannot be read is made anew by the next scrub, like what is missing.
-    if (auto piece = indexes::read_piece(*row)) change.piece = std::move(*piece);
+    if (auto piece = indexes::read_piece(*row, form_)) change.piece = std::move(*piece);
     change.row = std::move(row);
   }
   work.search_from.clear();
@@ -316,7 +332,8 @@ Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& chang
   if (change.piece.entries.empty()) {
     if (change.row) out.mutations.push_back(erasure(change.row->row_key));
   } else {
-    for (auto& row : indexes::piece_rows(change.piece)) {
+    for (auto& row : indexes::piece_rows(change.piece, form_)) {
+      if (of_job_) row.properties.push_back({"SourceVersion", as_of});
       out.mutations.push_back(put(place.row_key(row.bound), as_of, std::move(row.properties)));
     }
   }
@@ -416,7 +433,7 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
   std::vector<ListPiece> pieces;
   std::vector<EntityKey> keys;
   for (const auto& row : rows) {
-    pieces.push_back(indexes::read_piece(row).value_or(ListPiece{}));
+    pieces.push_back(indexes::read_piece(row, form_).value_or(ListPiece{}));
     for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
   }
   const auto sources =
@@ -427,10 +444,12 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
     for (auto& entry : pieces[i].entries) {
       const auto& entity = *source++;
       const auto group = entity ? group_of(*entity) : std::nullopt;
-      const bool belongs = group == pieces[i].group;
+      const auto place = place_of(pieces[i], rows[i]);
+      const bool belongs = of_job_ ? group && indexes::group_of_value(*group).partition_key == place.partition_key
+                                   : group == pieces[i].group;
       if (belongs && (!sums_ || entry_of(*entity).value == entry.value)) continue;
       if (belongs) entry = entry_of(*entity);
-      works.want(place_of(pieces[i].group, rows[i].partition_key), pieces[i].group, entry, belongs);
+      works.want(place, pieces[i].group, entry, belongs);
     }
   }
   co_return co_await make(works.take());
@@ -480,7 +499,11 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
     return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
   }
-  return std::make_unique<ListRows>(context, std::move(filter));
+  return std::make_unique<ListRows>(context, std::move(filter), indexes::kListForm);
+}
+
+std::unique_ptr<IndexRows> make_job_rows(IndexRowsContext context) {
+  return std::make_unique<ListRows>(context, SourceFilter(table_store::Filter{}), indexes::kIndexJobForm);
 }
 
 }  // namespace tidemark::workers

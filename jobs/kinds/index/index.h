@@ -1,8 +1,10 @@
-// Index rebuild: makes an index table (run/index_pieces.h) hold exactly what a full scan of the source gives: collects
-// value -> keys, writes the pieces that differ, removes pieces that should not be. Fenced by (job, epoch). Each piece
-// carries as source version a store-wide version taken before the scan began, so of two rebuilds the one that read
-// later wins, whatever the order of their writes; an interrupted rebuild scans again under a newer version. What is no
-// piece is never replaced: where it stands in the way of one, the entities of that piece are skipped.
+// Builds an index table once: for each value of the property, the keys that have it. It makes the rows as the owners of
+// indexes do (workers/indexes), in a form of their own (indexes/rows/list_piece.h). While it runs, it follows the
+// source, so what it has read may change; a page of its walk over the source is all that it holds in memory. At the end
+// it looks at the rows, and removes what earlier jobs have listed and no entity says any more. Of jobs of one
+// destination, one writes at a time (workers/indexes/build_claims.h); the others wait for its end. What is not a job's
+// is never replaced: where it stands in the way of a piece, the entities of that piece are skipped.
+//   checkpoint {"stage":"table","continuation":C,"done":N,"skips":[...]}
 #pragma once
 #include "jobs/kinds/kind.h"
 
