@@ -9,6 +9,7 @@
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
+#include "table_store/storage/test_switches.h"
 
 namespace tidemark::table_store {
 namespace {
@@ -171,7 +172,7 @@ Result<FeedView> view_feed(const kv::Engine& engine, const std::string& account,
   const auto* known = feed ? feed->find(follower) : nullptr;
   if (known == nullptr) return fail(ErrorCode::kFollowerNotFound);
   view.position = known->position;
-  view.stale = known->stale;
+  view.stale = known->stale && !test_switches().hide_staleness.load(std::memory_order_relaxed);
   view.capture = capture_of(*feed, key);
   view.as_of = static_cast<Version>(TRY(read_counter(snapshot, kLastVersionKey)));
   const auto generation = find_generation(snapshot, account, table);

@@ -9,6 +9,7 @@ struct TestSwitches {
   std::atomic<bool> ignore_if_version{false};
   std::atomic<bool> ignore_source_version{false};
   std::atomic<bool> leave_out_notes{false};  // of changes to followed tables
+  std::atomic<bool> hide_staleness{false};   // from followers
 };
 
 inline TestSwitches& test_switches() {

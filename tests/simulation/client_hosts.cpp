@@ -124,6 +124,14 @@ Mutation PeopleHost::any_change(const std::string& row_key) {
   return mutation;
 }
 
+/// Changes of a few more entities of the partition, in one transaction.
+void PeopleHost::add_others(const std::pair<std::string, std::string>& first, std::vector<Mutation>& mutations) {
+  for (const auto& [partition, row] : plan_.keys) {
+    if (mutations.size() == 4) return;
+    if (partition == first.first && row != first.second && dice_.chance(3000)) mutations.push_back(any_change(row));
+  }
+}
+
 Task<void> PeopleHost::fill(PeopleHost& self) {
   ++self.notes_.busy;
   std::string table = kSourceTable;
@@ -144,8 +152,12 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
     spawn(self.life_.executor(), std::move(submission));
   }
   for (const auto& index : self.plan_.indexes) {
-    auto declaration = declare(self, index);
-    spawn(self.life_.executor(), std::move(declaration));
+    auto keeping = keep_index(self, index);
+    spawn(self.life_.executor(), std::move(keeping));
+  }
+  if (self.plan_.index_jobs) {
+    auto last = submit_last(self);
+    spawn(self.life_.executor(), std::move(last));
   }
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
@@ -159,6 +171,7 @@ Task<void> PeopleHost::change_entities(PeopleHost& self) {
     const auto& key = self.plan_.keys[self.dice_.below(hot ? self.plan_.hot_keys : self.plan_.keys.size())];
     std::vector<Mutation> mutations;
     mutations.push_back(self.any_change(key.second));
+    if (self.dice_.chance(2000)) self.add_others(key, mutations);
     std::string table = kSourceTable;
     auto done = co_await self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
     if (done) ++self.notes_.changes;
@@ -201,27 +214,65 @@ Task<void> PeopleHost::submit(PeopleHost& self, PlannedJob job) {
   --self.notes_.busy;
 }
 
-Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
+Task<void> PeopleHost::keep_index(PeopleHost& self, PlannedIndex index) {
   ++self.notes_.busy;
   co_await sleep_for(self.life_.clock(), index.after);
+  co_await declare(self, index);
+  bool dropped = false;
+  for (const auto& [wish, pause] : index.wishes) {
+    co_await sleep_for(self.life_.clock(), pause);
+    indexes::IndexStore::Wish asked;
+    if (wish == IndexWish::kPause) asked.paused = true;
+    if (wish == IndexWish::kResume) asked.paused = false;
+    asked.rebuild = wish == IndexWish::kRebuild;
+    asked.scrub = wish == IndexWish::kScrub;
+    asked.drop = dropped = wish == IndexWish::kDrop || wish == IndexWish::kReplace;
+    if (dropped) self.notes_.indexes.erase(index.name);
+    co_await ask(self, index.name, asked);
+    if (wish == IndexWish::kDrop) break;
+    if (dropped) co_await declare(self, index);
+  }
+  if (!dropped || self.notes_.indexes.contains(index.name)) {
+    indexes::IndexStore::Wish resumed;
+    resumed.paused = false;
+    co_await ask(self, index.name, resumed);
+  } else {
+    self.notes_.dropped.insert(index.name);
+  }
+  --self.notes_.busy;
+}
+
+/// As long as one of this name is being dropped, there cannot be another.
+Task<void> PeopleHost::declare(PeopleHost& self, PlannedIndex index) {
   auto definition = indexes::parse_definition(std::string_view(simulated_indexes().at(index.name)));
   if (!definition) std::abort();
+  if (index.max_changes > 0) definition->max_changes = index.max_changes;
   bool done = false;
   while (!done && !self.life_.dead()) {
     auto put = co_await self.indexes_.put(index.name, *definition);
     done = put.has_value();
     if (done) self.notes_.indexes.insert(index.name);
-    co_await sleep_for(self.life_.clock(), done ? index.rebuilt_after : Duration(100ms));
+    if (!done) co_await sleep_for(self.life_.clock(), 100ms);
   }
-  bool asked = !index.rebuilt;
-  while (!asked && !self.life_.dead()) {
-    indexes::IndexStore::Wish wish;
-    wish.rebuild = true;
-    auto outcome = co_await self.indexes_.ask(index.name, wish);
-    asked = outcome.has_value();
-    if (!asked) co_await sleep_for(self.life_.clock(), 100ms);
+}
+
+/// An answer may have been lost: an index that is not there any more has been dropped.
+Task<void> PeopleHost::ask(PeopleHost& self, std::string index, indexes::IndexStore::Wish wish) {
+  bool done = false;
+  while (!done && !self.life_.dead()) {
+    auto outcome = co_await self.indexes_.ask(index, wish);
+    done = outcome.has_value() || (wish.drop && outcome.failed_with(ErrorCode::kIndexNotFound));
+    if (!done) co_await sleep_for(self.life_.clock(), 100ms);
   }
-  --self.notes_.busy;
+}
+
+/// Of a source that does not change any more.
+Task<void> PeopleHost::submit_last(PeopleHost& self) {
+  while (!self.notes_.all_quiet && !self.life_.dead()) co_await sleep_for(self.life_.clock(), 500ms);
+  PlannedJob job;
+  job.spec = R"({"kind":"index","source":"Source","property":"Group","destination":"ByJob","idempotencyKey":"last"})";
+  co_await submit(self, std::move(job));
+  self.notes_.asked_last = true;
 }
 
 Task<void> PeopleHost::submit_group(PeopleHost& self) {

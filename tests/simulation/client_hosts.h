@@ -47,6 +47,9 @@ struct PeopleNotes {
   std::set<std::string> cancelled;     // acknowledged
   std::set<std::string> groups;        // acknowledged
   std::set<std::string> indexes;       // acknowledged
+  std::set<std::string> dropped;       // likewise: nothing is to be left of them
+  bool all_quiet = false;              // time for the last index job
+  bool asked_last = false;
   std::size_t changes = 0;
 };
 
@@ -60,7 +63,11 @@ class PeopleHost final : public Program {
   static Task<void> change_entities(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
   static Task<void> submit_group(PeopleHost& self);
+  void add_others(const std::pair<std::string, std::string>& first, std::vector<table_store::Mutation>& mutations);
+  static Task<void> keep_index(PeopleHost& self, PlannedIndex index);
   static Task<void> declare(PeopleHost& self, PlannedIndex index);
+  static Task<void> ask(PeopleHost& self, std::string index, indexes::IndexStore::Wish wish);
+  static Task<void> submit_last(PeopleHost& self);
   static Task<void> undo(PeopleHost& self, std::string id);
   static Task<void> cancel(PeopleHost& self, std::string id);
   table_store::Mutation entity(const std::string& row_key);

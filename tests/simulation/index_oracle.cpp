@@ -17,6 +17,7 @@ using table_store::Version;
 constexpr const char* kLists = "by-group";
 constexpr const char* kCopies = "by-number";
 constexpr const char* kSums = "sums";
+constexpr const char* kByJob = "ByJob";
 const std::map<std::string, std::string> kTableOf{{kLists, "ByGroup"}, {kCopies, "ByNumber"}, {kSums, "Sums"}};
 
 std::uint64_t generation_in(std::string_view key) {
@@ -89,7 +90,7 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
 
 void IndexOracle::row_changed(const std::string& table, const Key& key, std::optional<Row> now) {
   const bool pieces = table == kTableOf.at(kLists) || table == kTableOf.at(kSums);
-  if (!pieces && table != kTableOf.at(kCopies)) return;
+  if (!pieces && table != kTableOf.at(kCopies) && table != kByJob) return;
   if (!now) {
     rows_[table].erase(key);
     return;
@@ -135,8 +136,9 @@ void IndexOracle::progress_changed(const std::string& id, const Row& row) {
   if (jobs::property_or<std::int64_t>(row, "WrongEver") > 0) {
     violated("I1: a scrub found rows of " + name + " that were wrong");
   }
-  known = {state, position};
-  if (state == indexes::kReady || state == indexes::kVerifying) check_up_to(name, position);
+  const bool lost = state == indexes::kStale || (known.lost && state != indexes::kReady);
+  known = {state, position, lost};
+  if (state == indexes::kReady || (state == indexes::kVerifying && !lost)) check_up_to(name, position);
 }
 
 /// What the entity is to have in the index; empty: nothing.
@@ -202,6 +204,31 @@ bool IndexOracle::settled(const std::set<std::string>& names) const {
 
 void IndexOracle::check_quiet(const std::set<std::string>& names) {
   for (const auto& name : names) check_up_to(name, last_change_);
+}
+
+bool IndexOracle::gone(const std::set<std::string>& names) const {
+  return std::ranges::all_of(names, [&](const auto& name) {
+    const auto rows = rows_.find(kTableOf.at(name));
+    return rows == rows_.end() || rows->second.empty();
+  });
+}
+
+void IndexOracle::check_job() {
+  std::map<Key, std::string> listed;
+  for (const auto& [place, row] : rows_[kByJob]) {
+    const auto piece = indexes::read_piece(row, indexes::kIndexJobForm);
+    if (!piece) return violated("I7: the job's piece " + shown(place) + " cannot be read");
+    for (const auto& entry : piece->entries) {
+      const Key key{entry.partition_key, entry.row_key};
+      if (!listed.emplace(key, piece->group).second) violated("I7: the job lists " + shown(key) + " twice");
+    }
+  }
+  std::map<Key, std::string> truth;
+  for (const auto& [key, source] : source_) {
+    const auto* group = source.row ? jobs::property<std::int32_t>(*source.row, "Group") : nullptr;
+    if (group != nullptr) truth.emplace(key, std::to_string(*group));
+  }
+  if (listed != truth) violated("I7: the job's table is not what a scan gives");
 }
 
 }  // namespace tidemark::simulation

@@ -5,6 +5,7 @@
 //   I4      pieces are within their limit; together they have each key once
 //   I5      nothing that was deleted comes back: covered by I2
 //   I6      a summary is what the pieces beside it say, at every commit
+//   I7      once an index job has ended and all is quiet, its table has what a scan gives
 // and that no scrub ever finds anything wrong, because nobody but the owners writes rows. One thread.
 #pragma once
 #include <map>
@@ -30,7 +31,11 @@ class IndexOracle {
   void committed(const std::vector<RowChange>& changes);
   /// Each of these indexes is ready and has dealt with every change.
   [[nodiscard]] bool settled(const std::set<std::string>& names) const;
+  /// Nothing is left of these indexes.
+  [[nodiscard]] bool gone(const std::set<std::string>& names) const;
   void check_quiet(const std::set<std::string>& names);
+  /// What the last index job has made of a source that is quiet.
+  void check_job();
 
  private:
   struct Source {
@@ -40,6 +45,7 @@ class IndexOracle {
   struct Known {
     std::string state;
     table_store::Version position = 0;
+    bool lost = false;  // changes, since it was ready: only then it is said to be true again
   };
   /// What the rows say of each entity: places of copies, or groups.
   using Claims = std::map<Key, std::set<std::string>>;

@@ -1,7 +1,8 @@
 // The simulation program. One seed is one run of the whole stack under faults; see README.md.
 //   --seeds A..B          run these seeds, stop at the first violation (default 1..100)
 //   --seed N              run one and print what happened
-//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, notes, sync
+//   --without RULE        take a rule out: etag-guard, fence, put-if-newer, lease-epoch, one-transaction, notes,
+//                         staleness, sync
 //   --expect INVARIANT    succeed only if a violation of it (A1, A2, ...) is found
 //   --twice               run each seed twice and compare
 #include <spdlog/spdlog.h>
@@ -54,6 +55,8 @@ bool take_out(std::string_view rule, Options& options) {
     without.one_transaction = true;
   } else if (rule == "notes") {
     without.notes = true;
+  } else if (rule == "staleness") {
+    without.staleness = true;
   } else if (rule == "sync") {
     without.sync = true;
   } else {

@@ -10,6 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
+constexpr const char* kWishNames[] = {"pause", "resume", "rebuild", "scrub", "replace", "drop"};
+
 std::vector<std::pair<std::string, std::string>> make_keys(Dice& dice) {
   const auto partitions = 1 + dice.below(4);
   // Long keys make an archive job work in several pages.
@@ -109,6 +111,31 @@ PlannedGroup make_group(Dice& dice, const Plan& plan) {
   return group;
 }
 
+PlannedIndex make_index(Dice& dice, const std::string& name) {
+  PlannedIndex index;
+  index.name = name;
+  index.after = dice.between(0ms, 4s);
+  if (dice.chance(3000)) index.max_changes = 3 + dice.below(20);
+  for (auto left = dice.chance(4000) ? 0 : dice.below(5); left > 0; --left) {
+    const auto wish = static_cast<IndexWish>(dice.below(static_cast<std::uint64_t>(IndexWish::kLast) + 1));
+    index.wishes.emplace_back(wish, dice.between(0ms, 3s));
+    if (wish == IndexWish::kDrop) break;
+  }
+  return index;
+}
+
+PlannedJob make_index_job(Dice& dice) {
+  json spec = {{"kind", "index"}, {"source", "Source"}, {"destination", "ByJob"}, {"maxAttempts", 20}};
+  spec["property"] = dice.chance(5000) ? "Group" : "Number";
+  spec["idempotencyKey"] = "k" + std::to_string(dice.next());
+  PlannedJob job;
+  job.spec = spec.dump();
+  job.after = dice.between(0ms, 4s);
+  job.cancelled = dice.chance(2000);
+  job.cancel_after = dice.between(0ms, 2s);
+  return job;
+}
+
 /// Zero in some seeds.
 std::uint64_t rate(Dice& dice, std::uint64_t most) { return dice.chance(3000) ? 0 : dice.below(most + 1); }
 
@@ -149,10 +176,12 @@ Plan make_plan(Dice& dice) {
   if (dice.chance(3500)) {
     for (const auto& [name, definition] : simulated_indexes()) {
       if (dice.chance(6000)) {
-        plan.indexes.push_back({name, dice.between(0ms, 4s), dice.chance(3000), dice.between(0ms, 5s)});
+        plan.indexes.push_back(make_index(dice, name));
       }
     }
   }
+  plan.index_jobs = dice.chance(1500);
+  for (auto left = plan.index_jobs ? 1 + dice.below(3) : 0; left > 0; --left) plan.jobs.push_back(make_index_job(dice));
   return plan;
 }
 
@@ -186,7 +215,10 @@ std::string describe(const Plan& plan) {
         {{"spec", text}, {"afterMs", ms(job.after)}, {"cancelled", job.cancelled}, {"undone", job.undone}});
   }
   for (const auto& index : plan.indexes) {
-    out["indexes"].push_back({{"name", index.name}, {"afterMs", ms(index.after)}, {"rebuilt", index.rebuilt}});
+    auto wishes = json::array();
+    for (const auto& [wish, after] : index.wishes) wishes.push_back({kWishNames[static_cast<int>(wish)], ms(after)});
+    out["indexes"].push_back(
+        {{"name", index.name}, {"afterMs", ms(index.after)}, {"maxChanges", index.max_changes}, {"wishes", wishes}});
   }
   return out.dump();
 }

@@ -23,12 +23,15 @@ struct PlannedGroup {
   Duration after{};
 };
 
+/// What is asked of an index that is there.
+enum class IndexWish : std::uint8_t { kPause, kResume, kRebuild, kScrub, kReplace, kDrop, kLast = kDrop };
+
 /// One of simulated_indexes() (index_oracle.h).
 struct PlannedIndex {
   std::string name;
   Duration after{};
-  bool rebuilt = false;
-  Duration rebuilt_after{};
+  std::uint64_t max_changes = 0;                       // that may wait for it before it is stale; 0: as many as come
+  std::vector<std::pair<IndexWish, Duration>> wishes;  // one after the other; in the end it is resumed
 };
 
 struct Plan {
@@ -43,6 +46,7 @@ struct Plan {
   std::vector<PlannedJob> jobs;
   PlannedGroup group;
   std::vector<PlannedIndex> indexes;
+  bool index_jobs = false;  // and the last one when all else is quiet
   EndpointFaults endpoint;
   Duration faults_last{};
   LinkFaults link;

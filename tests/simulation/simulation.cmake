@@ -28,9 +28,13 @@ set(broken_by_one-transaction E3)
 set(broken_by_sync "not quiet")  # a job whose message was lost never ends
 # They end with the first seed that shows it; some of these crashes are rare.
 set(broken_by_notes I1)
-foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync notes)
+set(broken_by_staleness I)
+foreach(rule etag-guard fence put-if-newer lease-epoch one-transaction sync notes staleness)
   add_test(NAME simulation_bites_without_${rule}
     COMMAND simulation_test --seeds 1..5000 --without ${rule} --expect "${broken_by_${rule}}")
   list(APPEND simulation_tests simulation_bites_without_${rule})
 endforeach()
+# The same rule also keeps former owners from the rows of indexes.
+add_test(NAME simulation_bites_indexes_without_fence COMMAND simulation_test --seeds 1..5000 --without fence --expect I)
+list(APPEND simulation_tests simulation_bites_indexes_without_fence)
 set_tests_properties(${simulation_tests} PROPERTIES LABELS simulation TIMEOUT ${simulation_limit})

@@ -47,6 +47,7 @@ class World {
   [[nodiscard]] bool violated() const { return !trace_.violations().empty(); }
   /// Nothing is left to be done.
   [[nodiscard]] bool settled() const;
+  bool at_rest();
   void check_quiet();
   void check_poison();
   void check_disk();
@@ -180,9 +181,17 @@ void World::calm_down() {
 bool World::settled() const {
   if (notes_.busy > 0) return false;
   if (queues_.messages(std::string(jobs::kJobQueue)) > 0) return false;
-  if (!indexes_.settled(notes_.indexes)) return false;
+  if (!indexes_.settled(notes_.indexes) || !indexes_.gone(notes_.dropped)) return false;
   return std::all_of(tables_.jobs().begin(), tables_.jobs().end(),
                      [](const auto& job) { return jobs::is_terminal(job.second.state); });
+}
+
+/// All is done, the job too that waits for everything else.
+bool World::at_rest() {
+  if (!calm_ || network_.in_flight() > 0 || !settled()) return false;
+  if (!plan_.index_jobs || notes_.asked_last) return true;
+  notes_.all_quiet = true;
+  return false;
 }
 
 void World::check_poison() {
@@ -249,6 +258,7 @@ void World::check_quiet() {
   }
   callbacks_.check_quiet(notes_.groups);
   indexes_.check_quiet(notes_.indexes);
+  if (plan_.index_jobs) indexes_.check_job();
   check_poison();
   check_disk();
 }
@@ -264,8 +274,7 @@ RunOutcome World::run() {
   plan_jump();
   scheduler_.after(plan_.faults_last, [this] { calm_down(); });
   const auto limit = scheduler_.now() + plan_.faults_last + kTimeToSettle;
-  const bool came_to_rest =
-      scheduler_.run_until(limit, [this] { return violated() || (calm_ && network_.in_flight() == 0 && settled()); });
+  const bool came_to_rest = scheduler_.run_until(limit, [this] { return violated() || at_rest(); });
   if (!came_to_rest) complain("not quiet " + std::to_string(kTimeToSettle / 1min) + " minutes after the last fault");
   if (!violated()) scheduler_.run_until(scheduler_.now() + kTimeToStayQuiet, [this] { return violated(); });
   if (!violated() && !settled()) complain("quiet, and then not any more");
@@ -295,6 +304,7 @@ RunOutcome run_seed(std::uint64_t seed, const Without& without, bool print) {
   kv::test_switches::ignore_fence = without.fence;
   table_store::test_switches().ignore_source_version = without.put_if_newer;
   table_store::test_switches().leave_out_notes = without.notes;
+  table_store::test_switches().hide_staleness = without.staleness;
   queue_service::test_switches::ignore_epoch = without.lease_epoch;
   queue_service::test_switches::finish_in_two = without.one_transaction;
   World world(seed, without.sync ? Durability::kAcknowledgedBefore : Durability::kSynced, print);

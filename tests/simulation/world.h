@@ -15,6 +15,7 @@ struct Without {
   bool lease_epoch = false;
   bool one_transaction = false;  // a message goes first, what follows it comes later
   bool notes = false;            // some changes of followed tables are not noted
+  bool staleness = false;        // a follower is not told that changes are lost
   bool sync = false;             // the engines acknowledge what a crash still loses
 };
 
