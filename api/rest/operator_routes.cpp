@@ -1,6 +1,7 @@
 // What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
+#include "api/rest/index_metrics.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
@@ -66,7 +67,11 @@ Answer ready(Api& api, http::Request&, std::string) {
   co_return text_response("ok\n");
 }
 
-Answer metrics(Api& api, http::Request&, std::string) { co_return text_response(api.metrics.render()); }
+Answer metrics(Api& api, http::Request&, std::string) {
+  auto text = api.metrics.render();
+  text += co_await index_metrics(api);
+  co_return text_response(std::move(text));
+}
 
 Answer openapi(Api&, http::Request&, std::string) {
   http::Response document;

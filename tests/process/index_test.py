@@ -195,8 +195,19 @@ class IndexTest(unittest.TestCase):
             return metric("lag_seconds") > 1
         wait_until(falls_behind, "the lag grows")
         self.assertEqual((metric("waiting_changes"), metric("stale")), (1, 0))
+        def of_api(name):
+            _, text = HttpClient(self.stack.ports["api"]).ask("GET", "/metrics")
+            return {labels: float(value) for labels, value in
+                    re.findall(rf'(?m)^tidemark_index_{name}{{([^}}]*index="measured"[^}}]*)}} (\S+)$', text.decode())}
+
+        self.assertGreater(*of_api("lag_seconds").values(), 1)
+        self.assertEqual(list(of_api("paused").values()), [1])
         self.api.call("POST", "/v1/indexes/measured/resume")
         wait_until(lambda: metric("lag_seconds") == 0, "nothing waits again")
+        states = of_api("state")
+        self.assertEqual(len(states), 5)
+        self.assertEqual(states['index="measured",state="ready"'], 1)
+        self.assertEqual(list(of_api("wrong_rows_total").values()), [0])
 
     def test_scrub_and_rebuild(self):
         rows = self.table + "Rows"
