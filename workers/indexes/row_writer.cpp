@@ -36,8 +36,8 @@ std::size_t bytes_of(const PartitionMutations& group) {
   return bytes;
 }
 
-/// The groups from `next` on that fit into one call; at least one.
-std::vector<PartitionMutations> take_call(const std::vector<PartitionMutations>& groups, std::size_t& next) {
+/// Takes out the groups from `next` on that fit into one call; at least one.
+std::vector<PartitionMutations> take_call(std::vector<PartitionMutations>& groups, std::size_t& next) {
   std::vector<PartitionMutations> call;
   std::size_t mutations = 0;
   std::size_t bytes = 0;
@@ -45,7 +45,7 @@ std::vector<PartitionMutations> take_call(const std::vector<PartitionMutations>&
     mutations += groups[next].mutations.size();
     bytes += bytes_of(groups[next]);
     if (!call.empty() && (mutations > kMutationsInACall || bytes > kBytesInACall)) break;
-    call.push_back(groups[next]);
+    call.push_back(std::move(groups[next]));
   }
   return call;
 }
