@@ -6,6 +6,7 @@
 //   'progress' / ID        what the owner says (kProgressFields), under its fence
 //   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
 //   'owners' / 'keeper W'  that worker W lives: likewise
+//   'owners' / 'job D'     the index job that may write the table D (workers/indexes/build_claims.h)
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
