@@ -57,4 +57,15 @@ Result<void> check_write(const Conditions& c, const Stamp* existing, bool create
   return {};
 }
 
+Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now) {
+  TRY(check_lease_of_read(blob.lease, conditions.lease_id, now, Leased::kBlob));
+  return check_read(conditions, blob.version);
+}
+
+Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now) {
+  Lease none;
+  TRY(check_lease_of_write(existing ? existing->lease : none, conditions.lease_id, now, Leased::kBlob));
+  return check_write(conditions, existing ? &existing->version : nullptr, creates);
+}
+
 }  // namespace tidemark::blob_store

@@ -2,6 +2,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -18,7 +19,15 @@ Conditions read_conditions(const Call& call) {
   conditions.if_none_match = parse_etags(call.header("If-None-Match"));
   conditions.if_modified_since = parse_rfc1123(call.header("If-Modified-Since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("If-Unmodified-Since"));
+  conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
   return conditions;
+}
+
+Result<void> read_snapshot(Call& call) {
+  const auto text = call.parameter("snapshot");
+  if (text.empty()) return {};
+  call.snapshot = Stamp::parse_snapshot(text);
+  return call.snapshot ? Result<void>() : fail(protocol::invalid_parameter("snapshot", text));
 }
 
 ContentHeaders read_content_headers(const Call& call, bool plain) {

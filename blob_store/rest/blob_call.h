@@ -24,6 +24,7 @@ struct Call : service::Call {
 
   BlobService& service;
   std::string container, blob;  // decoded; empty if not in the URL
+  std::optional<Stamp> snapshot;
 
   /// Empty if it is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {
@@ -31,11 +32,13 @@ struct Call : service::Call {
   }
   [[nodiscard]] std::string header(std::string_view name) const { return std::string(http.header(name).value_or("")); }
   [[nodiscard]] ContainerRef container_ref() const { return {account(), container}; }
-  [[nodiscard]] BlobRef blob_ref() const { return {account(), container, blob}; }
+  [[nodiscard]] BlobRef blob_ref() const { return {account(), container, blob, snapshot}; }
   [[nodiscard]] Result<void> authorize(const auth::Need& need) const;
 };
 
 Conditions read_conditions(const Call& call);
+/// Sets the call's snapshot.
+Result<void> read_snapshot(Call& call);
 /// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent.
 ContentHeaders read_content_headers(const Call& call, bool plain);
 /// prefix, marker, maxresults.

@@ -23,6 +23,7 @@ struct Operation {
   std::string_view comp;
   auth::Need need;
   Answer (*run)(Call&);
+  bool of_snapshots = false;  // works on ?snapshot= as well
 };
 
 /// What only an account key or an account SAS grants.
@@ -47,16 +48,16 @@ constexpr Operation kOperations[] = {
     {On::kContainer, "PUT", "container", "acl", kAclNeed, operations::set_container_acl},
     {On::kContainer, "DELETE", "container", "", owner_need(kContainer, "d"), operations::delete_container},
     {On::kBlob, "GET", "account", "properties", {kObject, kAnyLetter}, operations::get_account},
-    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob},
-    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata},
-    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list},
+    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob, true},
+    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata, true},
+    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list, true},
     // What creates a blob takes "c" as well: see write_conditions().
     {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
     {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
-    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob},
+    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };
 
 // Operations of the protocol that are not offered, or not with this verb.
@@ -88,11 +89,6 @@ Result<Operation> find_operation(const Call& call) {
            (each.restype.empty() || each.restype == restype);
   });
   const bool known = found != std::end(kOperations);
-  const bool names_content = level == On::kBlob && !(known && found->run == operations::get_account);
-  if (names_content && (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
-                        !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty())) {
-    return fail(ErrorCode::kNotImplemented);
-  }
   if (!known) return fail(unknown_operation(call));
   return *found;
 }
@@ -111,8 +107,14 @@ Result<void> split_resource(Call& call) {
 Answer answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
+  CO_TRY(read_snapshot(call));
+  // Versions are not kept, so no blob has the one that is asked for.
+  if (!call.parameter("versionid").empty())
+    co_return fail(protocol::invalid_parameter("versionid", call.parameter("versionid")));
   const auto operation = CO_TRY(find_operation(call));
   CO_TRY(call.authorize(operation.need));
+  if (call.snapshot && !operation.of_snapshots)
+    co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   co_return co_await operation.run(call);
 }
 

@@ -11,11 +11,11 @@ constexpr std::uint64_t kMaxHashedRange = 4UL << 20;
 
 class BlobSource : public http::BodySource {
  public:
-  explicit BlobSource(PayloadReader reader) : reader_(std::move(reader)) {}
+  explicit BlobSource(ContentReader reader) : reader_(std::move(reader)) {}
   Task<Result<std::string>> next() override { co_return reader_.next(); }
 
  private:
-  PayloadReader reader_;
+  ContentReader reader_;
 };
 
 void add_content_headers(http::Response& response, const Call& call, const ContentHeaders& h, bool with_md5) {
@@ -73,7 +73,7 @@ Answer read_blob(Call& call) {
   }
   auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
-  PayloadReader reader(opened.snapshot, std::move(opened.extents), part.offset, part.length);
+  auto reader = opened.read(part.offset, part.length);
   const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
   if (hashed && !*range) co_return fail(ErrorCode::kInvalidHeaderValue);
   if (hashed && part.length > kMaxHashedRange) co_return fail(ErrorCode::kOutOfRangeInput);

@@ -25,7 +25,7 @@ http::Response changed(unsigned status, const Stamp& version) {
 }
 
 NewContent read_new_content(const Call& call, bool plain) {
-  NewContent content{read_content_headers(call, plain), read_metadata(call.http)};
+  NewContent content{read_content_headers(call, plain), read_metadata(call.http), {}, {}};
   if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
   return content;
 }
@@ -65,7 +65,8 @@ Answer put_block(Call& call) {
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5")));
   const auto payload = body.payload.id;
-  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload));
+  auto done =
+      co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);
   if (!done) co_await discard(call, payload);
   CO_TRY(done);
   auto response = empty_response(201);

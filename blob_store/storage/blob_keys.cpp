@@ -42,6 +42,19 @@ std::optional<StagedBlob> staged_blob(std::string_view summary_key) {
   return StagedBlob{number(summary_key), std::move(*name)};
 }
 
+std::optional<KeptKey> kept_key(std::string_view key) {
+  auto rest = after_number(key);
+  auto name = kv::take_text(rest);
+  const auto version = kv::take_u64(rest);
+  if (!name || !version) return std::nullopt;
+  return KeptKey{std::move(*name), *version};
+}
+
+std::uint64_t extent_start(std::string_view key) {
+  auto rest = after_number(key);
+  return kv::take_u64(rest).value_or(0);
+}
+
 std::optional<std::string> block_id(std::string_view staged_key) {
   auto rest = after_number(staged_key);
   return kv::take_text(rest) ? kv::take_text(rest) : std::nullopt;

@@ -16,12 +16,16 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 
 }  // namespace
 
-BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background, const Clock* ages)
+BlobService::BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files,
+                         Executor background, const Clock* ages)
     : OperationLedgers(engine, &blob_keys::ledger),
       AccountProperties(engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),
       engine_(engine),
       clock_(clock),
-      collector_(engine, ages == nullptr ? clock : *ages, std::move(background)) {}
+      random_(random),
+      files_(files),
+      readers_(clock),
+      collector_(engine, files, readers_, ages == nullptr ? clock : *ages, std::move(background)) {}
 
 // Rises even if the clock does not.
 Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {

@@ -41,8 +41,10 @@ struct ListedBlob {
 
 struct OpenedBlob {
   Blob blob;
-  std::vector<Extent> extents;
-  std::shared_ptr<const kv::Reader> snapshot;
+  ReadableContent content;
+  [[nodiscard]] ContentReader read(std::uint64_t offset, std::uint64_t length) const {
+    return {content, offset, length};
+  }
 };
 struct BlockLists {
   std::optional<Blob> blob;  // absent if there are only staged blocks
@@ -52,9 +54,10 @@ struct BlockLists {
 
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  /// `random` is for future ids; the store's own ids come from its counter.
+  /// `random`: for ids that clients see. `files` outlives the service and its readers.
   /// `ages`: by which staged blocks expire (common/kv/age_clock.h); by default the same clock.
-  BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background, const Clock* ages = nullptr);
+  BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background,
+              const Clock* ages = nullptr);
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
@@ -66,12 +69,12 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
 
   /// Content is streamed into a writer and then published by one of the next three calls. After any error, call
   /// abandon() with its id unless that is 0. If the store has too much to do for that, the collector does it.
-  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
+  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_, files_}; }
   Task<void> abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, the container.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
-  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload);
+  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, std::string lease_id = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
 
@@ -99,22 +102,24 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<Stamp> next_version(kv::Transaction& txn) const;
   Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
   Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
-  Result<void> store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                          const std::optional<Blob>& old, Blob& blob, const std::vector<Extent>& extents) const;
-
+  /// Stores what replaces the current blob, if there is one, with a new version.
+  Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
   Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                            const WrittenPayload& payload, Blob& blob) const;
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
   /// True if it replaced a block with this id.
-  Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
-                            const WrittenPayload& payload) const;
+  Result<bool> write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+                            const std::string& block_id, const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
   Task<Result<WriteOutcome>> write_fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;
+  Random& random_;
+  const PayloadFiles& files_;
+  mutable Readers readers_;
   Collector collector_;
 };
 
