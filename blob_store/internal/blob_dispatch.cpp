@@ -90,11 +90,11 @@ Result<std::optional<BlobPiece>> read(BlobService& service, calls::Read call) {
 Result<BlobNames> list(BlobService& service, calls::List call) {
   ListRequest listing;
   listing.prefix = std::move(call.prefix);
-  listing.from = std::move(call.from);
+  listing.from.name = std::move(call.from);
   auto page = TRY(service.list_blobs({call.account, call.container}, listing));
   BlobNames names;
   for (auto& item : page.items) names.names.push_back(std::move(item.name));
-  names.next = std::move(page.next);
+  names.next = std::move(page.next.name);
   return names;
 }
 

@@ -7,6 +7,10 @@ namespace {
 constexpr std::int64_t kTicksFromYear1To1970 = 621'355'968'000'000'000;
 }
 
+std::string_view name_of(BlobType type) {
+  return type == BlobType::kAppend ? "AppendBlob" : type == BlobType::kPage ? "PageBlob" : "BlockBlob";
+}
+
 Time Stamp::time() const { return Time(Ticks(static_cast<std::int64_t>(ticks) - kTicksFromYear1To1970)); }
 std::string Stamp::snapshot() const { return to_iso8601_7digits(time()); }
 std::optional<Stamp> Stamp::parse_snapshot(std::string_view text) {

@@ -31,6 +31,7 @@ struct Stamp {
 };
 
 enum class BlobType : std::uint8_t { kBlock = 0, kAppend = 1, kPage = 2 };
+std::string_view name_of(BlobType type);  // as in x-ms-blob-type
 
 /// Headers that belong to the content; empty if not set.
 struct ContentHeaders {

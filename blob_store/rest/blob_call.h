@@ -36,18 +36,23 @@ struct Call : service::Call {
   [[nodiscard]] Result<void> authorize(const auth::Need& need) const;
 };
 
+/// Sets container and blob from the URL.
+Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);
+/// Of a write that may create the blob.
+Conditions write_conditions(const Call& call);
 /// Sets the call's snapshot.
 Result<void> read_snapshot(Call& call);
 /// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent.
 ContentHeaders read_content_headers(const Call& call, bool plain);
 /// prefix, marker, maxresults.
 Result<ListRequest> read_list_request(const Call& call);
-std::string write_marker(const std::string& next);
+std::string write_marker(const ListPlace& next);
 bool includes(const Call& call, std::string_view what);
 /// <EnumerationResults> with what was asked for.
 void begin_list(protocol::XmlWriter& out, const Call& call);
 
+void add_lease(http::Response& response, const Lease& lease, Time now);
 void add_version(http::Response& response, const Stamp& version);
 
 }  // namespace tidemark::blob_store

@@ -21,6 +21,7 @@ Answer set_container_metadata(Call& call);
 Answer get_container_acl(Call& call);
 Answer set_container_acl(Call& call);
 Answer list_blobs(Call& call);
+Answer lease_container(Call& call);
 
 Answer read_blob(Call& call);
 Answer read_blob_metadata(Call& call);
@@ -31,6 +32,13 @@ Answer put_block_list(Call& call);
 Answer set_blob_headers(Call& call);
 Answer set_blob_metadata(Call& call);
 Answer delete_blob(Call& call);
+Answer undelete_blob(Call& call);
+Answer snapshot_blob(Call& call);
+Answer lease_blob(Call& call);
+Answer copy_blob(Call& call);
+Answer put_blob_from_url(Call& call);
+Answer put_block_from_url(Call& call, std::string block_id);
+Answer abort_copy(Call& call);
 
 }  // namespace operations
 

@@ -46,6 +46,7 @@ constexpr Operation kOperations[] = {
     {On::kContainer, "PUT", "container", "", owner_need(kContainer, "cw"), operations::create_container},
     {On::kContainer, "PUT", "container", "metadata", owner_need(kContainer, "w"), operations::set_container_metadata},
     {On::kContainer, "PUT", "container", "acl", kAclNeed, operations::set_container_acl},
+    {On::kContainer, "PUT", "container", "lease", owner_need(kContainer, "wd"), operations::lease_container},
     {On::kContainer, "DELETE", "container", "", owner_need(kContainer, "d"), operations::delete_container},
     {On::kBlob, "GET", "account", "properties", {kObject, kAnyLetter}, operations::get_account},
     {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob, true},
@@ -57,6 +58,10 @@ constexpr Operation kOperations[] = {
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
+    {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},
+    {On::kBlob, "PUT", "", "snapshot", {kObject, "wc"}, operations::snapshot_blob},
+    {On::kBlob, "PUT", "", "undelete", {kObject, "wd"}, operations::undelete_blob},
+    {On::kBlob, "PUT", "", "copy", {kObject, "w"}, operations::abort_copy},
     {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };
 
@@ -91,17 +96,6 @@ Result<Operation> find_operation(const Call& call) {
   const bool known = found != std::end(kOperations);
   if (!known) return fail(unknown_operation(call));
   return *found;
-}
-
-Result<void> split_resource(Call& call) {
-  const auto rest = call.resource.rest;
-  const auto slash = std::min(rest.find('/'), rest.size());
-  auto container = percent_decode(rest.substr(0, slash), false);
-  auto blob = percent_decode(rest.substr(std::min(slash + 1, rest.size())), false);
-  if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
-  call.container = std::move(*container);
-  call.blob = std::move(*blob);
-  return {};
 }
 
 Answer answer(Call& call) {

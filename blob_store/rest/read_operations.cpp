@@ -34,6 +34,15 @@ void add_content_headers(http::Response& response, const Call& call, const Conte
   if (!h.md5.empty()) response.set(with_md5 ? "Content-MD5" : "x-ms-blob-content-md5", h.md5);
 }
 
+void add_copy(http::Response& response, const Blob& blob) {
+  const auto size = std::to_string(blob.size);
+  response.set("x-ms-copy-id", blob.copy->id);
+  response.set("x-ms-copy-source", blob.copy->source);
+  response.set("x-ms-copy-status", "success");
+  response.set("x-ms-copy-progress", size + "/" + size);
+  response.set("x-ms-copy-completion-time", to_rfc1123(blob.copy->completed));
+}
+
 http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   auto response = empty_response(whole ? 200 : 206);
   add_version(response, blob.version);
@@ -41,18 +50,33 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   add_metadata(response, blob.metadata);
   response.set("Accept-Ranges", "bytes");
   response.set("x-ms-creation-time", to_rfc1123(blob.created.time()));
-  response.set("x-ms-blob-type", "BlockBlob");
-  response.set("x-ms-lease-status", "unlocked");
-  response.set("x-ms-lease-state", "available");
+  response.set("x-ms-blob-type", std::string(name_of(blob.type)));
+  if (!call.snapshot) add_lease(response, blob.lease, call.front.now());
   response.set("x-ms-server-encrypted", "true");
+  if (!blob.tags.empty()) response.set("x-ms-tag-count", std::to_string(blob.tags.size()));
+  if (blob.type == BlobType::kAppend) {
+    response.set("x-ms-blob-committed-block-count", std::to_string(blob.appended_blocks));
+    if (blob.sealed) response.set("x-ms-blob-sealed", "true");
+  }
+  if (blob.type == BlobType::kPage) response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number));
+  if (blob.copy) add_copy(response, blob);
   return response;
+}
+
+void add_tier(http::Response& response, const Blob& blob) {
+  if (blob.type != BlobType::kBlock) return;
+  response.set("x-ms-access-tier", blob.tier.empty() ? "Hot" : blob.tier);
+  if (blob.tier.empty()) {
+    response.set("x-ms-access-tier-inferred", "true");
+  } else {
+    response.set("x-ms-access-tier-change-time", to_rfc1123(blob.tier_changed));
+  }
 }
 
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
-  response.set("x-ms-access-tier", "Hot");
-  response.set("x-ms-access-tier-inferred", "true");
+  if (!call.snapshot) add_tier(response, blob);
   response.head_content_length = blob.size;
   return response;
 }

@@ -2,6 +2,7 @@
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -9,13 +10,6 @@ namespace {
 constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
 constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
 constexpr std::size_t kMaxBlockListBytes = 16UL << 20;
-
-/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
-Conditions write_conditions(const Call& call) {
-  auto conditions = read_conditions(call);
-  if (!call.authorize({auth::ResourceType::kObject, "w"})) conditions.if_none_match = {"*"};
-  return conditions;
-}
 
 http::Response changed(unsigned status, const Stamp& version) {
   auto response = empty_response(status);
@@ -39,7 +33,10 @@ Task<void> discard(Call& call, std::uint64_t payload) {
 Answer put_blob(Call& call) {
   auto conditions = write_conditions(call);
   const auto type = call.header("x-ms-blob-type");
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
+  if (!call.header("x-ms-copy-source").empty()) {
+    const bool new_blob = type == "BlockBlob";
+    co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
+  }
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
   if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
@@ -57,12 +54,12 @@ Answer put_blob(Call& call) {
 }
 
 Answer put_block(Call& call) {
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   const std::string id(call.parameter("blockid"));
   if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
+  if (!call.header("x-ms-copy-source").empty()) co_return co_await put_block_from_url(call, id);
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5")));
   const auto payload = body.payload.id;
   auto done =
@@ -97,11 +94,31 @@ Answer set_blob_metadata(Call& call) {
 }
 
 Answer delete_blob(Call& call) {
-  // There are no snapshots: deleting only those is not an operation here.
-  if (call.header("x-ms-delete-snapshots") == "only") co_return fail(ErrorCode::kNotImplemented);
-  CO_TRY(co_await call.service.delete_blob(call.blob_ref(), read_conditions(call)));
+  const auto header = to_lower_ascii(call.header("x-ms-delete-snapshots"));
+  auto snapshots = DeleteSnapshots::kNone;
+  if (header == "include") snapshots = DeleteSnapshots::kInclude;
+  if (header == "only") snapshots = DeleteSnapshots::kOnly;
+  const bool understood = header.empty() || snapshots != DeleteSnapshots::kNone;
+  if (!understood || (call.snapshot && !header.empty())) {
+    co_return fail(protocol::invalid_header("x-ms-delete-snapshots", header));
+  }
+  const bool permanent = CO_TRY(co_await call.service.delete_blob(call.blob_ref(), snapshots, read_conditions(call)));
   auto response = empty_response(202);
-  response.set("x-ms-delete-type-permanent", "true");
+  response.set("x-ms-delete-type-permanent", permanent ? "true" : "false");
+  co_return response;
+}
+
+Answer undelete_blob(Call& call) {
+  CO_TRY(co_await call.service.undelete_blob(call.blob_ref()));
+  co_return empty_response(200);
+}
+
+Answer snapshot_blob(Call& call) {
+  auto metadata = read_metadata(call.http);
+  const auto outcome = CO_TRY(co_await call.service.snapshot_blob(
+      call.blob_ref(), metadata.empty() ? std::nullopt : std::optional(std::move(metadata)), read_conditions(call)));
+  auto response = changed(201, outcome.version);
+  response.set("x-ms-snapshot", outcome.snapshot.snapshot());
   co_return response;
 }
 

@@ -5,6 +5,7 @@
 //   'B' generation(u64) name(bytes, to the end)                blob: headers, metadata, version, size, where its bytes are
 //   'C' account(text) container(text)                          container record with its generation
 //   'D' content or payload(u64)                                dead: what it was, and who might still be reading it
+//   'E' when(u64) generation(u64) name(text) version(u64)      when what was kept of a deleted blob goes for good
 //   'G' generation(u64)                                        dead generation: a deleted container
 //   'I' 'n' / 'I' 'v'                                          next id (u64) / last version (u64)
 //   'K' generation(u64) name(text) block id(text)              staged block: payload, size
@@ -28,6 +29,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/time.h"
 #include "common/kv/key_codec.h"
 
 namespace tidemark::blob_store::blob_keys {
@@ -51,6 +53,11 @@ inline std::string blob(std::uint64_t generation, std::string_view name) { retur
 std::string_view blob_name(std::string_view key);
 /// Blobs whose names begin with `prefix` and are not before `from`.
 kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::string_view from);
+
+/// Of the kinds whose keys are (generation, name as text, ...): the beginning of those whose names begin with `name`.
+std::string text_prefix(char kind, std::uint64_t generation, std::string_view name);
+/// Those whose names begin with `prefix` and are not before `from`.
+kv::KeyRange texts_from(char kind, std::uint64_t generation, std::string_view prefix, std::string_view from);
 
 inline std::string staged_summary(std::uint64_t generation, std::string_view name) {
   return kv::key('U', generation, Text{name});
@@ -84,6 +91,17 @@ struct KeptKey {
   std::uint64_t version = 0;
 };
 std::optional<KeptKey> kept_key(std::string_view key);
+
+/// `when` is never before 1970.
+std::string purge(Time when, std::uint64_t generation, std::string_view name, std::uint64_t version);
+kv::KeyRange purges_until(Time now);
+struct PurgeKey {
+  Time when;
+  std::uint64_t generation = 0;
+  std::string name;
+  std::uint64_t version = 0;
+};
+std::optional<PurgeKey> purge_key(std::string_view key);
 
 inline std::string extent(std::uint64_t content, std::uint64_t start, std::uint64_t number) {
   return kv::key('X', content, start, number);

@@ -71,7 +71,7 @@ Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const s
 
 Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref) {
   const auto generation = TRY(find_container(reader, ref.parent())).generation;
-  return CurrentBlob{generation, TRY(find_blob(reader, generation, ref.name))};
+  return CurrentBlob{ref.account, generation, TRY(find_blob(reader, generation, ref.name))};
 }
 
 }  // namespace tidemark::blob_store

@@ -23,8 +23,11 @@ Result<bool> has_staged(const kv::Reader& reader, std::uint64_t generation, cons
 void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name, const StagedBlocks& staged);
 /// Removes them with their payloads.
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
+/// Removes deleted blobs whose retention is over, at most `limit`; returns how many there were.
+Result<std::size_t> purge_kept(kv::Transaction& txn, Time now, std::size_t limit);
 /// What is stored under a name now. kContainerNotFound.
 struct CurrentBlob {
+  std::string account;
   std::uint64_t generation = 0;
   std::optional<Blob> blob;
 };

@@ -17,13 +17,6 @@ Result<Blob> existing_blob(const kv::Reader& reader, const BlobRef& ref, const C
   return std::move(*blob);
 }
 
-// The part of `name` up to and with the first delimiter after the prefix; empty if there is none.
-std::string_view common_prefix(std::string_view name, const ListRequest& request) {
-  if (request.delimiter.empty()) return {};
-  const auto at = name.find(request.delimiter, request.prefix.size());
-  return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
-}
-
 }  // namespace
 
 Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditions) const {
@@ -66,50 +59,6 @@ Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
     std::erase_if(lists.committed, [](const Extent& extent) { return extent.block_id.empty(); });
   }
   return lists;
-}
-
-Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
-                                                              const ListRequest& request) const {
-  ListPage<NamedContainer> page;
-  const auto snapshot = engine_.snapshot();
-  const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from));
-  for (; cursor->valid(); cursor->next()) {
-    auto name = blob_keys::container_name(cursor->key());
-    if (!name) return fail(ErrorCode::kCorruption);
-    if (page.items.size() == request.limit) {
-      page.next = std::move(*name);
-      break;
-    }
-    page.items.push_back({std::move(*name), TRY(records::kContainer.decode(cursor->value()))});
-  }
-  TRY(cursor->status());
-  return page;
-}
-
-Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
-  ListPage<ListedBlob> page;
-  const auto snapshot = engine_.snapshot();
-  auto container = TRY(find_container(*snapshot, ref));
-  auto range = blob_keys::blobs(container.generation, request.prefix, request.from);
-  auto cursor = snapshot->scan(range);
-  while (cursor->valid()) {
-    const std::string name(blob_keys::blob_name(cursor->key()));
-    if (page.items.size() == request.limit) {
-      page.next = name;
-      break;
-    }
-    if (const auto folded = common_prefix(name, request); !folded.empty()) {
-      page.items.push_back({std::string(folded), std::nullopt});
-      // Past everything that folds into the same prefix, however much it is.
-      range.lower = kv::prefix_end(blob_keys::blob(container.generation, folded));
-      cursor = snapshot->scan(range);
-      continue;
-    }
-    page.items.push_back({name, TRY(records::kBlob.decode(cursor->value()))});
-    cursor->next();
-  }
-  TRY(cursor->status());
-  return page;
 }
 
 }  // namespace tidemark::blob_store

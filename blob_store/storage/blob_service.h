@@ -20,15 +20,21 @@
 
 namespace tidemark::blob_store {
 
+/// The first item of a page. What is kept of a blob is before the blob itself.
+struct ListPlace {
+  std::string name;           // empty: the first of all
+  std::optional<Stamp> kept;  // it is this one of what is kept
+};
 struct ListRequest {
   std::string prefix, delimiter;
-  std::string from;  // name of the first item
+  ListPlace from;
   std::size_t limit = 5000;
+  bool with_snapshots = false, with_deleted = false, with_uncommitted = false;
 };
 template <class Item>
 struct ListPage {
   std::vector<Item> items;
-  std::string next;  // `from` of the next page; empty after the last
+  ListPlace next;  // `from` of the next page; without a name after the last
 };
 struct NamedContainer {
   std::string name;
@@ -36,7 +42,12 @@ struct NamedContainer {
 };
 struct ListedBlob {
   std::string name;
-  std::optional<Blob> blob;  // absent for a common prefix
+  bool folded = false;  // it is a common prefix: the rest says nothing
+  Blob blob = {};
+  std::optional<Stamp> snapshot = {};
+  std::optional<Time> deleted = {};
+  std::uint32_t retained_days = 0;  // of what was deleted
+  bool uncommitted = false;         // there are only staged blocks
 };
 
 struct OpenedBlob {
@@ -52,6 +63,36 @@ struct BlockLists {
   StagedBlocks staged;
 };
 
+struct LeaseOutcome {
+  LeaseAnswer lease;
+  Stamp version;  // of the blob or container
+};
+struct SnapshotOutcome {
+  Stamp snapshot;
+  Stamp version;  // of the blob
+};
+/// What becomes of the destination of a copy; what is absent is as the source has it.
+struct CopyRequest {
+  BlobRef source;
+  std::string source_url;
+  Conditions source_conditions;
+  std::optional<ContentHeaders> headers;
+  std::optional<Metadata> metadata;
+  std::optional<Tags> tags;  // absent: none
+  bool copy_tags = false;
+  std::string tier;
+  std::optional<bool> sealed;
+  /// Put Blob From URL: a block blob that does not tell that it is a copy.
+  bool as_new_block_blob = false;
+};
+struct CopyOutcome {
+  Stamp version;
+  std::string id;   // of the copy
+  std::string md5;  // of the content, if it is known
+};
+/// What a deletion does with the snapshots of a blob; kNone refuses if there are any.
+enum class DeleteSnapshots { kNone, kInclude, kOnly };
+
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   /// `random`: for ids that clients see. `files` outlives the service and its readers.
@@ -61,7 +102,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
-  Result<Container> get_container(const ContainerRef& ref) const;
+  /// Checks the lease id, if there is one.
+  Result<Container> get_container(const ContainerRef& ref, const Conditions& conditions = {}) const;
   Task<Result<Stamp>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
   Task<Result<Stamp>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
                                            Conditions conditions);
@@ -84,7 +126,16 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
   Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
-  Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
+  /// Of a snapshot, if the reference names one. True if it is gone for good, false if undelete brings it back.
+  /// Errors: kSnapshotsPresent.
+  Task<Result<bool>> delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions);
+  Task<Result<void>> undelete_blob(BlobRef ref);
+  /// Takes the blob's metadata without `metadata`.
+  Task<Result<SnapshotOutcome>> snapshot_blob(BlobRef ref, std::optional<Metadata> metadata, Conditions conditions);
+  /// Shares the content of the source. Errors: kSourceConditionNotMet, kBlobArchived, kInvalidBlobType.
+  Task<Result<CopyOutcome>> copy_blob(CopyRequest request, BlobRef ref, Conditions conditions);
+  Task<Result<LeaseOutcome>> lease_blob(BlobRef ref, LeaseRequest request, Conditions conditions);
+  Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
@@ -96,6 +147,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
+  [[nodiscard]] std::string new_guid() { return random_.guid(); }
   [[nodiscard]] Collector& collector() { return collector_; }
 
  private:
@@ -108,6 +160,13 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                            const WrittenPayload& payload, Blob& blob) const;
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
+  /// What was the content of `current` goes, or is kept as long as the account retains it.
+  Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                       bool as_snapshot) const;
+  Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Stamp version,
+                             KeptBlob kept) const;
+  Result<void> drop_snapshots(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                              DeleteSnapshots wanted) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
   /// True if it replaced a block with this id.
   Result<bool> write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,

@@ -15,7 +15,6 @@ const FailStep kPutBlobStep("blob.put_blob");
 const FailStep kPutBlockStep("blob.put_block");
 const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
-const FailStep kDeleteBlobStep("blob.delete_blob");
 
 // All block ids of a blob have one length; a new one counts against the limit.
 Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
@@ -48,7 +47,7 @@ Task<void> BlobService::abandon(std::uint64_t payload) {
 
 Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                                   Blob& blob) const {
-  if (current.blob) TRY(release(txn, current.blob->content));
+  if (current.blob) TRY(discard(txn, current, name, true));
   blob.version = TRY(next_version(txn));
   blob.created = current.blob ? current.blob->created : blob.version;
   if (current.blob) blob.lease = current.blob->lease;
@@ -104,7 +103,7 @@ Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& 
 
 Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
   TRY(drop_staged(txn, current.generation, name));
-  TRY(release(txn, current.blob->content));
+  TRY(discard(txn, current, name, false));
   txn.erase(blob_keys::blob(current.generation, name));
   return {};
 }
@@ -181,19 +180,6 @@ Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers
 Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
-}
-
-Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) {
-  auto done = co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
-        if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        TRY(admit_write(conditions, current.blob, false, clock_.now()));
-        return erase_blob(txn, current, ref.name);
-      },
-      &kDeleteBlobStep);
-  if (done) collector_.kick();
-  co_return done;
 }
 
 }  // namespace tidemark::blob_store

@@ -12,9 +12,11 @@ namespace tidemark::blob_store {
 namespace {
 
 const FailStep kCollectPayloadsStep("blob.collect_payloads");
+const FailStep kPurgeStep("blob.purge_deleted");
 const FailStep kCollectGenerationStep("blob.collect_generation");
 
 constexpr std::size_t kDeadPerStep = 256;
+constexpr std::size_t kKeptPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
 constexpr std::size_t kSummariesPerTurn = 256;
 constexpr std::size_t kExtentsPerStep = 1024;
@@ -109,6 +111,7 @@ Task<Result<void>> Collector::bury_abandoned() {
 Task<Result<void>> Collector::collect() {
   CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
+  CO_TRY(co_await purge_deleted());
   const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
   CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
   co_return co_await collect_dead();
@@ -130,6 +133,19 @@ Task<Result<void>> Collector::expire_staged() {
       CO_TRY(co_await drop_old_staged(*staged, now));
     }
     co_await asio::post(executor, asio::use_awaitable);  // requests go on between the turns
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Collector::purge_deleted() {
+  std::size_t purged = kKeptPerStep;
+  while (purged == kKeptPerStep) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          purged = TRY(purge_kept(txn, ages_.now(), kKeptPerStep));
+          return {};
+        },
+        &kPurgeStep));
   }
   co_return Result<void>{};
 }

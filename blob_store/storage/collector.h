@@ -38,6 +38,7 @@ class Collector {
   Task<Result<void>> dissolve(std::uint64_t content);
   Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();
+  Task<Result<void>> purge_deleted();
   Task<Result<void>> drop_old_staged(const blob_keys::StagedBlob& staged, Time now);
   kv::Engine& engine_;
   const PayloadFiles& files_;
