@@ -218,17 +218,20 @@ TEST_F(BlobServiceTest, ListsAgreeWithANaiveModel) {
       for (const std::size_t limit : {1UL, 7UL, 5000UL}) {
         std::vector<std::string> listed;
         std::vector<std::string> in_order;
-        ListRequest request{prefix, delimiter, "", limit};
+        ListRequest request;
+        request.prefix = prefix;
+        request.delimiter = delimiter;
+        request.limit = limit;
         do {
           const auto page = service_.list_blobs({"acc", "box"}, request);
           ASSERT_TRUE(page);
           EXPECT_LE(page->items.size(), limit);
           for (const auto& item : page->items) {
-            listed.push_back((item.blob ? "" : "P:") + item.name);
+            listed.push_back((item.folded ? "P:" : "") + item.name);
             in_order.push_back(item.name);
           }
           request.from = page->next;
-        } while (!request.from.empty());
+        } while (!request.from.name.empty());
         EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end()));
         EXPECT_EQ(listed.size(), expected.size()) << prefix << "|" << delimiter << "|" << limit;
         EXPECT_EQ(std::set<std::string>(listed.begin(), listed.end()), expected);
@@ -266,7 +269,7 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
         (void)run(service_.put_block_list(ref(name), {{BlockSource::kLatest, id}}, {}, {}));
         break;
       case 3:
-        (void)run(service_.delete_blob(ref(name), {}));
+        (void)run(service_.delete_blob(ref(name), DeleteSnapshots::kNone, {}));
         break;
       default: {
         const auto payload = upload(content(size));
