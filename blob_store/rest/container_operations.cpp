@@ -26,7 +26,21 @@ http::Response access_response(const Container& container) {
   return response;
 }
 
-void write_blob(protocol::XmlWriter& out, const ListedBlob& item, bool with_metadata) {
+void write_tier(protocol::XmlWriter& out, const Blob& blob) {
+  out.element("AccessTier", blob.tier.empty() ? "Hot" : blob.tier);
+  if (blob.tier.empty()) {
+    out.element("AccessTierInferred", true);
+  } else {
+    out.element("AccessTierChangeTime", to_rfc1123(blob.tier_changed));
+  }
+}
+
+/// What a list has beside the properties.
+struct With {
+  bool metadata = false, tags = false;
+};
+
+void write_blob(protocol::XmlWriter& out, const ListedBlob& item, With with) {
   if (!item.blob) {
     write_name(out.begin("BlobPrefix"), item.name);
     out.end();
@@ -47,11 +61,13 @@ void write_blob(protocol::XmlWriter& out, const ListedBlob& item, bool with_meta
       .element("Cache-Control", protocol::as_xml_text(h.cache_control))
       .element("Content-Disposition", protocol::as_xml_text(h.disposition))
       .raw(
-          "<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
-          "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
-          "<ServerEncrypted>true</ServerEncrypted>")
-      .end();
-  if (with_metadata) write_metadata(out, blob.metadata);
+          "<BlobType>BlockBlob</BlobType><LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
+          "<ServerEncrypted>true</ServerEncrypted>");
+  write_tier(out, blob);
+  if (!blob.tags.empty()) out.element("TagCount", blob.tags.size());
+  out.end();
+  if (with.metadata) write_metadata(out, blob.metadata);
+  if (with.tags && !blob.tags.empty()) write_tags(out, blob.tags);
   out.end();
 }
 
@@ -115,8 +131,8 @@ Answer list_blobs(Call& call) {
   protocol::XmlWriter out;
   begin_list(out, call);
   out.begin("Blobs");
-  const bool with_metadata = includes(call, "metadata");
-  for (const auto& item : page.items) write_blob(out, item, with_metadata);
+  const With with{includes(call, "metadata"), includes(call, "tags")};
+  for (const auto& item : page.items) write_blob(out, item, with);
   out.end().element("NextMarker", write_marker(page.next));
   co_return xml_response(200, out.take());
 }

@@ -2,7 +2,9 @@
 #include "blob_store/model/byte_range.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -41,6 +43,7 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   add_metadata(response, blob.metadata);
   response.set("Accept-Ranges", "bytes");
   response.set("x-ms-creation-time", to_rfc1123(blob.created.time()));
+  if (!blob.tags.empty()) response.set("x-ms-tag-count", std::to_string(blob.tags.size()));
   response.set("x-ms-blob-type", "BlockBlob");
   response.set("x-ms-lease-status", "unlocked");
   response.set("x-ms-lease-state", "available");
@@ -48,11 +51,37 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   return response;
 }
 
+void add_tier(http::Response& response, const Blob& blob) {
+  response.set("x-ms-access-tier", blob.tier.empty() ? "Hot" : blob.tier);
+  if (blob.tier.empty()) {
+    response.set("x-ms-access-tier-inferred", "true");
+  } else {
+    response.set("x-ms-access-tier-change-time", to_rfc1123(blob.tier_changed));
+  }
+}
+
+/// The hash of a range that a request asks for.
+struct RangeHash {
+  bool md5 = false, crc64 = false;
+  [[nodiscard]] bool any() const { return md5 || crc64; }
+};
+
+Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRange>& range) {
+  const auto asks = [&](std::string_view name) { return iequals_ascii(call.header(name), "true"); };
+  const RangeHash hash{asks("x-ms-range-get-content-md5"), asks("x-ms-range-get-content-crc64")};
+  if (!hash.any()) return hash;
+  if (!range || (hash.md5 && hash.crc64)) {
+    const auto* const name = hash.crc64 ? "x-ms-range-get-content-crc64" : "x-ms-range-get-content-md5";
+    return fail(protocol::invalid_header(name, call.header(name)));
+  }
+  if (range->length > kMaxHashedRange) return fail(ErrorCode::kOutOfRangeInput);
+  return hash;
+}
+
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
-  response.set("x-ms-access-tier", "Hot");
-  response.set("x-ms-access-tier-inferred", "true");
+  add_tier(response, blob);
   response.head_content_length = blob.size;
   return response;
 }
@@ -74,16 +103,15 @@ Answer read_blob(Call& call) {
   auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
   auto reader = opened.read(part.offset, part.length);
-  const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
-  if (hashed && !*range) co_return fail(ErrorCode::kInvalidHeaderValue);
-  if (hashed && part.length > kMaxHashedRange) co_return fail(ErrorCode::kOutOfRangeInput);
+  const auto hash = CO_TRY(read_range_hash(call, *range));
   if (*range) {
     response.set("Content-Range", "bytes " + std::to_string(part.offset) + "-" +
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
-  if (hashed) {
+  if (hash.any()) {
     for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) response.body += piece;
-    response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.md5) response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.crc64) response.set("x-ms-content-crc64", crc64_text(crc64(response.body)));
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;

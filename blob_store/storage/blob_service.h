@@ -46,6 +46,16 @@ struct OpenedBlob {
     return {content, offset, length};
   }
 };
+struct TagFind {
+  TagSearch search;
+  std::string container;  // empty: in all of them
+  std::string from;       // `next` of the page before
+  std::size_t limit = 5000;
+};
+struct FoundBlob {
+  std::string container, name;
+  Tags tags;  // those that the search names
+};
 struct BlockLists {
   std::optional<Blob> blob;  // absent if there are only staged blocks
   std::vector<Extent> committed;
@@ -84,6 +94,12 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
   Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
+  /// Neither these nor the tier change the version.
+  Task<Result<void>> set_tags(BlobRef ref, Tags tags, Conditions conditions);
+  /// True if the blob was archived and now is not. kInvalidBlobType.
+  Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
+  /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
+  Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
   Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
