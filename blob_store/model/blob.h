@@ -88,6 +88,10 @@ struct Blob {
   }
 };
 
+/// The tier whose blobs are neither read nor changed, only replaced as a whole.
+inline constexpr std::string_view kArchive = "Archive";
+inline bool is_archived(const Blob& blob) { return blob.tier == kArchive; }
+
 /// What is kept of a blob beside it: a snapshot, or what was deleted or replaced while deleted blobs are retained.
 struct KeptBlob {
   Blob blob;

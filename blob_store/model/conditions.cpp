@@ -27,6 +27,10 @@ bool is_excluded(const Conditions& c, const Stamp& version) {
   return c.if_modified_since && seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
 }
 
+Result<void> check_tags(const Conditions& c, const Tags& tags) {
+  return c.if_tags.holds(tags) ? Result<void>() : fail(ErrorCode::kConditionNotMet);
+}
+
 }  // namespace
 
 std::vector<std::string> parse_etags(std::string_view header) {
@@ -59,13 +63,15 @@ Result<void> check_write(const Conditions& c, const Stamp* existing, bool create
 
 Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now) {
   TRY(check_lease_of_read(blob.lease, conditions.lease_id, now, Leased::kBlob));
-  return check_read(conditions, blob.version);
+  TRY(check_read(conditions, blob.version));
+  return check_tags(conditions, blob.tags);
 }
 
 Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now) {
   Lease none;
   TRY(check_lease_of_write(existing ? existing->lease : none, conditions.lease_id, now, Leased::kBlob));
-  return check_write(conditions, existing ? &existing->version : nullptr, creates);
+  TRY(check_write(conditions, existing ? &existing->version : nullptr, creates));
+  return check_tags(conditions, existing ? existing->tags : Tags());
 }
 
 }  // namespace tidemark::blob_store

@@ -1,5 +1,7 @@
 #include "blob_store/rest/blob_call.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
 #include "common/protocol/protocol_errors.h"
@@ -34,6 +36,7 @@ Result<void> split_resource(Call& call) {
   if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
   call.container = std::move(*container);
   call.blob = std::move(*blob);
+  std::ranges::replace(call.blob, '\\', '/');  // as the service does
   return {};
 }
 
@@ -44,6 +47,7 @@ Conditions read_conditions(const Call& call) {
   conditions.if_modified_since = parse_rfc1123(call.header("If-Modified-Since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("If-Unmodified-Since"));
   conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
+  conditions.if_tags = call.if_tags;
   return conditions;
 }
 
@@ -59,6 +63,29 @@ Result<void> read_snapshot(Call& call) {
   if (text.empty()) return {};
   call.snapshot = Stamp::parse_snapshot(text);
   return call.snapshot ? Result<void>() : fail(protocol::invalid_parameter("snapshot", text));
+}
+
+Result<void> read_tag_condition(Call& call) {
+  const auto text = call.header("x-ms-if-tags");
+  if (text.empty()) return {};
+  auto condition = TagCondition::parse(text);
+  if (!condition) return fail(protocol::invalid_header("x-ms-if-tags", text, condition.error().message));
+  call.if_tags = std::move(*condition);
+  return {};
+}
+
+Result<std::string> read_tier(const Call& call) {
+  constexpr std::string_view kTiers[] = {"Hot", "Cool", "Cold", kArchive};
+  auto tier = call.header("x-ms-access-tier");
+  const bool known = tier.empty() || std::ranges::find(kTiers, tier) != std::end(kTiers);
+  if (!known) return fail(protocol::invalid_header("x-ms-access-tier", tier));
+  return tier;
+}
+
+bool speaks_before(const Call& call, std::string_view version) {
+  auto spoken = call.header("x-ms-version");
+  if (spoken.empty()) spoken = call.identity.version;
+  return !spoken.empty() && spoken < version;
 }
 
 ContentHeaders read_content_headers(const Call& call, bool plain) {

@@ -1,4 +1,5 @@
 // Copies: Copy Blob, which ends at once here, Copy Blob From URL, Put Blob From URL and Put Block From URL.
+#include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
 #include "common/base/encoding.h"
@@ -8,14 +9,18 @@ namespace {
 
 constexpr std::uint64_t kMaxBlockFromUrl = 4000ULL << 20;
 
-CopyRequest copy_request(const Call& call, CopySource source) {
+Result<CopyRequest> copy_request(const Call& call, CopySource source) {
   CopyRequest request;
   request.source = std::move(source.ref);
   request.source_url = std::move(source.url);
   request.source_conditions = std::move(source.conditions);
   if (auto metadata = read_metadata(call.http); !metadata.empty()) request.metadata = std::move(metadata);
   request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
-  request.tier = call.header("x-ms-access-tier");
+  request.tier = TRY(read_tier(call));
+  if (auto tags = TRY(parse_tag_header(call.header("x-ms-tags"))); !tags.empty()) {
+    TRY(call.authorize({auth::ResourceType::kObject, "t"}));
+    request.tags = std::move(tags);
+  }
   if (const auto seal = call.header("x-ms-seal-blob"); !seal.empty()) request.sealed = iequals_ascii(seal, "true");
   return request;
 }
@@ -31,7 +36,7 @@ std::optional<ContentHeaders> own_headers(const Call& call) {
 }  // namespace
 
 Answer copy_blob(Call& call) {
-  auto request = copy_request(call, CO_TRY(read_copy_source(call)));
+  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
   const auto outcome =
       CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
   auto response = empty_response(202);
@@ -42,7 +47,7 @@ Answer copy_blob(Call& call) {
 }
 
 Answer put_blob_from_url(Call& call) {
-  auto request = copy_request(call, CO_TRY(read_copy_source(call)));
+  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
   request.as_new_block_blob = true;
   request.headers = own_headers(call);
   const auto outcome =

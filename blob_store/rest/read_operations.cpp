@@ -2,7 +2,9 @@
 #include "blob_store/model/byte_range.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -73,6 +75,24 @@ void add_tier(http::Response& response, const Blob& blob) {
   }
 }
 
+/// The hash of a range that a request asks for.
+struct RangeHash {
+  bool md5 = false, crc64 = false;
+  [[nodiscard]] bool any() const { return md5 || crc64; }
+};
+
+Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRange>& range) {
+  const auto asks = [&](std::string_view name) { return iequals_ascii(call.header(name), "true"); };
+  const RangeHash hash{asks("x-ms-range-get-content-md5"), asks("x-ms-range-get-content-crc64")};
+  if (!hash.any()) return hash;
+  if (!range || (hash.md5 && hash.crc64)) {
+    const auto* const name = hash.crc64 ? "x-ms-range-get-content-crc64" : "x-ms-range-get-content-md5";
+    return fail(protocol::invalid_header(name, call.header(name)));
+  }
+  if (range->length > kMaxHashedRange) return fail(ErrorCode::kOutOfRangeInput);
+  return hash;
+}
+
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
@@ -98,16 +118,15 @@ Answer read_blob(Call& call) {
   auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
   auto reader = opened.read(part.offset, part.length);
-  const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
-  if (hashed && !*range) co_return fail(ErrorCode::kInvalidHeaderValue);
-  if (hashed && part.length > kMaxHashedRange) co_return fail(ErrorCode::kOutOfRangeInput);
+  const auto hash = CO_TRY(read_range_hash(call, *range));
   if (*range) {
     response.set("Content-Range", "bytes " + std::to_string(part.offset) + "-" +
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
-  if (hashed) {
+  if (hash.any()) {
     for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) response.body += piece;
-    response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.md5) response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.crc64) response.set("x-ms-content-crc64", crc64_text(crc64(response.body)));
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;

@@ -1,6 +1,8 @@
 // The operations that change blobs.
+#include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
 
@@ -18,8 +20,10 @@ http::Response changed(unsigned status, const Stamp& version) {
   return response;
 }
 
-NewContent read_new_content(const Call& call, bool plain) {
-  NewContent content{read_content_headers(call, plain), read_metadata(call.http), {}, {}};
+Result<NewContent> read_new_content(const Call& call, bool plain) {
+  NewContent content{read_content_headers(call, plain), read_metadata(call.http),
+                     TRY(parse_tag_header(call.header("x-ms-tags"))), TRY(read_tier(call))};
+  if (!content.tags.empty()) TRY(call.authorize({auth::ResourceType::kObject, "t"}));
   if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
   return content;
 }
@@ -40,7 +44,7 @@ Answer put_blob(Call& call) {
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
   if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
-  auto content = read_new_content(call, true);
+  auto content = CO_TRY(read_new_content(call, true));
   CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
   content.headers.md5 = body.md5;
@@ -50,6 +54,7 @@ Answer put_blob(Call& call) {
   if (!version) co_await discard(call, payload);
   auto response = changed(201, CO_TRY(version));
   response.set("Content-MD5", body.md5);
+  if (!speaks_before(call, "2019-02-02")) response.set("x-ms-content-crc64", body.crc64);
   co_return response;
 }
 
@@ -60,14 +65,14 @@ Answer put_block(Call& call) {
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
   if (!call.header("x-ms-copy-source").empty()) co_return co_await put_block_from_url(call, id);
-  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5")));
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5"), Hashes::kOfTransfer));
   const auto payload = body.payload.id;
   auto done =
       co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);
   if (!done) co_await discard(call, payload);
   CO_TRY(done);
   auto response = empty_response(201);
-  response.set("Content-MD5", body.md5);
+  add_transfer_hash(response, call, body.md5, body.crc64);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }
@@ -76,10 +81,11 @@ Answer put_block_list(Call& call) {
   auto conditions = write_conditions(call);
   auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
   auto choices = CO_TRY(parse_block_list(text));
-  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices),
-                                                             read_new_content(call, false), std::move(conditions)));
+  auto content = CO_TRY(read_new_content(call, false));
+  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices), std::move(content),
+                                                             std::move(conditions)));
   auto response = changed(201, version);
-  response.set("Content-MD5", base64_encode(md5(text)));
+  add_transfer_hash(response, call, base64_encode(md5(text)), crc64_text(crc64(text)));
   co_return response;
 }
 

@@ -5,6 +5,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
 
 namespace tidemark::blob_store {
@@ -14,7 +15,7 @@ const FailStep kCopyBlobStep("blob.copy_blob");
 
 /// Stores that the content of the source is shared from now on.
 void mark_shared(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref, const Blob& blob) {
-  if (!ref.snapshot) return txn.put(blob_keys::blob(generation, ref.name), records::kBlob.encode(blob));
+  if (!ref.snapshot) return put_blob_row(txn, generation, ref.name, blob.tags, blob);
   txn.put(blob_keys::kept(generation, ref.name, ref.snapshot->ticks), records::kKeptBlob.encode({blob, true, {}, 0}));
 }
 

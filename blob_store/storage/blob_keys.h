@@ -15,6 +15,8 @@
 //   'Q' payload(u64)                                           pending payload: being written, start time
 //   'R' content or payload(u64)                                how many refer to it beside the first
 //   'S' generation(u64) name(text) version(u64)                snapshot of a blob, or what was kept when it was deleted
+//   'T' generation(u64) key(text) value(text) name(bytes, to the end)   a blob has this tag: nothing
+//   't' generation(u64) name(bytes, to the end)                blob has tags: nothing
 //   'U' generation(u64) name(text)                             staged blocks of a blob: length of ids, count, last time
 //   'X' content(u64) start(u64) number(u64)                    extent: size, payload, block id
 // clang-format on
@@ -58,6 +60,16 @@ kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::strin
 std::string text_prefix(char kind, std::uint64_t generation, std::string_view name);
 /// Those whose names begin with `prefix` and are not before `from`.
 kv::KeyRange texts_from(char kind, std::uint64_t generation, std::string_view prefix, std::string_view from);
+/// Blobs of a container with this tag.
+inline std::string with_tag(std::uint64_t generation, std::string_view key, std::string_view value) {
+  return kv::key('T', generation, Text{key}, Text{value});
+}
+inline std::string tag(std::uint64_t generation, std::string_view key, std::string_view value, std::string_view name) {
+  return with_tag(generation, key, value).append(name);
+}
+/// Blobs of a container with any tag.
+inline std::string with_tags(std::uint64_t generation) { return kv::key('t', generation); }
+inline std::string tagged(std::uint64_t generation, std::string_view name) { return kv::key('t', generation, name); }
 
 inline std::string staged_summary(std::uint64_t generation, std::string_view name) {
   return kv::key('U', generation, Text{name});

@@ -3,6 +3,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/blob_tags.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -20,7 +21,7 @@ Task<Result<LeaseOutcome>> BlobService::lease_blob(BlobRef ref, LeaseRequest req
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(check_write(conditions, &current.blob->version, false));
         outcome = {TRY(act(current.blob->lease, request, clock_.now())), current.blob->version};
-        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
+        put_blob_row(txn, current.generation, ref.name, current.blob->tags, *current.blob);
         return {};
       },
       &kLeaseBlobStep));

@@ -29,6 +29,7 @@ Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& 
   for (std::uint64_t noted = 0;;) {
     opened.content.rows = engine_.snapshot();
     opened.blob = TRY(existing_blob(*opened.content.rows, ref, conditions, clock_.now()));
+    if (is_archived(opened.blob)) return fail(ErrorCode::kBlobArchived);
     const auto& content = opened.blob.content;
     // What this snapshot shows is not removed if its readers were noted before.
     if (content.id == 0 || content.id == noted) break;

@@ -57,6 +57,16 @@ struct OpenedBlob {
     return {content, offset, length};
   }
 };
+struct TagFind {
+  TagSearch search;
+  std::string container;  // empty: in all of them
+  ListPlace from;         // `next` of the page before: "container/blob"
+  std::size_t limit = 5000;
+};
+struct FoundBlob {
+  std::string container, name;
+  Tags tags;  // those that the search names
+};
 struct BlockLists {
   std::optional<Blob> blob;  // absent if there are only staged blocks
   std::vector<Extent> committed;
@@ -136,6 +146,12 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<CopyOutcome>> copy_blob(CopyRequest request, BlobRef ref, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_blob(BlobRef ref, LeaseRequest request, Conditions conditions);
   Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
+  /// Neither these nor the tier change the version.
+  Task<Result<void>> set_tags(BlobRef ref, Tags tags, Conditions conditions);
+  /// True if the blob was archived and now is not. kInvalidBlobType.
+  Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
+  /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
+  Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.

@@ -4,6 +4,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
 #include "common/protocol/service_properties.h"
 
@@ -78,7 +79,7 @@ Task<Result<SnapshotOutcome>> BlobService::snapshot_blob(BlobRef ref, std::optio
         TRY(check_lease_of_read(blob.lease, conditions.lease_id, clock_.now(), Leased::kBlob));
         TRY(check_write(conditions, &blob.version, false));
         TRY(share(txn, blob.content));
-        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(blob));
+        put_blob_row(txn, current.generation, ref.name, blob.tags, blob);
         KeptBlob kept{blob, true, {}, 0};
         kept.blob.lease = {};
         if (metadata) kept.blob.metadata = *metadata;
@@ -149,7 +150,7 @@ Task<Result<void>> BlobService::undelete_blob(BlobRef ref) {
           forget_kept(txn, current.generation, ref.name, *kept);
           if (!kept->blob.snapshot && !current.blob) {
             current.blob = std::move(kept->blob.blob);
-            txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
+            put_blob_row(txn, current.generation, ref.name, {}, *current.blob);
             continue;
           }
           kept->blob.deleted.reset();

@@ -4,6 +4,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
 #include "common/base/encoding.h"
 
@@ -51,7 +52,7 @@ Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& curre
   blob.version = TRY(next_version(txn));
   blob.created = current.blob ? current.blob->created : blob.version;
   if (current.blob) blob.lease = current.blob->lease;
-  txn.put(blob_keys::blob(current.generation, name), records::kBlob.encode(blob));
+  put_blob_row(txn, current.generation, name, current.blob ? current.blob->tags : Tags(), blob);
   return {};
 }
 
@@ -104,7 +105,7 @@ Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& 
 Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
   TRY(drop_staged(txn, current.generation, name));
   TRY(discard(txn, current, name, false));
-  txn.erase(blob_keys::blob(current.generation, name));
+  erase_blob_row(txn, current.generation, name, current.blob->tags);
   return {};
 }
 
@@ -133,6 +134,7 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
         auto current = TRY(find_current(txn, ref));
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
         if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
+        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         replaced = TRY(write_staged(txn, current.generation, ref.name, block_id, payload));
         return {};
       },
@@ -150,6 +152,7 @@ Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockCh
         auto current = TRY(find_current(txn, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
         if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
+        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         return write_blocks(txn, current, ref.name, choices, blob);
       },
       &kPutBlockListStep));
@@ -164,9 +167,11 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
         auto current = TRY(find_current(txn, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         TRY(admit_write(conditions, current.blob, false, clock_.now()));
+        if (is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         current.blob->version = version = TRY(next_version(txn));
+        const auto before = current.blob->tags;
         change(*current.blob);
-        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
+        put_blob_row(txn, current.generation, ref.name, before, *current.blob);
         return {};
       },
       &kChangeBlobStep));

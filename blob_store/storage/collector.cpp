@@ -224,7 +224,8 @@ Task<Result<void>> Collector::empty_generation(std::uint64_t generation) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           more = false;
-          for (const char kind : {'B', 'S', 'U', 'K'}) more = TRY(drop_keys(txn, kind, generation)) > 0 || more;
+          for (const char kind : {'B', 'T', 't', 'S', 'U', 'K'})
+            more = TRY(drop_keys(txn, kind, generation)) > 0 || more;
           return {};
         },
         &kCollectGenerationStep));

@@ -1,15 +1,36 @@
-// Shared by the tests of the blob SDK: a service with the development account, one try for each request.
+// What the blob suites share: clients, requests below the SDK, and refusals.
 import assert from "node:assert/strict";
-import { BlobServiceClient, StorageSharedKeyCredential, newPipeline } from "@azure/storage-blob";
-import { account, key } from "./support.mjs";
+import {
+  AccountSASPermissions,
+  AccountSASResourceTypes,
+  AccountSASServices,
+  BlobServiceClient,
+  StorageSharedKeyCredential,
+  generateAccountSASQueryParameters,
+  newPipeline,
+} from "@azure/storage-blob";
+import { account, inOneHour, key, request } from "./support.mjs";
 
 export const credential = new StorageSharedKeyCredential(account, key);
 export const url = process.env.TIDEMARK_BLOB_URL;
-export const service = new BlobServiceClient(url, newPipeline(credential, { retryOptions: { maxTries: 1 } }));
+const retryOptions = { maxTries: 1 };
+export const service = new BlobServiceClient(url, newPipeline(credential, { retryOptions }));
 
+export const accountSas = (permissions = "rwdlacuptf") =>
+  `${generateAccountSASQueryParameters({ permissions: AccountSASPermissions.parse(permissions), expiresOn: inOneHour(),
+    services: AccountSASServices.parse("b").toString(), resourceTypes: AccountSASResourceTypes.parse("sco").toString() }, credential)}`;
+
+/// A request below the SDK, signed by an account SAS; `target` begins behind the account.
+export const wire = (method, target, { headers = {}, body = "" } = {}) =>
+  request(`${url}${target}${target.includes("?") ? "&" : "?"}${accountSas()}`, { method, headers, body });
+/// The same by nobody.
+export const anonymous = (method, target, { headers = {}, body = "" } = {}) => request(`${url}${target}`, { method, headers, body });
+
+export const isRefused = (answer, status, code) => assert.deepEqual([answer.status, answer.headers["x-ms-error-code"]], [status, code]);
 export const refused = (promise, statusCode, code) =>
   assert.rejects(promise, (error) => {
-    assert.deepEqual([error.statusCode, error.code ?? error.details?.errorCode], [statusCode, code]);
+    assert.equal(error.statusCode, statusCode);
+    if (code) assert.equal(error.code ?? error.details?.errorCode, code);
     return true;
   });
 /// A container of its own for each file of tests.

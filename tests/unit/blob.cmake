@@ -4,4 +4,5 @@ tidemark_test(blob_test LABEL unit
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_tags_test.cpp
   LINK tidemark_blob_server tidemark_memory_engine)
