@@ -41,7 +41,10 @@ Answer put_blob(Call& call) {
   const auto type = call.header("x-ms-blob-type");
   if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
-  if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
+  if (type == "AppendBlob") {
+    co_return co_await create_append_blob(call, read_new_content(call, false), std::move(conditions));
+  }
+  if (type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
   auto content = read_new_content(call, true);
   CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
