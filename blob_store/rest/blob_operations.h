@@ -29,6 +29,8 @@ Answer read_block_list(Call& call);
 Answer put_blob(Call& call);
 Answer put_block(Call& call);
 Answer put_block_list(Call& call);
+Answer append_block(Call& call);
+Answer seal_blob(Call& call);
 Answer set_blob_headers(Call& call);
 Answer set_blob_metadata(Call& call);
 Answer delete_blob(Call& call);
@@ -45,6 +47,9 @@ Answer set_tags(Call& call);
 Answer find_blobs(Call& call);
 Answer set_tier(Call& call);
 Answer batch(Call& call);
+
+/// Put Blob of the other types than block blobs.
+Answer create_append_blob(Call& call, NewContent content, Conditions conditions);
 
 }  // namespace operations
 

@@ -67,6 +67,8 @@ constexpr Operation kOperations[] = {
     {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
     {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
+    {On::kBlob, "PUT", "", "appendblock", {kObject, "aw"}, operations::append_block},
+    {On::kBlob, "PUT", "", "seal", {kObject, "w"}, operations::seal_blob},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
     {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},

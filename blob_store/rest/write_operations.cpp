@@ -42,7 +42,10 @@ Answer put_blob(Call& call) {
     co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
   }
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
-  if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
+  if (type == "AppendBlob") {
+    co_return co_await create_append_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
+  }
+  if (type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
   auto content = CO_TRY(read_new_content(call, true));
   CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));

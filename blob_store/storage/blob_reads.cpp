@@ -55,6 +55,7 @@ Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
   lists.blob = TRY(find_version(*snapshot, container.generation, ref));
   if (!ref.snapshot) lists.staged = TRY(find_staged(*snapshot, container.generation, ref.name));
   if (!lists.blob && lists.staged.empty()) return fail(ErrorCode::kBlobNotFound);
+  if (lists.blob && lists.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
   if (lists.blob) {
     lists.committed = TRY(read_extents(*snapshot, lists.blob->content, lists.blob->size, 0, kMaxBlocksInList));
     std::erase_if(lists.committed, [](const Extent& extent) { return extent.block_id.empty(); });

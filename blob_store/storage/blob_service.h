@@ -102,6 +102,16 @@ struct CopyOutcome {
 };
 /// What a deletion does with the snapshots of a blob; kNone refuses if there are any.
 enum class DeleteSnapshots { kNone, kInclude, kOnly };
+/// What an append asks of the blob as it is.
+struct AppendConditions {
+  std::optional<std::uint64_t> position = {};  // its size
+  std::optional<std::uint64_t> max_size = {};  // its size with the new block, at most
+};
+struct AppendOutcome {
+  Stamp version;
+  std::uint64_t offset = 0;  // where the block is
+  std::uint64_t blocks = 0;
+};
 
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
@@ -129,6 +139,15 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, std::string lease_id = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
+
+  /// Empty, in place of whatever is there.
+  Task<Result<Stamp>> create_append_blob(BlobRef ref, NewContent content, Conditions conditions);
+  /// Errors: kInvalidBlobType, kBlobIsSealed, kAppendPositionConditionNotMet, kMaxBlobSizeConditionNotMet,
+  /// kBlockCountExceedsLimit.
+  Task<Result<AppendOutcome>> append_block(BlobRef ref, WrittenPayload payload, AppendConditions wanted,
+                                           Conditions conditions);
+  /// Nothing is appended any more.
+  Task<Result<Stamp>> seal_blob(BlobRef ref, AppendConditions wanted, Conditions conditions);
 
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
   /// The properties, without reading the extents.
@@ -170,6 +189,12 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<Stamp> next_version(kv::Transaction& txn) const;
   Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
   Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
+  /// Stores a blob of the type that it has, without content.
+  Task<Result<Stamp>> create_empty(BlobRef ref, Blob blob, Conditions conditions);
+  using TypedChange = std::function<Result<void>(kv::Transaction&, Blob&)>;
+  /// Changes a blob of this type, content and all, and gives it a new version. Errors: kInvalidBlobType.
+  Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
+                                  const FailStep& step);
   /// Stores what replaces the current blob, if there is one, with a new version.
   Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
   Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,

@@ -1,5 +1,6 @@
 tidemark_test(blob_test LABEL unit
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/blob_appends_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_client_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
