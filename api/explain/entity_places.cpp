@@ -142,7 +142,7 @@ Task<void> EntityPlaces::look_at_blobs(std::size_t place) {
       there.problem = std::move(blob.error().message);
       co_return;
     }
-    const bool present = blob && *blob && (*blob)->blob.version.etag() == link->etag;
+    const bool present = blob && *blob && (*blob)->version.etag() == link->etag;
     there.blobs.push_back({property.name.substr(0, property.name.size() - kLinkSuffix.size()), *link, present});
   }
 }

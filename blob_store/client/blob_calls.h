@@ -13,7 +13,10 @@ namespace tidemark::blob_store {
 inline constexpr std::size_t kMaxPieceBytes = 4UL << 20;
 
 struct BlobPiece {
-  Blob blob;  // as it was when this piece was read
+  // Of the blob, as it was when this piece was read.
+  Stamp version;
+  std::uint64_t size = 0;
+  std::optional<std::int64_t> source_version;
   std::string bytes;
 };
 

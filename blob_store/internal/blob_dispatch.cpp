@@ -74,10 +74,11 @@ Result<std::optional<BlobPiece>> read(BlobService& service, calls::Read call) {
   if (opened.failed_with(ErrorCode::kBlobNotFound)) return std::optional<BlobPiece>();
   if (!opened) return fail(std::move(opened.error()));
   if (call.version && call.version->ticks != opened->blob.version.ticks) return fail(ErrorCode::kConditionNotMet);
-  BlobPiece piece{opened->blob, {}};
-  const auto offset = std::min(call.offset, piece.blob.size);
-  const auto length = std::min<std::uint64_t>(piece.blob.size - offset, kMaxPieceBytes);
-  PayloadReader reader(opened->snapshot, std::move(opened->extents), offset, length);
+  const auto& blob = opened->blob;
+  BlobPiece piece{blob.version, blob.size, blob.source_version, {}};
+  const auto offset = std::min(call.offset, blob.size);
+  const auto length = std::min<std::uint64_t>(blob.size - offset, kMaxPieceBytes);
+  auto reader = opened->read(offset, length);
   while (piece.bytes.size() < length) {
     auto bytes = TRY(reader.next());
     if (bytes.empty()) return fail(ErrorCode::kCorruption);
@@ -89,11 +90,11 @@ Result<std::optional<BlobPiece>> read(BlobService& service, calls::Read call) {
 Result<BlobNames> list(BlobService& service, calls::List call) {
   ListRequest listing;
   listing.prefix = std::move(call.prefix);
-  listing.from = std::move(call.from);
+  listing.from.name = std::move(call.from);
   auto page = TRY(service.list_blobs({call.account, call.container}, listing));
   BlobNames names;
   for (auto& item : page.items) names.names.push_back(std::move(item.name));
-  names.next = std::move(page.next);
+  names.next = std::move(page.next.name);
   return names;
 }
 

@@ -7,10 +7,29 @@ namespace {
 constexpr std::int64_t kTicksFromYear1To1970 = 621'355'968'000'000'000;
 }
 
+std::string_view name_of(BlobType type) {
+  return type == BlobType::kAppend ? "AppendBlob" : type == BlobType::kPage ? "PageBlob" : "BlockBlob";
+}
+
 Time Stamp::time() const { return Time(Ticks(static_cast<std::int64_t>(ticks) - kTicksFromYear1To1970)); }
+std::string Stamp::snapshot() const { return to_iso8601_7digits(time()); }
+std::optional<Stamp> Stamp::parse_snapshot(std::string_view text) {
+  const auto time = parse_iso8601(text);
+  return time ? std::optional(at(*time)) : std::nullopt;
+}
 std::string Stamp::etag() const { return fmt::format("0x{:015X}", ticks); }
 Stamp Stamp::at(Time time) {
   return {static_cast<std::uint64_t>(time.time_since_epoch().count() + kTicksFromYear1To1970)};
+}
+
+Blob blob_of(NewContent content, Time now) {
+  Blob blob;
+  blob.headers = std::move(content.headers);
+  blob.metadata = std::move(content.metadata);
+  blob.tags = std::move(content.tags);
+  blob.tier = std::move(content.tier);
+  if (!blob.tier.empty()) blob.tier_changed = now;
+  return blob;
 }
 
 }  // namespace tidemark::blob_store

@@ -10,26 +10,26 @@ Result<ResolvedBlocks> resolve_block_list(const std::vector<BlockChoice>& choice
   ResolvedBlocks out;
   for (const auto& extent : committed) {
     if (!extent.block_id.empty()) committed_by_id[extent.block_id] = &extent;
-    if (extent.payload != 0) out.unreferenced.insert(extent.payload);
   }
-  for (const auto& [id, block] : staged) {
-    if (block.payload != 0) out.unreferenced.insert(block.payload);
-  }
+  for (const auto& entry : staged) out.left_out.insert(entry.second.payload);
   for (const auto& choice : choices) {
     Extent extent;
     const auto fresh = staged.find(choice.id);
     const auto old = committed_by_id.find(choice.id);
     if (choice.source != BlockSource::kCommitted && fresh != staged.end()) {
-      extent = {fresh->second.payload, fresh->second.size, choice.id};
+      extent = {0, fresh->second.size, fresh->second.payload, 0, choice.id};
+      if (out.left_out.erase(extent.payload) == 0) out.shared.push_back(extent.payload);
     } else if (choice.source != BlockSource::kUncommitted && old != committed_by_id.end()) {
       extent = *old->second;
+      out.shared.push_back(extent.payload);
     } else {
       return fail(ErrorCode::kInvalidBlockList);
     }
+    extent.start = out.size;
     out.size += extent.size;
-    out.unreferenced.erase(extent.payload);
     out.extents.push_back(std::move(extent));
   }
+  out.left_out.erase(0);
   return out;
 }
 

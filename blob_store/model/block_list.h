@@ -1,4 +1,4 @@
-// Block lists: which blocks become the blob, and which payloads are not needed any more. Pure.
+// Block lists: which blocks become the blob, and which staged ones are not needed any more. Pure.
 // Errors: kInvalidBlockList.
 #pragma once
 #include <cstdint>
@@ -20,7 +20,7 @@ struct BlockChoice {
 };
 
 struct StagedBlock {
-  std::uint64_t payload = 0;
+  PayloadId payload = 0;
   std::uint64_t size = 0;
 };
 using StagedBlocks = std::map<std::string, StagedBlock, std::less<>>;
@@ -28,7 +28,8 @@ using StagedBlocks = std::map<std::string, StagedBlock, std::less<>>;
 struct ResolvedBlocks {
   std::vector<Extent> extents;
   std::uint64_t size = 0;
-  std::set<std::uint64_t> unreferenced;  // payloads of dropped blocks, staged or committed
+  std::vector<PayloadId> shared;  // each extent of a payload that has an owner already: a committed or repeated block
+  std::set<PayloadId> left_out;   // payloads of staged blocks that are not in the list
 };
 
 Result<ResolvedBlocks> resolve_block_list(const std::vector<BlockChoice>& choices, const std::vector<Extent>& committed,

@@ -27,6 +27,10 @@ bool is_excluded(const Conditions& c, const Stamp& version) {
   return c.if_modified_since && seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
 }
 
+Result<void> check_tags(const Conditions& c, const Tags& tags) {
+  return c.if_tags.holds(tags) ? Result<void>() : fail(ErrorCode::kConditionNotMet);
+}
+
 }  // namespace
 
 std::vector<std::string> parse_etags(std::string_view header) {
@@ -55,6 +59,19 @@ Result<void> check_write(const Conditions& c, const Stamp* existing, bool create
   if (creates && has_star(c.if_none_match)) return fail(ErrorCode::kBlobAlreadyExists);
   if (none_matches(c, *existing) || is_excluded(c, *existing)) return fail(ErrorCode::kConditionNotMet);
   return {};
+}
+
+Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now) {
+  TRY(check_lease_of_read(blob.lease, conditions.lease_id, now, Leased::kBlob));
+  TRY(check_read(conditions, blob.version));
+  return check_tags(conditions, blob.tags);
+}
+
+Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now) {
+  Lease none;
+  TRY(check_lease_of_write(existing ? existing->lease : none, conditions.lease_id, now, Leased::kBlob));
+  TRY(check_write(conditions, existing ? &existing->version : nullptr, creates));
+  return check_tags(conditions, existing ? existing->tags : Tags());
 }
 
 }  // namespace tidemark::blob_store

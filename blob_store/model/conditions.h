@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blob_store/model/blob.h"
+#include "blob_store/model/tag_query.h"
 #include "common/base/error.h"
 
 namespace tidemark::blob_store {
@@ -14,12 +15,18 @@ namespace tidemark::blob_store {
 struct Conditions {
   std::vector<std::string> if_match, if_none_match;  // without quotes; "*" is any
   std::optional<Time> if_modified_since, if_unmodified_since;
+  std::string lease_id = {};  // lower case; empty if there is none
+  TagCondition if_tags = {};
 };
 
 /// Splits a header such as `"0x1", 0x2`; removes quotes and W/.
 std::vector<std::string> parse_etags(std::string_view header);
 
 Result<void> check_read(const Conditions& conditions, const Stamp& version);
+/// All that a read of a blob is checked for: also its lease and its tags.
+Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now);
+/// All that a write is checked for; a lease that is over ends with it.
+Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& existing, bool creates, Time now);
 /// `existing` is null if there is no such blob. `creates`: Put Blob and Put Block List, for which If-None-Match: *
 /// over an existing blob is kBlobAlreadyExists.
 Result<void> check_write(const Conditions& conditions, const Stamp* existing, bool creates);

@@ -5,13 +5,16 @@
 namespace tidemark::blob_store::operations {
 namespace {
 
-void write_container(protocol::XmlWriter& out, const NamedContainer& item, bool with_metadata) {
+void write_container(protocol::XmlWriter& out, const NamedContainer& item, bool with_metadata, Time now) {
   const auto& c = item.container;
+  const auto state = c.lease.state(now);
   out.begin("Container").element("Name", item.name).begin("Properties");
   out.element("Last-Modified", to_rfc1123(c.version.time()))
       .element("Etag", "\"" + c.version.etag() + "\"")
-      .raw("<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>")
-      .optional_element("PublicAccess", c.public_access)
+      .element("LeaseStatus", c.lease.locked(now) ? "locked" : "unlocked")
+      .element("LeaseState", name_of(state));
+  if (state == LeaseState::kLeased) out.element("LeaseDuration", c.lease.duration_s < 0 ? "infinite" : "fixed");
+  out.optional_element("PublicAccess", c.public_access)
       .raw("<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>")
       .end();
   if (with_metadata) write_metadata(out, c.metadata);
@@ -34,7 +37,7 @@ Answer list_containers(Call& call) {
   protocol::XmlWriter out;
   begin_list(out, call);
   out.begin("Containers");
-  for (const auto& item : page.items) write_container(out, item, includes(call, "metadata"));
+  for (const auto& item : page.items) write_container(out, item, includes(call, "metadata"), call.front.now());
   out.end().element("NextMarker", write_marker(page.next));
   co_return xml_response(200, out.take());
 }

@@ -1,15 +1,43 @@
 #include "blob_store/rest/blob_call.h"
 
+#include <algorithm>
+
 #include "common/base/encoding.h"
 #include "common/base/numbers.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store {
 namespace {
 constexpr std::size_t kMaxPage = 5000;
+
+/// "version!name" in base64, without a version for a place that is not one of what is kept.
+std::optional<ListPlace> read_marker(std::string_view marker) {
+  const auto text = base64_decode(marker);
+  const auto mark = text ? text->find('!') : std::string::npos;
+  if (mark == std::string::npos) return std::nullopt;
+  ListPlace place{text->substr(mark + 1), {}};
+  if (mark == 0) return place;
+  const auto version = parse_number<std::uint64_t>(std::string_view(*text).substr(0, mark));
+  if (!version) return std::nullopt;
+  place.kept = Stamp{*version};
+  return place;
+}
 }  // namespace
 
 Result<void> Call::authorize(const auth::Need& need) const {
   return auth::authorize(identity, need, blob.empty() ? container : container + "/" + blob);
+}
+
+Result<void> split_resource(Call& call) {
+  const auto rest = call.resource.rest;
+  const auto slash = std::min(rest.find('/'), rest.size());
+  auto container = percent_decode(rest.substr(0, slash), false);
+  auto blob = percent_decode(rest.substr(std::min(slash + 1, rest.size())), false);
+  if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
+  call.container = std::move(*container);
+  call.blob = std::move(*blob);
+  std::ranges::replace(call.blob, '\\', '/');  // as the service does
+  return {};
 }
 
 Conditions read_conditions(const Call& call) {
@@ -18,7 +46,46 @@ Conditions read_conditions(const Call& call) {
   conditions.if_none_match = parse_etags(call.header("If-None-Match"));
   conditions.if_modified_since = parse_rfc1123(call.header("If-Modified-Since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("If-Unmodified-Since"));
+  conditions.lease_id = to_lower_ascii(call.header("x-ms-lease-id"));
+  conditions.if_tags = call.if_tags;
   return conditions;
+}
+
+/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
+Conditions write_conditions(const Call& call) {
+  auto conditions = read_conditions(call);
+  if (!call.authorize({auth::ResourceType::kObject, "w"})) conditions.if_none_match = {"*"};
+  return conditions;
+}
+
+Result<void> read_snapshot(Call& call) {
+  const auto text = call.parameter("snapshot");
+  if (text.empty()) return {};
+  call.snapshot = Stamp::parse_snapshot(text);
+  return call.snapshot ? Result<void>() : fail(protocol::invalid_parameter("snapshot", text));
+}
+
+Result<void> read_tag_condition(Call& call) {
+  const auto text = call.header("x-ms-if-tags");
+  if (text.empty()) return {};
+  auto condition = TagCondition::parse(text);
+  if (!condition) return fail(protocol::invalid_header("x-ms-if-tags", text, condition.error().message));
+  call.if_tags = std::move(*condition);
+  return {};
+}
+
+Result<std::string> read_tier(const Call& call) {
+  constexpr std::string_view kTiers[] = {"Hot", "Cool", "Cold", kArchive};
+  auto tier = call.header("x-ms-access-tier");
+  const bool known = tier.empty() || std::ranges::find(kTiers, tier) != std::end(kTiers);
+  if (!known) return fail(protocol::invalid_header("x-ms-access-tier", tier));
+  return tier;
+}
+
+bool speaks_before(const Call& call, std::string_view version) {
+  auto spoken = call.header("x-ms-version");
+  if (spoken.empty()) spoken = call.identity.version;
+  return !spoken.empty() && spoken < version;
 }
 
 ContentHeaders read_content_headers(const Call& call, bool plain) {
@@ -46,14 +113,17 @@ Result<ListRequest> read_list_request(const Call& call) {
     list.limit = std::min(static_cast<std::size_t>(*number), kMaxPage);
   }
   if (const auto marker = call.parameter("marker"); !marker.empty()) {
-    auto from = base64_decode(marker);
-    if (!from) return fail(ErrorCode::kInvalidQueryParameterValue);
-    list.from = std::move(*from);
+    auto place = read_marker(marker);
+    if (!place) return fail(ErrorCode::kInvalidQueryParameterValue);
+    list.from = std::move(*place);
   }
   return list;
 }
 
-std::string write_marker(const std::string& next) { return next.empty() ? next : base64_encode(next); }
+std::string write_marker(const ListPlace& next) {
+  if (next.name.empty()) return {};
+  return base64_encode((next.kept ? std::to_string(next.kept->ticks) : std::string()) + "!" + next.name);
+}
 
 bool includes(const Call& call, std::string_view what) {
   const auto list = "," + to_lower_ascii(call.parameter("include")) + ",";
@@ -68,6 +138,13 @@ void begin_list(protocol::XmlWriter& out, const Call& call) {
     out.optional_element(name, protocol::as_xml_text(call.parameter(parameter)));
   }
   if (!call.container.empty()) out.optional_element("Delimiter", protocol::as_xml_text(call.parameter("delimiter")));
+}
+
+void add_lease(http::Response& response, const Lease& lease, Time now) {
+  const auto state = lease.state(now);
+  response.set("x-ms-lease-status", lease.locked(now) ? "locked" : "unlocked");
+  response.set("x-ms-lease-state", std::string(name_of(state)));
+  if (state == LeaseState::kLeased) response.set("x-ms-lease-duration", lease.duration_s < 0 ? "infinite" : "fixed");
 }
 
 void add_version(http::Response& response, const Stamp& version) {

@@ -24,6 +24,8 @@ struct Call : service::Call {
 
   BlobService& service;
   std::string container, blob;  // decoded; empty if not in the URL
+  std::optional<Stamp> snapshot;
+  TagCondition if_tags;
 
   /// Empty if it is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {
@@ -31,20 +33,33 @@ struct Call : service::Call {
   }
   [[nodiscard]] std::string header(std::string_view name) const { return std::string(http.header(name).value_or("")); }
   [[nodiscard]] ContainerRef container_ref() const { return {account(), container}; }
-  [[nodiscard]] BlobRef blob_ref() const { return {account(), container, blob}; }
+  [[nodiscard]] BlobRef blob_ref() const { return {account(), container, blob, snapshot}; }
   [[nodiscard]] Result<void> authorize(const auth::Need& need) const;
 };
 
+/// Sets container and blob from the URL.
+Result<void> split_resource(Call& call);
 Conditions read_conditions(const Call& call);
+/// Of a write that may create the blob.
+Conditions write_conditions(const Call& call);
+/// Sets the call's snapshot.
+Result<void> read_snapshot(Call& call);
+/// Sets the call's condition on tags, which is one of read_conditions().
+Result<void> read_tag_condition(Call& call);
+/// x-ms-access-tier; empty if there is none. kInvalidHeaderValue.
+Result<std::string> read_tier(const Call& call);
+/// Whether the caller speaks a version before this one. Without a version, he speaks the newest.
+bool speaks_before(const Call& call, std::string_view version);
 /// x-ms-blob-content-*; with `plain` also the standard headers where the x-ms ones are absent.
 ContentHeaders read_content_headers(const Call& call, bool plain);
 /// prefix, marker, maxresults.
 Result<ListRequest> read_list_request(const Call& call);
-std::string write_marker(const std::string& next);
+std::string write_marker(const ListPlace& next);
 bool includes(const Call& call, std::string_view what);
 /// <EnumerationResults> with what was asked for.
 void begin_list(protocol::XmlWriter& out, const Call& call);
 
+void add_lease(http::Response& response, const Lease& lease, Time now);
 void add_version(http::Response& response, const Stamp& version);
 
 }  // namespace tidemark::blob_store

@@ -21,6 +21,7 @@ Answer set_container_metadata(Call& call);
 Answer get_container_acl(Call& call);
 Answer set_container_acl(Call& call);
 Answer list_blobs(Call& call);
+Answer lease_container(Call& call);
 
 Answer read_blob(Call& call);
 Answer read_blob_metadata(Call& call);
@@ -28,20 +29,44 @@ Answer read_block_list(Call& call);
 Answer put_blob(Call& call);
 Answer put_block(Call& call);
 Answer put_block_list(Call& call);
+Answer append_block(Call& call);
+Answer seal_blob(Call& call);
 Answer set_blob_headers(Call& call);
 Answer set_blob_metadata(Call& call);
 Answer delete_blob(Call& call);
+Answer undelete_blob(Call& call);
+Answer snapshot_blob(Call& call);
+Answer lease_blob(Call& call);
+Answer copy_blob(Call& call);
+Answer put_blob_from_url(Call& call);
+Answer put_block_from_url(Call& call, std::string block_id);
+Answer abort_copy(Call& call);
+
+Answer get_tags(Call& call);
+Answer set_tags(Call& call);
+Answer find_blobs(Call& call);
+Answer set_tier(Call& call);
+Answer batch(Call& call);
+
+/// Put Blob of the other types than block blobs.
+Answer create_append_blob(Call& call, NewContent content, Conditions conditions);
 
 }  // namespace operations
 
-/// Streams the request's body into a payload and checks its length and MD5 against what was declared. Nothing is left
-/// behind after an error.
+/// What is computed over a body; what the request declares is computed in any case.
+enum class Hashes { kBoth, kOfTransfer };
+/// Streams the request's body into a payload and checks its length, MD5 and CRC-64 against what was declared. Nothing
+/// is left behind after an error.
 struct ReceivedBody {
   WrittenPayload payload;
-  std::string md5;  // base64, computed
+  std::string md5;    // base64, computed; empty if nobody wants it
+  std::string crc64;  // likewise
 };
-Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5);
-/// The whole of a small body, with its Content-MD5 checked.
+Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::string expected_md5,
+                                        Hashes hashes = Hashes::kBoth);
+/// The whole of a small body, with its Content-MD5 and CRC-64 checked.
 Task<Result<std::string>> receive_text(Call& call, std::size_t limit);
+/// The hash that answers a part of a blob: the one that the request declared, else the one of its version.
+void add_transfer_hash(http::Response& response, const Call& call, const std::string& md5, const std::string& crc64);
 
 }  // namespace tidemark::blob_store

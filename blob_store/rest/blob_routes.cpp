@@ -16,6 +16,9 @@ constexpr std::string_view kNewestVersion = "2026-04-06";
 
 enum class On { kAccount, kContainer, kBlob };
 
+/// From which level of public access on anybody may do it.
+enum class Open { kNever, kBlob, kContainer };
+
 struct Operation {
   On level;
   std::string_view method;   // GET includes HEAD
@@ -23,12 +26,14 @@ struct Operation {
   std::string_view comp;
   auth::Need need;
   Answer (*run)(Call&);
+  bool of_snapshots = false;  // works on ?snapshot= as well
+  Open open = Open::kNever;
 };
 
 /// What only an account key or an account SAS grants.
 constexpr auth::Need owner_need(ResourceType type, std::string_view any_of) { return {type, any_of, {}, false}; }
 constexpr auth::Need kAclNeed{ResourceType::kContainer, {}, {}, false, false};
-constexpr std::string_view kAnyLetter = "rwdlacup";
+constexpr std::string_view kAnyLetter = "rwdlacuptf";
 
 using enum ResourceType;
 constexpr Operation kOperations[] = {
@@ -37,26 +42,42 @@ constexpr Operation kOperations[] = {
     {On::kAccount, "GET", "service", "stats", owner_need(kService, "r"), operations::get_stats},
     {On::kAccount, "GET", "service", "properties", owner_need(kService, "r"), operations::get_service_properties},
     {On::kAccount, "PUT", "service", "properties", owner_need(kService, "w"), operations::set_service_properties},
+    {On::kAccount, "GET", "", "blobs", owner_need(kService, "f"), operations::find_blobs},
+    {On::kAccount, "POST", "", "batch", owner_need(kObject, "dw"), operations::batch},
     {On::kContainer, "GET", "account", "properties", {kContainer, kAnyLetter}, operations::get_account},
-    {On::kContainer, "GET", "container", "", owner_need(kContainer, "r"), operations::get_container},
-    {On::kContainer, "GET", "container", "metadata", owner_need(kContainer, "r"), operations::get_container_metadata},
+    {On::kContainer, "GET", "container", "", owner_need(kContainer, "r"), operations::get_container, false,
+     Open::kContainer},
+    {On::kContainer, "GET", "container", "metadata", owner_need(kContainer, "r"), operations::get_container_metadata,
+     false, Open::kContainer},
     {On::kContainer, "GET", "container", "acl", kAclNeed, operations::get_container_acl},
-    {On::kContainer, "GET", "container", "list", {kContainer, "l"}, operations::list_blobs},
+    {On::kContainer, "GET", "container", "list", {kContainer, "l"}, operations::list_blobs, false, Open::kContainer},
+    {On::kContainer, "GET", "", "blobs", {kContainer, "f"}, operations::find_blobs},
+    {On::kContainer, "POST", "", "batch", {kObject, "dw"}, operations::batch},
     {On::kContainer, "PUT", "container", "", owner_need(kContainer, "cw"), operations::create_container},
     {On::kContainer, "PUT", "container", "metadata", owner_need(kContainer, "w"), operations::set_container_metadata},
     {On::kContainer, "PUT", "container", "acl", kAclNeed, operations::set_container_acl},
+    {On::kContainer, "PUT", "container", "lease", owner_need(kContainer, "wd"), operations::lease_container},
     {On::kContainer, "DELETE", "container", "", owner_need(kContainer, "d"), operations::delete_container},
     {On::kBlob, "GET", "account", "properties", {kObject, kAnyLetter}, operations::get_account},
-    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob},
-    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata},
-    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list},
+    {On::kBlob, "GET", "", "", {kObject, "r"}, operations::read_blob, true, Open::kBlob},
+    {On::kBlob, "GET", "", "metadata", {kObject, "r"}, operations::read_blob_metadata, true, Open::kBlob},
+    {On::kBlob, "GET", "", "blocklist", {kObject, "r"}, operations::read_block_list, true, Open::kBlob},
+    {On::kBlob, "GET", "", "tags", {kObject, "t"}, operations::get_tags, true},
     // What creates a blob takes "c" as well: see write_conditions().
     {On::kBlob, "PUT", "", "", {kObject, "wc"}, operations::put_blob},
     {On::kBlob, "PUT", "", "block", {kObject, "wc"}, operations::put_block},
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
+    {On::kBlob, "PUT", "", "appendblock", {kObject, "aw"}, operations::append_block},
+    {On::kBlob, "PUT", "", "seal", {kObject, "w"}, operations::seal_blob},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
-    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob},
+    {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},
+    {On::kBlob, "PUT", "", "snapshot", {kObject, "wc"}, operations::snapshot_blob},
+    {On::kBlob, "PUT", "", "undelete", {kObject, "wd"}, operations::undelete_blob},
+    {On::kBlob, "PUT", "", "copy", {kObject, "w"}, operations::abort_copy},
+    {On::kBlob, "PUT", "", "tags", {kObject, "t"}, operations::set_tags},
+    {On::kBlob, "PUT", "", "tier", {kObject, "w"}, operations::set_tier},
+    {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };
 
 // Operations of the protocol that are not offered, or not with this verb.
@@ -88,31 +109,40 @@ Result<Operation> find_operation(const Call& call) {
            (each.restype.empty() || each.restype == restype);
   });
   const bool known = found != std::end(kOperations);
-  const bool names_content = level == On::kBlob && !(known && found->run == operations::get_account);
-  if (names_content && (!call.parameter("snapshot").empty() || !call.parameter("versionid").empty() ||
-                        !call.header("x-ms-lease-id").empty() || !call.header("x-ms-if-tags").empty())) {
-    return fail(ErrorCode::kNotImplemented);
-  }
   if (!known) return fail(unknown_operation(call));
   return *found;
 }
 
-Result<void> split_resource(Call& call) {
-  const auto rest = call.resource.rest;
-  const auto slash = std::min(rest.find('/'), rest.size());
-  auto container = percent_decode(rest.substr(0, slash), false);
-  auto blob = percent_decode(rest.substr(std::min(slash + 1, rest.size())), false);
-  if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
-  call.container = std::move(*container);
-  call.blob = std::move(*blob);
-  return {};
+/// Whether the container lets a caller who does not say who he is do this.
+Result<void> admit_anybody(const Call& call, const Operation& operation) {
+  if (operation.open != Open::kNever) {
+    const auto container = call.service.get_container(call.container_ref());
+    if (!container && http_status_of(container.error().code) >= 500) return fail(container.error());
+    const auto access = container ? std::string_view(container->public_access) : std::string_view();
+    if (access == "container" || (access == "blob" && operation.open == Open::kBlob)) return {};
+  }
+  return fail(speaks_before(call, "2019-12-12") ? ErrorCode::kResourceNotFound
+                                                : ErrorCode::kNoAuthenticationInformation);
+}
+
+auth::Policy with_anybody(auth::Policy policy) {
+  policy.allow_anonymous = true;
+  return policy;
 }
 
 Answer answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
+  CO_TRY(read_snapshot(call));
+  CO_TRY(read_tag_condition(call));
+  // Versions are not kept, so no blob has the one that is asked for.
+  if (!call.parameter("versionid").empty())
+    co_return fail(protocol::invalid_parameter("versionid", call.parameter("versionid")));
   const auto operation = CO_TRY(find_operation(call));
-  CO_TRY(call.authorize(operation.need));
+  const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
+  CO_TRY(anybody ? admit_anybody(call, operation) : call.authorize(operation.need));
+  if (call.snapshot && !operation.of_snapshots)
+    co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   co_return co_await operation.run(call);
 }
 
@@ -121,7 +151,7 @@ Answer answer(Call& call) {
 BlobRoutes::BlobRoutes(BlobService& service, Clock& clock, std::vector<auth::Account> accounts, auth::Policy policy)
     : Front({auth::Service::kBlob, protocol::StoreKind::kBlob,
              auth::authentication_failed("The query of the URL has a broken percent escape."), kNewestVersion},
-            clock, std::move(accounts), policy, service),
+            clock, std::move(accounts), with_anybody(policy), service),
       service_(service) {}
 
 Task<http::Response> BlobRoutes::serve(http::Request& request) {

@@ -2,6 +2,7 @@
 
 #include <pugixml.hpp>
 
+#include "blob_store/model/tags.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
@@ -21,6 +22,28 @@ void write_metadata(protocol::XmlWriter& out, const Metadata& metadata) {
   out.begin("Metadata");
   for (const auto& [name, value] : metadata) out.element(name, protocol::as_xml_text(value));
   out.end();
+}
+
+void write_tags(protocol::XmlWriter& out, const Tags& tags) {
+  out.begin("Tags").begin("TagSet");
+  for (const auto& [key, value] : tags) out.begin("Tag").element("Key", key).element("Value", value).end();
+  out.end().end();
+}
+
+Result<Tags> parse_tags(std::string_view xml) {
+  pugi::xml_document document;
+  TRY(protocol::parse_xml(xml, document));
+  const auto set = document.child("Tags").child("TagSet");
+  if (!set) return fail(ErrorCode::kInvalidXmlDocument);
+  Tags tags;
+  for (const auto& node : set.children()) {
+    if (node.type() != pugi::node_element) continue;
+    const auto key = node.child("Key");
+    const auto value = node.child("Value");
+    if (std::string_view(node.name()) != "Tag" || !key || !value) return fail(ErrorCode::kInvalidXmlDocument);
+    tags.emplace_back(key.text().get(), value.text().get());
+  }
+  return checked_tags(std::move(tags));
 }
 
 Result<std::vector<BlockChoice>> parse_block_list(const std::string& xml) {

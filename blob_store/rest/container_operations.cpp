@@ -1,4 +1,4 @@
-// The operations on containers, and the list of their blobs.
+// The operations on containers.
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
 #include "common/protocol/stored_policies.h"
@@ -26,35 +26,6 @@ http::Response access_response(const Container& container) {
   return response;
 }
 
-void write_blob(protocol::XmlWriter& out, const ListedBlob& item, bool with_metadata) {
-  if (!item.blob) {
-    write_name(out.begin("BlobPrefix"), item.name);
-    out.end();
-    return;
-  }
-  const auto& blob = *item.blob;
-  const auto& h = blob.headers;
-  write_name(out.begin("Blob"), item.name);
-  out.begin("Properties")
-      .element("Creation-Time", to_rfc1123(blob.created.time()))
-      .element("Last-Modified", to_rfc1123(blob.version.time()))
-      .element("Etag", blob.version.etag())
-      .element("Content-Length", blob.size)
-      .element("Content-Type", protocol::as_xml_text(h.type))
-      .element("Content-Encoding", protocol::as_xml_text(h.encoding))
-      .element("Content-Language", protocol::as_xml_text(h.language))
-      .element("Content-MD5", protocol::as_xml_text(h.md5))
-      .element("Cache-Control", protocol::as_xml_text(h.cache_control))
-      .element("Content-Disposition", protocol::as_xml_text(h.disposition))
-      .raw(
-          "<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
-          "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
-          "<ServerEncrypted>true</ServerEncrypted>")
-      .end();
-  if (with_metadata) write_metadata(out, blob.metadata);
-  out.end();
-}
-
 }  // namespace
 
 Answer create_container(Call& call) {
@@ -69,18 +40,17 @@ Answer delete_container(Call& call) {
 }
 
 Answer get_container(Call& call) {
-  const auto container = CO_TRY(call.service.get_container(call.container_ref()));
+  const auto container = CO_TRY(call.service.get_container(call.container_ref(), read_conditions(call)));
   auto response = access_response(container);
   add_metadata(response, container.metadata);
-  response.set("x-ms-lease-status", "unlocked");
-  response.set("x-ms-lease-state", "available");
+  add_lease(response, container.lease, call.front.now());
   response.set("x-ms-has-immutability-policy", "false");
   response.set("x-ms-has-legal-hold", "false");
   co_return response;
 }
 
 Answer get_container_metadata(Call& call) {
-  const auto container = CO_TRY(call.service.get_container(call.container_ref()));
+  const auto container = CO_TRY(call.service.get_container(call.container_ref(), read_conditions(call)));
   auto response = version_response(200, container.version);
   add_metadata(response, container.metadata);
   co_return response;
@@ -92,7 +62,7 @@ Answer set_container_metadata(Call& call) {
 }
 
 Answer get_container_acl(Call& call) {
-  const auto container = CO_TRY(call.service.get_container(call.container_ref()));
+  const auto container = CO_TRY(call.service.get_container(call.container_ref(), read_conditions(call)));
   auto response = access_response(container);
   response.set("Content-Type", "application/xml");
   response.body = std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(container.policies);
@@ -106,19 +76,6 @@ Answer set_container_acl(Call& call) {
   co_return version_response(
       200, CO_TRY(co_await call.service.set_container_access(call.container_ref(), std::move(access),
                                                              std::move(policies), read_conditions(call))));
-}
-
-Answer list_blobs(Call& call) {
-  auto request = CO_TRY(read_list_request(call));
-  request.delimiter = call.parameter("delimiter");
-  auto page = CO_TRY(call.service.list_blobs(call.container_ref(), request));
-  protocol::XmlWriter out;
-  begin_list(out, call);
-  out.begin("Blobs");
-  const bool with_metadata = includes(call, "metadata");
-  for (const auto& item : page.items) write_blob(out, item, with_metadata);
-  out.end().element("NextMarker", write_marker(page.next));
-  co_return xml_response(200, out.take());
 }
 
 }  // namespace tidemark::blob_store::operations

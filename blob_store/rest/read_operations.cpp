@@ -2,7 +2,9 @@
 #include "blob_store/model/byte_range.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -11,11 +13,11 @@ constexpr std::uint64_t kMaxHashedRange = 4UL << 20;
 
 class BlobSource : public http::BodySource {
  public:
-  explicit BlobSource(PayloadReader reader) : reader_(std::move(reader)) {}
+  explicit BlobSource(ContentReader reader) : reader_(std::move(reader)) {}
   Task<Result<std::string>> next() override { co_return reader_.next(); }
 
  private:
-  PayloadReader reader_;
+  ContentReader reader_;
 };
 
 void add_content_headers(http::Response& response, const Call& call, const ContentHeaders& h, bool with_md5) {
@@ -34,6 +36,15 @@ void add_content_headers(http::Response& response, const Call& call, const Conte
   if (!h.md5.empty()) response.set(with_md5 ? "Content-MD5" : "x-ms-blob-content-md5", h.md5);
 }
 
+void add_copy(http::Response& response, const Blob& blob) {
+  const auto size = std::to_string(blob.size);
+  response.set("x-ms-copy-id", blob.copy->id);
+  response.set("x-ms-copy-source", blob.copy->source);
+  response.set("x-ms-copy-status", "success");
+  response.set("x-ms-copy-progress", size + "/" + size);
+  response.set("x-ms-copy-completion-time", to_rfc1123(blob.copy->completed));
+}
+
 http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   auto response = empty_response(whole ? 200 : 206);
   add_version(response, blob.version);
@@ -41,18 +52,51 @@ http::Response blob_response(const Call& call, const Blob& blob, bool whole) {
   add_metadata(response, blob.metadata);
   response.set("Accept-Ranges", "bytes");
   response.set("x-ms-creation-time", to_rfc1123(blob.created.time()));
-  response.set("x-ms-blob-type", "BlockBlob");
-  response.set("x-ms-lease-status", "unlocked");
-  response.set("x-ms-lease-state", "available");
+  response.set("x-ms-blob-type", std::string(name_of(blob.type)));
+  if (!call.snapshot) add_lease(response, blob.lease, call.front.now());
   response.set("x-ms-server-encrypted", "true");
+  if (!blob.tags.empty()) response.set("x-ms-tag-count", std::to_string(blob.tags.size()));
+  if (blob.type == BlobType::kAppend) {
+    response.set("x-ms-blob-committed-block-count", std::to_string(blob.appended_blocks));
+    if (blob.sealed) response.set("x-ms-blob-sealed", "true");
+  }
+  if (blob.type == BlobType::kPage) response.set("x-ms-blob-sequence-number", std::to_string(blob.sequence_number));
+  if (blob.copy) add_copy(response, blob);
   return response;
+}
+
+void add_tier(http::Response& response, const Blob& blob) {
+  if (blob.type != BlobType::kBlock) return;
+  response.set("x-ms-access-tier", blob.tier.empty() ? "Hot" : blob.tier);
+  if (blob.tier.empty()) {
+    response.set("x-ms-access-tier-inferred", "true");
+  } else {
+    response.set("x-ms-access-tier-change-time", to_rfc1123(blob.tier_changed));
+  }
+}
+
+/// The hash of a range that a request asks for.
+struct RangeHash {
+  bool md5 = false, crc64 = false;
+  [[nodiscard]] bool any() const { return md5 || crc64; }
+};
+
+Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRange>& range) {
+  const auto asks = [&](std::string_view name) { return iequals_ascii(call.header(name), "true"); };
+  const RangeHash hash{asks("x-ms-range-get-content-md5"), asks("x-ms-range-get-content-crc64")};
+  if (!hash.any()) return hash;
+  if (!range || (hash.md5 && hash.crc64)) {
+    const auto* const name = hash.crc64 ? "x-ms-range-get-content-crc64" : "x-ms-range-get-content-md5";
+    return fail(protocol::invalid_header(name, call.header(name)));
+  }
+  if (range->length > kMaxHashedRange) return fail(ErrorCode::kOutOfRangeInput);
+  return hash;
 }
 
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
-  response.set("x-ms-access-tier", "Hot");
-  response.set("x-ms-access-tier-inferred", "true");
+  if (!call.snapshot) add_tier(response, blob);
   response.head_content_length = blob.size;
   return response;
 }
@@ -73,17 +117,16 @@ Answer read_blob(Call& call) {
   }
   auto response = blob_response(call, opened.blob, !range->has_value());
   const auto part = range->value_or(ByteRange{0, size});
-  PayloadReader reader(opened.snapshot, std::move(opened.extents), part.offset, part.length);
-  const bool hashed = iequals_ascii(call.header("x-ms-range-get-content-md5"), "true");
-  if (hashed && !*range) co_return fail(ErrorCode::kInvalidHeaderValue);
-  if (hashed && part.length > kMaxHashedRange) co_return fail(ErrorCode::kOutOfRangeInput);
+  auto reader = opened.read(part.offset, part.length);
+  const auto hash = CO_TRY(read_range_hash(call, *range));
   if (*range) {
     response.set("Content-Range", "bytes " + std::to_string(part.offset) + "-" +
                                       std::to_string(part.offset + part.length - 1) + "/" + std::to_string(size));
   }
-  if (hashed) {
+  if (hash.any()) {
     for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) response.body += piece;
-    response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.md5) response.set("Content-MD5", base64_encode(md5(response.body)));
+    if (hash.crc64) response.set("x-ms-content-crc64", crc64_text(crc64(response.body)));
   } else if (part.length > 0) {
     response.source = std::make_unique<BlobSource>(std::move(reader));
     response.source_length = part.length;

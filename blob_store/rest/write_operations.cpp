@@ -1,7 +1,10 @@
 // The operations that change blobs.
+#include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
+#include "common/protocol/protocol_errors.h"
 
 namespace tidemark::blob_store::operations {
 namespace {
@@ -10,13 +13,6 @@ constexpr std::uint64_t kMaxPutBlob = 5000ULL << 20;
 constexpr std::uint64_t kMaxPutBlock = 4000ULL << 20;
 constexpr std::size_t kMaxBlockListBytes = 16UL << 20;
 
-/// Of a write that "c" allows as well as "w": whoever has "c" alone may only create.
-Conditions write_conditions(const Call& call) {
-  auto conditions = read_conditions(call);
-  if (!call.authorize({auth::ResourceType::kObject, "w"})) conditions.if_none_match = {"*"};
-  return conditions;
-}
-
 http::Response changed(unsigned status, const Stamp& version) {
   auto response = empty_response(status);
   add_version(response, version);
@@ -24,8 +20,10 @@ http::Response changed(unsigned status, const Stamp& version) {
   return response;
 }
 
-NewContent read_new_content(const Call& call, bool plain) {
-  NewContent content{read_content_headers(call, plain), read_metadata(call.http)};
+Result<NewContent> read_new_content(const Call& call, bool plain) {
+  NewContent content{read_content_headers(call, plain), read_metadata(call.http),
+                     TRY(parse_tag_header(call.header("x-ms-tags"))), TRY(read_tier(call))};
+  if (!content.tags.empty()) TRY(call.authorize({auth::ResourceType::kObject, "t"}));
   if (content.headers.type.empty()) content.headers.type = "application/octet-stream";
   return content;
 }
@@ -39,11 +37,17 @@ Task<void> discard(Call& call, std::uint64_t payload) {
 Answer put_blob(Call& call) {
   auto conditions = write_conditions(call);
   const auto type = call.header("x-ms-blob-type");
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
+  if (!call.header("x-ms-copy-source").empty()) {
+    const bool new_blob = type == "BlockBlob";
+    co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
+  }
   if (type.empty()) co_return fail(ErrorCode::kMissingRequiredHeader);
-  if (type == "AppendBlob" || type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
+  if (type == "AppendBlob") {
+    co_return co_await create_append_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
+  }
+  if (type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
-  auto content = read_new_content(call, true);
+  auto content = CO_TRY(read_new_content(call, true));
   CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
   auto body = CO_TRY(co_await receive_body(call, kMaxPutBlob, content.headers.md5));
   content.headers.md5 = body.md5;
@@ -53,23 +57,25 @@ Answer put_blob(Call& call) {
   if (!version) co_await discard(call, payload);
   auto response = changed(201, CO_TRY(version));
   response.set("Content-MD5", body.md5);
+  if (!speaks_before(call, "2019-02-02")) response.set("x-ms-content-crc64", body.crc64);
   co_return response;
 }
 
 Answer put_block(Call& call) {
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   const std::string id(call.parameter("blockid"));
   if (id.empty()) co_return fail(ErrorCode::kMissingRequiredQueryParameter);
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
-  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5")));
+  if (!call.header("x-ms-copy-source").empty()) co_return co_await put_block_from_url(call, id);
+  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5"), Hashes::kOfTransfer));
   const auto payload = body.payload.id;
-  auto done = co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload));
+  auto done =
+      co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);
   if (!done) co_await discard(call, payload);
   CO_TRY(done);
   auto response = empty_response(201);
-  response.set("Content-MD5", body.md5);
+  add_transfer_hash(response, call, body.md5, body.crc64);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }
@@ -78,10 +84,11 @@ Answer put_block_list(Call& call) {
   auto conditions = write_conditions(call);
   auto text = CO_TRY(co_await receive_text(call, kMaxBlockListBytes));
   auto choices = CO_TRY(parse_block_list(text));
-  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices),
-                                                             read_new_content(call, false), std::move(conditions)));
+  auto content = CO_TRY(read_new_content(call, false));
+  auto version = CO_TRY(co_await call.service.put_block_list(call.blob_ref(), std::move(choices), std::move(content),
+                                                             std::move(conditions)));
   auto response = changed(201, version);
-  response.set("Content-MD5", base64_encode(md5(text)));
+  add_transfer_hash(response, call, base64_encode(md5(text)), crc64_text(crc64(text)));
   co_return response;
 }
 
@@ -96,11 +103,31 @@ Answer set_blob_metadata(Call& call) {
 }
 
 Answer delete_blob(Call& call) {
-  // There are no snapshots: deleting only those is not an operation here.
-  if (call.header("x-ms-delete-snapshots") == "only") co_return fail(ErrorCode::kNotImplemented);
-  CO_TRY(co_await call.service.delete_blob(call.blob_ref(), read_conditions(call)));
+  const auto header = to_lower_ascii(call.header("x-ms-delete-snapshots"));
+  auto snapshots = DeleteSnapshots::kNone;
+  if (header == "include") snapshots = DeleteSnapshots::kInclude;
+  if (header == "only") snapshots = DeleteSnapshots::kOnly;
+  const bool understood = header.empty() || snapshots != DeleteSnapshots::kNone;
+  if (!understood || (call.snapshot && !header.empty())) {
+    co_return fail(protocol::invalid_header("x-ms-delete-snapshots", header));
+  }
+  const bool permanent = CO_TRY(co_await call.service.delete_blob(call.blob_ref(), snapshots, read_conditions(call)));
   auto response = empty_response(202);
-  response.set("x-ms-delete-type-permanent", "true");
+  response.set("x-ms-delete-type-permanent", permanent ? "true" : "false");
+  co_return response;
+}
+
+Answer undelete_blob(Call& call) {
+  CO_TRY(co_await call.service.undelete_blob(call.blob_ref()));
+  co_return empty_response(200);
+}
+
+Answer snapshot_blob(Call& call) {
+  auto metadata = read_metadata(call.http);
+  const auto outcome = CO_TRY(co_await call.service.snapshot_blob(
+      call.blob_ref(), metadata.empty() ? std::nullopt : std::optional(std::move(metadata)), read_conditions(call)));
+  auto response = changed(201, outcome.version);
+  response.set("x-ms-snapshot", outcome.snapshot.snapshot());
   co_return response;
 }
 

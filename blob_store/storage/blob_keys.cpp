@@ -35,11 +35,52 @@ kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::strin
   return under_from(blob(generation, prefix), blob(generation, from));
 }
 
+std::string text_prefix(char kind, std::uint64_t generation, std::string_view name) {
+  auto key = kv::key(kind, generation, Text{name});
+  key.resize(key.size() - 2);  // without the end of the text
+  return key;
+}
+
+kv::KeyRange texts_from(char kind, std::uint64_t generation, std::string_view prefix, std::string_view from) {
+  return under_from(text_prefix(kind, generation, prefix), text_prefix(kind, generation, from));
+}
+
 std::optional<StagedBlob> staged_blob(std::string_view summary_key) {
   auto rest = after_number(summary_key);
   auto name = kv::take_text(rest);
   if (!name) return std::nullopt;
   return StagedBlob{number(summary_key), std::move(*name)};
+}
+
+std::optional<KeptKey> kept_key(std::string_view key) {
+  auto rest = after_number(key);
+  auto name = kv::take_text(rest);
+  const auto version = kv::take_u64(rest);
+  if (!name || !version) return std::nullopt;
+  return KeptKey{std::move(*name), *version};
+}
+
+std::string purge(Time when, std::uint64_t generation, std::string_view name, std::uint64_t version) {
+  return kv::key('E', static_cast<std::uint64_t>(when.time_since_epoch().count()), generation, Text{name}, version);
+}
+
+kv::KeyRange purges_until(Time now) {
+  return {kv::key('E'), kv::key('E', static_cast<std::uint64_t>(now.time_since_epoch().count()))};
+}
+
+std::optional<PurgeKey> purge_key(std::string_view key) {
+  key.remove_prefix(1);
+  const auto when = kv::take_u64(key);
+  const auto generation = kv::take_u64(key);
+  auto name = kv::take_text(key);
+  const auto version = kv::take_u64(key);
+  if (!when || !generation || !name || !version) return std::nullopt;
+  return PurgeKey{Time(Ticks(static_cast<std::int64_t>(*when))), *generation, std::move(*name), *version};
+}
+
+std::uint64_t extent_start(std::string_view key) {
+  auto rest = after_number(key);
+  return kv::take_u64(rest).value_or(0);
 }
 
 std::optional<std::string> block_id(std::string_view staged_key) {

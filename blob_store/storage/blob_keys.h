@@ -1,36 +1,45 @@
 // The keyspace of the blob store. text and u64 as in common/kv/key_codec.h; one leading byte names the kind.
 // The key 'a' is everywhere that of common/kv/age_clock.h.
-//   'A' account(text)                                       service properties
-//   'B' generation(u64) name(bytes, to the end)             blob: headers, metadata, version, size
-//   'C' account(text) container(text)                       container record with its generation
-//   'D' payload(u64)                                        dead payload: its chunks are to be erased
-//   'G' generation(u64)                                     dead generation: a deleted container
-//   'I' 'n' / 'I' 'v'                                       next id (u64) / last version (u64)
-//   'K' generation(u64) name(text) block id(text)           staged block: payload, size
-//   'L' account(text) operation id(bytes, to the end)       ledger of a worker's operation: common/base
-//   'l' the key of a ledger                                 since when it has not changed: common/kv/fading_rows.h
-//   'P' payload(u64) chunk(u64)                             crc32c (4 bytes, little-endian), then up to 256 KiB
-//   'Q' payload(u64)                                        pending payload: being written, start time
-//   'U' generation(u64) name(text)                          staged blocks of a blob: length of ids, count, last time
-//   'X' generation(u64) name(bytes, to the end)             extents of a blob
+// clang-format off
+//   'A' account(text)                                          service properties
+//   'B' generation(u64) name(bytes, to the end)                blob: headers, metadata, version, size, where its bytes are
+//   'C' account(text) container(text)                          container record with its generation
+//   'D' content or payload(u64)                                dead: what it was, and who might still be reading it
+//   'E' when(u64) generation(u64) name(text) version(u64)      when what was kept of a deleted blob goes for good
+//   'G' generation(u64)                                        dead generation: a deleted container
+//   'I' 'n' / 'I' 'v'                                          next id (u64) / last version (u64)
+//   'K' generation(u64) name(text) block id(text)              staged block: payload, size
+//   'L' account(text) operation id(bytes, to the end)          ledger of a worker's operation: common/base
+//   'l' the key of a ledger                                    since when it has not changed: common/kv/fading_rows.h
+//   'P' payload(u64)                                           a payload of at most one chunk: crc32c, then its bytes
+//   'Q' payload(u64)                                           pending payload: being written, start time
+//   'R' content or payload(u64)                                how many refer to it beside the first
+//   'S' generation(u64) name(text) version(u64)                snapshot of a blob, or what was kept when it was deleted
+//   'T' generation(u64) key(text) value(text) name(bytes, to the end)   a blob has this tag: nothing
+//   't' generation(u64) name(bytes, to the end)                blob has tags: nothing
+//   'U' generation(u64) name(text)                             staged blocks of a blob: length of ids, count, last time
+//   'X' content(u64) start(u64) number(u64)                    extent: size, payload, block id
+// clang-format on
 //
-// Generations and payload ids come from one counter and are never used again, so the key of anything that was deleted
-// can never name something else. A payload is at any time either pending ('Q'), referred to by exactly one blob ('X')
-// or staged block ('K'), or dead ('D'); each move is part of the transaction that causes it.
+// Generations, contents and payloads take their ids from one counter, which never gives one twice, so the key of
+// anything that was deleted can never name something else. A payload is at any time either pending ('Q'), dead ('D'),
+// or referred to: by a content that is whole, by extents ('X') or by a staged block ('K'). Each move is part of the
+// transaction that causes it. storage/contents.h says how contents and payloads are shared.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "common/base/time.h"
 #include "common/kv/key_codec.h"
 
 namespace tidemark::blob_store::blob_keys {
 
 using kv::Text;
 
-inline constexpr std::size_t kChunkBytes = 256UL << 10;
 inline constexpr char kServiceProperties = 'A';
+inline constexpr char kDead = 'D';
 inline constexpr char kDroppedGeneration = 'G';
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
@@ -43,10 +52,24 @@ kv::KeyRange containers(std::string_view account, std::string_view prefix, std::
 std::optional<std::string> container_name(std::string_view key);
 
 inline std::string blob(std::uint64_t generation, std::string_view name) { return kv::key('B', generation, name); }
-inline std::string extents(std::uint64_t generation, std::string_view name) { return kv::key('X', generation, name); }
 std::string_view blob_name(std::string_view key);
 /// Blobs whose names begin with `prefix` and are not before `from`.
 kv::KeyRange blobs(std::uint64_t generation, std::string_view prefix, std::string_view from);
+
+/// Of the kinds whose keys are (generation, name as text, ...): the beginning of those whose names begin with `name`.
+std::string text_prefix(char kind, std::uint64_t generation, std::string_view name);
+/// Those whose names begin with `prefix` and are not before `from`.
+kv::KeyRange texts_from(char kind, std::uint64_t generation, std::string_view prefix, std::string_view from);
+/// Blobs of a container with this tag.
+inline std::string with_tag(std::uint64_t generation, std::string_view key, std::string_view value) {
+  return kv::key('T', generation, Text{key}, Text{value});
+}
+inline std::string tag(std::uint64_t generation, std::string_view key, std::string_view value, std::string_view name) {
+  return with_tag(generation, key, value).append(name);
+}
+/// Blobs of a container with any tag.
+inline std::string with_tags(std::uint64_t generation) { return kv::key('t', generation); }
+inline std::string tagged(std::uint64_t generation, std::string_view name) { return kv::key('t', generation, name); }
 
 inline std::string staged_summary(std::uint64_t generation, std::string_view name) {
   return kv::key('U', generation, Text{name});
@@ -69,10 +92,47 @@ inline std::string ledger(std::string_view account, std::string_view operation_i
   return kv::key('L', Text{account}, operation_id);
 }
 
-inline std::string chunk(std::uint64_t payload, std::uint64_t index) { return kv::key('P', payload, index); }
-inline kv::KeyRange chunks(std::uint64_t payload) { return kv::under(kv::key('P', payload)); }
+inline std::string kept(std::uint64_t generation, std::string_view name, std::uint64_t version) {
+  return kv::key('S', generation, Text{name}, version);
+}
+inline kv::KeyRange all_kept(std::uint64_t generation, std::string_view name) {
+  return kv::under(kv::key('S', generation, Text{name}));
+}
+struct KeptKey {
+  std::string name;
+  std::uint64_t version = 0;
+};
+std::optional<KeptKey> kept_key(std::string_view key);
+
+/// `when` is never before 1970.
+std::string purge(Time when, std::uint64_t generation, std::string_view name, std::uint64_t version);
+kv::KeyRange purges_until(Time now);
+struct PurgeKey {
+  Time when;
+  std::uint64_t generation = 0;
+  std::string name;
+  std::uint64_t version = 0;
+};
+std::optional<PurgeKey> purge_key(std::string_view key);
+
+inline std::string extent(std::uint64_t content, std::uint64_t start, std::uint64_t number) {
+  return kv::key('X', content, start, number);
+}
+inline kv::KeyRange extents(std::uint64_t content) { return kv::under(kv::key('X', content)); }
+/// Extents that begin at `start` or before; the last of them holds that place, if any does.
+inline kv::KeyRange extents_up_to(std::uint64_t content, std::uint64_t start) {
+  return {kv::key('X', content), kv::key('X', content, start + 1)};
+}
+inline kv::KeyRange extents_from(std::uint64_t content, std::uint64_t start) {
+  return {kv::key('X', content, start), kv::prefix_end(kv::key('X', content))};
+}
+/// Where the extent begins.
+std::uint64_t extent_start(std::string_view key);
+
+inline std::string payload(std::uint64_t id) { return kv::key('P', id); }
 inline std::string pending(std::uint64_t payload) { return kv::key('Q', payload); }
-inline std::string dead(std::uint64_t payload) { return kv::key('D', payload); }
+inline std::string references(std::uint64_t id) { return kv::key('R', id); }
+inline std::string dead(std::uint64_t id) { return kv::key(kDead, id); }
 /// All keys of a kind, or those with one number, for kinds whose keys begin with a number.
 inline kv::KeyRange all(char kind) { return kv::under(kv::key(kind)); }
 inline kv::KeyRange all(char kind, std::uint64_t number) { return kv::under(kv::key(kind, number)); }

@@ -3,6 +3,7 @@
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/contents.h"
 
 namespace tidemark::blob_store {
 
@@ -24,14 +25,27 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
   return TRY(records::kBlob.decode(*stored));
 }
 
-Result<std::vector<Extent>> find_extents(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
-  auto stored = TRY(reader.get(blob_keys::extents(generation, name)));
-  if (!stored) return std::vector<Extent>();
-  return records::kExtents.decode(*stored);
+Result<std::optional<KeptBlob>> find_kept(const kv::Reader& reader, std::uint64_t generation, const std::string& name,
+                                          Stamp version) {
+  auto stored = TRY(reader.get(blob_keys::kept(generation, name, version.ticks)));
+  if (!stored) return std::optional<KeptBlob>();
+  return TRY(records::kKeptBlob.decode(*stored));
+}
+
+Result<std::optional<Blob>> find_version(const kv::Reader& reader, std::uint64_t generation, const BlobRef& ref) {
+  if (!ref.snapshot) return find_blob(reader, generation, ref.name);
+  auto kept = TRY(find_kept(reader, generation, ref.name, *ref.snapshot));
+  if (!kept || !kept->snapshot || kept->deleted) return std::optional<Blob>();
+  return std::move(kept->blob);
+}
+
+Result<bool> has_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
+  return TRY(reader.get(blob_keys::staged_summary(generation, name))).has_value();
 }
 
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   StagedBlocks staged;
+  if (!TRY(has_staged(reader, generation, name))) return staged;
   const auto cursor = reader.scan(blob_keys::staged_blocks(generation, name));
   for (; cursor->valid(); cursor->next()) {
     auto id = blob_keys::block_id(cursor->key());
@@ -48,17 +62,16 @@ void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::str
 }
 
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name) {
-  auto staged = TRY(find_staged(txn, generation, name));
-  for (const auto& entry : staged) {
-    if (entry.second.payload != 0) txn.put(blob_keys::dead(entry.second.payload), "");
-  }
+  if (!TRY(has_staged(txn, generation, name))) return {};
+  const auto staged = TRY(find_staged(txn, generation, name));
+  for (const auto& entry : staged) TRY(release_payload(txn, entry.second.payload));
   erase_staged(txn, generation, name, staged);
   return {};
 }
 
 Result<CurrentBlob> find_current(const kv::Reader& reader, const BlobRef& ref) {
   const auto generation = TRY(find_container(reader, ref.parent())).generation;
-  return CurrentBlob{generation, TRY(find_blob(reader, generation, ref.name))};
+  return CurrentBlob{ref.account, generation, TRY(find_blob(reader, generation, ref.name))};
 }
 
 }  // namespace tidemark::blob_store

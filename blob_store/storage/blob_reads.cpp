@@ -3,95 +3,64 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/contents.h"
 #include "common/kv/key_codec.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-Result<Blob> existing_blob(const kv::Reader& reader, std::uint64_t generation, const BlobRef& ref,
-                           const Conditions& conditions) {
-  auto blob = TRY(find_blob(reader, generation, ref.name));
+Result<Blob> existing_blob(const kv::Reader& reader, const BlobRef& ref, const Conditions& conditions, Time now) {
+  const auto generation = TRY(find_container(reader, ref.parent())).generation;
+  auto blob = TRY(find_version(reader, generation, ref));
   if (!blob) return fail(ErrorCode::kBlobNotFound);
-  TRY(check_read(conditions, blob->version));
+  TRY(admit_read(conditions, *blob, now));
   return std::move(*blob);
-}
-
-// The part of `name` up to and with the first delimiter after the prefix; empty if there is none.
-std::string_view common_prefix(std::string_view name, const ListRequest& request) {
-  if (request.delimiter.empty()) return {};
-  const auto at = name.find(request.delimiter, request.prefix.size());
-  return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
 }
 
 }  // namespace
 
 Result<Blob> BlobService::get_blob(const BlobRef& ref, const Conditions& conditions) const {
-  const auto snapshot = engine_.snapshot();
-  return existing_blob(*snapshot, TRY(find_container(*snapshot, ref.parent())).generation, ref, conditions);
+  return existing_blob(*engine_.snapshot(), ref, conditions, clock_.now());
 }
 
 Result<OpenedBlob> BlobService::open_blob(const BlobRef& ref, const Conditions& conditions) const {
   OpenedBlob opened;
-  opened.snapshot = engine_.snapshot();
-  const auto generation = TRY(find_container(*opened.snapshot, ref.parent())).generation;
-  opened.blob = TRY(existing_blob(*opened.snapshot, generation, ref, conditions));
-  opened.extents = TRY(find_extents(*opened.snapshot, generation, ref.name));
+  opened.content.files = &files_;
+  for (std::uint64_t noted = 0;;) {
+    opened.content.rows = engine_.snapshot();
+    opened.blob = TRY(existing_blob(*opened.content.rows, ref, conditions, clock_.now()));
+    if (is_archived(opened.blob)) return fail(ErrorCode::kBlobArchived);
+    const auto& content = opened.blob.content;
+    // What this snapshot shows is not removed if its readers were noted before.
+    if (content.id == 0 || content.id == noted) break;
+    if (content.whole && !is_file(content.id)) {
+      auto sealed = TRY(opened.content.rows->get(blob_keys::payload(content.id)));
+      opened.content.small = TRY(open_chunk(content.id, 0, std::move(sealed).value_or("")));
+      opened.content.rows.reset();
+      break;
+    }
+    noted = content.id;
+    opened.content.ticket = std::make_shared<Readers::Ticket>(readers_, noted);
+  }
+  opened.content.content = opened.blob.content;
+  opened.content.size = opened.blob.size;
+  opened.content.sparse = opened.blob.type == BlobType::kPage;
   return opened;
 }
 
 Result<BlockLists> BlobService::get_block_lists(const BlobRef& ref) const {
   const auto snapshot = engine_.snapshot();
-  auto container = TRY(find_container(*snapshot, ref.parent()));
-  auto blob = TRY(find_blob(*snapshot, container.generation, ref.name));
-  auto extents = TRY(find_extents(*snapshot, container.generation, ref.name));
-  auto staged = TRY(find_staged(*snapshot, container.generation, ref.name));
-  if (!blob && staged.empty()) return fail(ErrorCode::kBlobNotFound);
-  std::erase_if(extents, [](const Extent& extent) { return extent.block_id.empty(); });
-  return BlockLists{std::move(blob), std::move(extents), std::move(staged)};
-}
-
-Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
-                                                              const ListRequest& request) const {
-  ListPage<NamedContainer> page;
-  const auto snapshot = engine_.snapshot();
-  const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from));
-  for (; cursor->valid(); cursor->next()) {
-    auto name = blob_keys::container_name(cursor->key());
-    if (!name) return fail(ErrorCode::kCorruption);
-    if (page.items.size() == request.limit) {
-      page.next = std::move(*name);
-      break;
-    }
-    page.items.push_back({std::move(*name), TRY(records::kContainer.decode(cursor->value()))});
+  const auto container = TRY(find_container(*snapshot, ref.parent()));
+  BlockLists lists;
+  lists.blob = TRY(find_version(*snapshot, container.generation, ref));
+  if (!ref.snapshot) lists.staged = TRY(find_staged(*snapshot, container.generation, ref.name));
+  if (!lists.blob && lists.staged.empty()) return fail(ErrorCode::kBlobNotFound);
+  if (lists.blob && lists.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
+  if (lists.blob) {
+    lists.committed = TRY(read_extents(*snapshot, lists.blob->content, lists.blob->size, 0, kMaxBlocksInList));
+    std::erase_if(lists.committed, [](const Extent& extent) { return extent.block_id.empty(); });
   }
-  TRY(cursor->status());
-  return page;
-}
-
-Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
-  ListPage<ListedBlob> page;
-  const auto snapshot = engine_.snapshot();
-  auto container = TRY(find_container(*snapshot, ref));
-  auto range = blob_keys::blobs(container.generation, request.prefix, request.from);
-  auto cursor = snapshot->scan(range);
-  while (cursor->valid()) {
-    const std::string name(blob_keys::blob_name(cursor->key()));
-    if (page.items.size() == request.limit) {
-      page.next = name;
-      break;
-    }
-    if (const auto folded = common_prefix(name, request); !folded.empty()) {
-      page.items.push_back({std::string(folded), std::nullopt});
-      // Past everything that folds into the same prefix, however much it is.
-      range.lower = kv::prefix_end(blob_keys::blob(container.generation, folded));
-      cursor = snapshot->scan(range);
-      continue;
-    }
-    page.items.push_back({name, TRY(records::kBlob.decode(cursor->value()))});
-    cursor->next();
-  }
-  TRY(cursor->status());
-  return page;
+  return lists;
 }
 
 }  // namespace tidemark::blob_store

@@ -16,12 +16,16 @@ const FailStep kSetServicePropertiesStep("blob.set_service_properties");
 
 }  // namespace
 
-BlobService::BlobService(kv::Engine& engine, Clock& clock, Random&, Executor background, const Clock* ages)
+BlobService::BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files,
+                         Executor background, const Clock* ages)
     : OperationLedgers(engine, &blob_keys::ledger),
       AccountProperties(engine, blob_keys::kServiceProperties, kSetServicePropertiesStep),
       engine_(engine),
       clock_(clock),
-      collector_(engine, ages == nullptr ? clock : *ages, std::move(background)) {}
+      random_(random),
+      files_(files),
+      readers_(clock),
+      collector_(engine, files, readers_, ages == nullptr ? clock : *ages, std::move(background)) {}
 
 // Rises even if the clock does not.
 Result<Stamp> BlobService::next_version(kv::Transaction& txn) const {
@@ -54,7 +58,8 @@ Task<Result<Stamp>> BlobService::create_container(ContainerRef ref, Metadata met
 Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions conditions) {
   auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        const auto container = TRY(find_container(txn, ref));
+        auto container = TRY(find_container(txn, ref));
+        TRY(check_lease_of_write(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
         TRY(check_write(conditions, &container.version, false));
         txn.erase(blob_keys::container(ref.account, ref.name));
         kv::drop_generation(txn, blob_keys::kDroppedGeneration, container.generation);
@@ -65,8 +70,10 @@ Task<Result<void>> BlobService::delete_container(ContainerRef ref, Conditions co
   co_return done;
 }
 
-Result<Container> BlobService::get_container(const ContainerRef& ref) const {
-  return find_container(*engine_.snapshot(), ref);
+Result<Container> BlobService::get_container(const ContainerRef& ref, const Conditions& conditions) const {
+  auto container = TRY(find_container(*engine_.snapshot(), ref));
+  TRY(check_lease_of_read(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
+  return container;
 }
 
 Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions conditions,
@@ -75,6 +82,7 @@ Task<Result<Stamp>> BlobService::change_container(ContainerRef ref, Conditions c
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto container = TRY(find_container(txn, ref));
+        TRY(check_lease_of_read(container.lease, conditions.lease_id, clock_.now(), Leased::kContainer));
         TRY(check_write(conditions, &container.version, false));
         container.version = version = TRY(next_version(txn));
         change(container);

@@ -20,15 +20,21 @@
 
 namespace tidemark::blob_store {
 
+/// The first item of a page. What is kept of a blob is before the blob itself.
+struct ListPlace {
+  std::string name;           // empty: the first of all
+  std::optional<Stamp> kept;  // it is this one of what is kept
+};
 struct ListRequest {
   std::string prefix, delimiter;
-  std::string from;  // name of the first item
+  ListPlace from;
   std::size_t limit = 5000;
+  bool with_snapshots = false, with_deleted = false, with_uncommitted = false;
 };
 template <class Item>
 struct ListPage {
   std::vector<Item> items;
-  std::string next;  // `from` of the next page; empty after the last
+  ListPlace next;  // `from` of the next page; without a name after the last
 };
 struct NamedContainer {
   std::string name;
@@ -36,13 +42,30 @@ struct NamedContainer {
 };
 struct ListedBlob {
   std::string name;
-  std::optional<Blob> blob;  // absent for a common prefix
+  bool folded = false;  // it is a common prefix: the rest says nothing
+  Blob blob = {};
+  std::optional<Stamp> snapshot = {};
+  std::optional<Time> deleted = {};
+  std::uint32_t retained_days = 0;  // of what was deleted
+  bool uncommitted = false;         // there are only staged blocks
 };
 
 struct OpenedBlob {
   Blob blob;
-  std::vector<Extent> extents;
-  std::shared_ptr<const kv::Reader> snapshot;
+  ReadableContent content;
+  [[nodiscard]] ContentReader read(std::uint64_t offset, std::uint64_t length) const {
+    return {content, offset, length};
+  }
+};
+struct TagFind {
+  TagSearch search;
+  std::string container;  // empty: in all of them
+  ListPlace from;         // `next` of the page before: "container/blob"
+  std::size_t limit = 5000;
+};
+struct FoundBlob {
+  std::string container, name;
+  Tags tags;  // those that the search names
 };
 struct BlockLists {
   std::optional<Blob> blob;  // absent if there are only staged blocks
@@ -50,15 +73,57 @@ struct BlockLists {
   StagedBlocks staged;
 };
 
+struct LeaseOutcome {
+  LeaseAnswer lease;
+  Stamp version;  // of the blob or container
+};
+struct SnapshotOutcome {
+  Stamp snapshot;
+  Stamp version;  // of the blob
+};
+/// What becomes of the destination of a copy; what is absent is as the source has it.
+struct CopyRequest {
+  BlobRef source;
+  std::string source_url;
+  Conditions source_conditions;
+  std::optional<ContentHeaders> headers;
+  std::optional<Metadata> metadata;
+  std::optional<Tags> tags;  // absent: none
+  bool copy_tags = false;
+  std::string tier;
+  std::optional<bool> sealed;
+  /// Put Blob From URL: a block blob that does not tell that it is a copy.
+  bool as_new_block_blob = false;
+};
+struct CopyOutcome {
+  Stamp version;
+  std::string id;   // of the copy
+  std::string md5;  // of the content, if it is known
+};
+/// What a deletion does with the snapshots of a blob; kNone refuses if there are any.
+enum class DeleteSnapshots { kNone, kInclude, kOnly };
+/// What an append asks of the blob as it is.
+struct AppendConditions {
+  std::optional<std::uint64_t> position = {};  // its size
+  std::optional<std::uint64_t> max_size = {};  // its size with the new block, at most
+};
+struct AppendOutcome {
+  Stamp version;
+  std::uint64_t offset = 0;  // where the block is
+  std::uint64_t blocks = 0;
+};
+
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
-  /// `random` is for future ids; the store's own ids come from its counter.
+  /// `random`: for ids that clients see. `files` outlives the service and its readers.
   /// `ages`: by which staged blocks expire (common/kv/age_clock.h); by default the same clock.
-  BlobService(kv::Engine& engine, Clock& clock, Random& random, Executor background, const Clock* ages = nullptr);
+  BlobService(kv::Engine& engine, Clock& clock, Random& random, const PayloadFiles& files, Executor background,
+              const Clock* ages = nullptr);
 
   Task<Result<Stamp>> create_container(ContainerRef ref, Metadata metadata, std::string public_access);
   Task<Result<void>> delete_container(ContainerRef ref, Conditions conditions);
-  Result<Container> get_container(const ContainerRef& ref) const;
+  /// Checks the lease id, if there is one.
+  Result<Container> get_container(const ContainerRef& ref, const Conditions& conditions = {}) const;
   Task<Result<Stamp>> set_container_metadata(ContainerRef ref, Metadata metadata, Conditions conditions);
   Task<Result<Stamp>> set_container_access(ContainerRef ref, std::string public_access, StoredPolicies policies,
                                            Conditions conditions);
@@ -66,14 +131,23 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
 
   /// Content is streamed into a writer and then published by one of the next three calls. After any error, call
   /// abandon() with its id unless that is 0. If the store has too much to do for that, the collector does it.
-  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_}; }
+  [[nodiscard]] PayloadWriter new_payload() { return {engine_, clock_, files_}; }
   Task<void> abandon(std::uint64_t payload);
   /// What can be refused before the content travels: the name, the metadata, the container.
   Result<void> check_put(const BlobRef& ref, const Metadata& metadata) const;
   Task<Result<Stamp>> put_blob(BlobRef ref, NewContent content, WrittenPayload payload, Conditions conditions);
-  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload);
+  Task<Result<void>> put_block(BlobRef ref, std::string block_id, WrittenPayload payload, std::string lease_id = {});
   Task<Result<Stamp>> put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                      Conditions conditions);
+
+  /// Empty, in place of whatever is there.
+  Task<Result<Stamp>> create_append_blob(BlobRef ref, NewContent content, Conditions conditions);
+  /// Errors: kInvalidBlobType, kBlobIsSealed, kAppendPositionConditionNotMet, kMaxBlobSizeConditionNotMet,
+  /// kBlockCountExceedsLimit.
+  Task<Result<AppendOutcome>> append_block(BlobRef ref, WrittenPayload payload, AppendConditions wanted,
+                                           Conditions conditions);
+  /// Nothing is appended any more.
+  Task<Result<Stamp>> seal_blob(BlobRef ref, AppendConditions wanted, Conditions conditions);
 
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
   /// The properties, without reading the extents.
@@ -81,7 +155,22 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Result<OpenedBlob> open_blob(const BlobRef& ref, const Conditions& conditions) const;
   Task<Result<Stamp>> set_headers(BlobRef ref, ContentHeaders headers, Conditions conditions);
   Task<Result<Stamp>> set_metadata(BlobRef ref, Metadata metadata, Conditions conditions);
-  Task<Result<void>> delete_blob(BlobRef ref, Conditions conditions);
+  /// Of a snapshot, if the reference names one. True if it is gone for good, false if undelete brings it back.
+  /// Errors: kSnapshotsPresent.
+  Task<Result<bool>> delete_blob(BlobRef ref, DeleteSnapshots snapshots, Conditions conditions);
+  Task<Result<void>> undelete_blob(BlobRef ref);
+  /// Takes the blob's metadata without `metadata`.
+  Task<Result<SnapshotOutcome>> snapshot_blob(BlobRef ref, std::optional<Metadata> metadata, Conditions conditions);
+  /// Shares the content of the source. Errors: kSourceConditionNotMet, kBlobArchived, kInvalidBlobType.
+  Task<Result<CopyOutcome>> copy_blob(CopyRequest request, BlobRef ref, Conditions conditions);
+  Task<Result<LeaseOutcome>> lease_blob(BlobRef ref, LeaseRequest request, Conditions conditions);
+  Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
+  /// Neither these nor the tier change the version.
+  Task<Result<void>> set_tags(BlobRef ref, Tags tags, Conditions conditions);
+  /// True if the blob was archived and now is not. kInvalidBlobType.
+  Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
+  /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
+  Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
   Result<ListPage<ListedBlob>> list_blobs(const ContainerRef& ref, const ListRequest& request) const;
 
   /// For workers: each call is one transaction with its fence. If a payload was not used, it is abandoned.
@@ -93,28 +182,44 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
+  [[nodiscard]] std::string new_guid() { return random_.guid(); }
   [[nodiscard]] Collector& collector() { return collector_; }
 
  private:
   Result<Stamp> next_version(kv::Transaction& txn) const;
   Task<Result<Stamp>> change_container(ContainerRef ref, Conditions conditions, std::function<void(Container&)> change);
   Task<Result<Stamp>> change_blob(BlobRef ref, Conditions conditions, std::function<void(Blob&)> change);
-  Result<void> store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                          const std::optional<Blob>& old, Blob& blob, const std::vector<Extent>& extents) const;
-
+  /// Stores a blob of the type that it has, without content.
+  Task<Result<Stamp>> create_empty(BlobRef ref, Blob blob, Conditions conditions);
+  using TypedChange = std::function<Result<void>(kv::Transaction&, Blob&)>;
+  /// Changes a blob of this type, content and all, and gives it a new version. Errors: kInvalidBlobType.
+  Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
+                                  const FailStep& step);
+  /// Stores what replaces the current blob, if there is one, with a new version.
+  Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
   Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                            const WrittenPayload& payload, Blob& blob) const;
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
+  /// What was the content of `current` goes, or is kept as long as the account retains it.
+  Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                       bool as_snapshot) const;
+  Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Stamp version,
+                             KeptBlob kept) const;
+  Result<void> drop_snapshots(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                              DeleteSnapshots wanted) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
   /// True if it replaced a block with this id.
-  Result<bool> write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
-                            const WrittenPayload& payload) const;
+  Result<bool> write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+                            const std::string& block_id, const WrittenPayload& payload) const;
   using FencedEffect = std::function<Result<WriteOutcome>(kv::Transaction&)>;
   Task<Result<WriteOutcome>> write_fenced(std::string account, Fence fence, FencedEffect effect);
 
   kv::Engine& engine_;
   Clock& clock_;
+  Random& random_;
+  const PayloadFiles& files_;
+  mutable Readers readers_;
   Collector collector_;
 };
 

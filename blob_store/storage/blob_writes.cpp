@@ -1,11 +1,12 @@
 // The operations on blobs that change something.
-#include <set>
-
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/blob_tags.h"
+#include "blob_store/storage/contents.h"
+#include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -15,34 +16,16 @@ const FailStep kPutBlobStep("blob.put_blob");
 const FailStep kPutBlockStep("blob.put_block");
 const FailStep kPutBlockListStep("blob.put_block_list");
 const FailStep kChangeBlobStep("blob.change_blob");
-const FailStep kDeleteBlobStep("blob.delete_blob");
-
-const Stamp* version_of(const std::optional<Blob>& blob) { return blob ? &blob->version : nullptr; }
-
-// Everything the blob and its staged blocks refer to.
-void bury_all(kv::Transaction& txn, const std::set<std::uint64_t>& payloads) {
-  for (const auto payload : payloads) txn.put(blob_keys::dead(payload), "");
-}
-
-// Resolves the choices against what is there; drops the staged blocks.
-Result<ResolvedBlocks> replace_blocks(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                                      const std::vector<BlockChoice>& choices) {
-  auto committed = TRY(find_extents(txn, generation, name));
-  auto staged = TRY(find_staged(txn, generation, name));
-  auto resolved = TRY(resolve_block_list(choices, committed, staged));
-  bury_all(txn, resolved.unreferenced);
-  erase_staged(txn, generation, name, staged);
-  return resolved;
-}
 
 // All block ids of a blob have one length; a new one counts against the limit.
-Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref,
+Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
                           const std::string& block_id, bool is_new, Time now) {
-  const auto key = blob_keys::staged_summary(generation, ref.name);
+  const auto key = blob_keys::staged_summary(generation, name);
   auto stored = TRY(txn.get(key));
-  records::StagedSummary summary{block_id.size(), 0, now};
+  const auto id_length = base64_decode(block_id).value_or("").size();
+  records::StagedSummary summary{id_length, 0, now};
   if (stored) summary = TRY(records::kStagedSummary.decode(*stored));
-  if (summary.id_length != block_id.size()) return fail(ErrorCode::kInvalidBlobOrBlock);
+  if (summary.id_length != id_length) return fail(ErrorCode::kInvalidBlobOrBlock);
   if (is_new && summary.count >= kMaxStagedBlocks) return fail(ErrorCode::kBlockCountExceedsLimit);
   if (is_new) ++summary.count;
   summary.last_staged = now;
@@ -63,13 +46,13 @@ Task<void> BlobService::abandon(std::uint64_t payload) {
   collector_.kick();
 }
 
-Result<void> BlobService::store_blob(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
-                                     const std::optional<Blob>& old, Blob& blob,
-                                     const std::vector<Extent>& extents) const {
+Result<void> BlobService::replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+                                  Blob& blob) const {
+  if (current.blob) TRY(discard(txn, current, name, true));
   blob.version = TRY(next_version(txn));
-  blob.created = old ? old->created : blob.version;
-  txn.put(blob_keys::blob(generation, name), records::kBlob.encode(blob));
-  txn.put(blob_keys::extents(generation, name), records::kExtents.encode(extents));
+  blob.created = current.blob ? current.blob->created : blob.version;
+  if (current.blob) blob.lease = current.blob->lease;
+  put_blob_row(txn, current.generation, name, current.blob ? current.blob->tags : Tags(), blob);
   return {};
 }
 
@@ -83,14 +66,11 @@ Result<void> BlobService::check_put(const BlobRef& ref, const Metadata& metadata
 Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, WrittenPayload payload,
                                           Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
-  Blob blob;
-  blob.headers = std::move(content.headers);
-  blob.metadata = std::move(content.metadata);
-  blob.size = payload.size;
+  auto blob = blob_of(std::move(content), clock_.now());
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
-        TRY(check_write(conditions, version_of(current.blob), true));
+        TRY(admit_write(conditions, current.blob, true, clock_.now()));
         return write_whole(txn, current, ref.name, payload, blob);
       },
       &kPutBlobStep));
@@ -100,47 +80,62 @@ Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, Writt
 
 Result<void> BlobService::write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                                       const WrittenPayload& payload, Blob& blob) const {
-  TRY(replace_blocks(txn, current.generation, name, {}));
-  auto id = TRY(settle(txn, payload));
-  return store_blob(txn, current.generation, name, current.blob, blob, {Extent{id, payload.size, {}}});
+  TRY(drop_staged(txn, current.generation, name));
+  blob.size = payload.size;
+  blob.content = {TRY(settle(txn, payload)), true};
+  return replace(txn, current, name, blob);
 }
 
 Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                                        const std::vector<BlockChoice>& choices, Blob& blob) const {
-  auto resolved = TRY(replace_blocks(txn, current.generation, name, choices));
+  std::vector<Extent> committed;
+  if (current.blob) {
+    committed = TRY(read_extents(txn, current.blob->content, current.blob->size, 0, kMaxBlocksInList));
+  }
+  const auto staged = TRY(find_staged(txn, current.generation, name));
+  const auto resolved = TRY(resolve_block_list(choices, committed, staged));
+  for (const auto payload : resolved.shared) TRY(share_payload(txn, payload));
+  for (const auto payload : resolved.left_out) TRY(release_payload(txn, payload));
+  if (!staged.empty()) erase_staged(txn, current.generation, name, staged);
   blob.size = resolved.size;
-  return store_blob(txn, current.generation, name, current.blob, blob, resolved.extents);
+  blob.content = TRY(write_extents(txn, resolved.extents));
+  return replace(txn, current, name, blob);
 }
 
 Result<void> BlobService::erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const {
-  TRY(replace_blocks(txn, current.generation, name, {}));
-  txn.erase(blob_keys::blob(current.generation, name));
-  txn.erase(blob_keys::extents(current.generation, name));
+  TRY(drop_staged(txn, current.generation, name));
+  TRY(discard(txn, current, name, false));
+  erase_blob_row(txn, current.generation, name, current.blob->tags);
   return {};
 }
 
-Result<bool> BlobService::write_staged(kv::Transaction& txn, const BlobRef& ref, const std::string& block_id,
-                                       const WrittenPayload& payload) const {
-  TRY(check_blob_name(ref.name));
-  auto container = TRY(find_container(txn, ref.parent()));
-  const auto key = blob_keys::staged_block(container.generation, ref.name, block_id);
+Result<bool> BlobService::write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,
+                                       const std::string& block_id, const WrittenPayload& payload) const {
+  const auto key = blob_keys::staged_block(generation, name, block_id);
   auto stored = TRY(txn.get(key));
   const bool replaces = stored.has_value();
-  TRY(count_staged(txn, container.generation, ref, block_id, !replaces, clock_.now()));
+  TRY(count_staged(txn, generation, name, block_id, !replaces, clock_.now()));
   if (replaces) {
     auto old = TRY(records::kStagedBlock.decode(*stored));
-    if (old.payload != 0) txn.put(blob_keys::dead(old.payload), "");
+    TRY(release_payload(txn, old.payload));
   }
-  auto id = TRY(settle(txn, payload));
+  const auto id = TRY(settle(txn, payload));
   txn.put(key, records::kStagedBlock.encode(StagedBlock{id, payload.size}));
   return replaces;
 }
 
-Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, WrittenPayload payload) {
+Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, WrittenPayload payload,
+                                          std::string lease_id) {
+  Conditions conditions;
+  conditions.lease_id = std::move(lease_id);
   bool replaced = false;
   auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        replaced = TRY(write_staged(txn, ref, block_id, payload));
+        auto current = TRY(find_current(txn, ref));
+        TRY(admit_write(conditions, current.blob, false, clock_.now()));
+        if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
+        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
+        replaced = TRY(write_staged(txn, current.generation, ref.name, block_id, payload));
         return {};
       },
       &kPutBlockStep);
@@ -151,13 +146,13 @@ Task<Result<void>> BlobService::put_block(BlobRef ref, std::string block_id, Wri
 Task<Result<Stamp>> BlobService::put_block_list(BlobRef ref, std::vector<BlockChoice> choices, NewContent content,
                                                 Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
-  Blob blob;
-  blob.headers = std::move(content.headers);
-  blob.metadata = std::move(content.metadata);
+  auto blob = blob_of(std::move(content), clock_.now());
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
-        TRY(check_write(conditions, version_of(current.blob), true));
+        TRY(admit_write(conditions, current.blob, true, clock_.now()));
+        if (current.blob && current.blob->type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
+        if (current.blob && is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         return write_blocks(txn, current, ref.name, choices, blob);
       },
       &kPutBlockListStep));
@@ -171,10 +166,12 @@ Task<Result<Stamp>> BlobService::change_blob(BlobRef ref, Conditions conditions,
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        TRY(check_write(conditions, &current.blob->version, false));
+        TRY(admit_write(conditions, current.blob, false, clock_.now()));
+        if (is_archived(*current.blob)) return fail(ErrorCode::kBlobArchived);
         current.blob->version = version = TRY(next_version(txn));
+        const auto before = current.blob->tags;
         change(*current.blob);
-        txn.put(blob_keys::blob(current.generation, ref.name), records::kBlob.encode(*current.blob));
+        put_blob_row(txn, current.generation, ref.name, before, *current.blob);
         return {};
       },
       &kChangeBlobStep));
@@ -188,19 +185,6 @@ Task<Result<Stamp>> BlobService::set_headers(BlobRef ref, ContentHeaders headers
 Task<Result<Stamp>> BlobService::set_metadata(BlobRef ref, Metadata metadata, Conditions conditions) {
   CO_TRY(check_metadata(metadata));
   co_return co_await change_blob(std::move(ref), std::move(conditions), [&](Blob& blob) { blob.metadata = metadata; });
-}
-
-Task<Result<void>> BlobService::delete_blob(BlobRef ref, Conditions conditions) {
-  auto done = co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
-        if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        TRY(check_write(conditions, &current.blob->version, false));
-        return erase_blob(txn, current, ref.name);
-      },
-      &kDeleteBlobStep);
-  if (done) collector_.kick();
-  co_return done;
 }
 
 }  // namespace tidemark::blob_store

@@ -1,7 +1,10 @@
 #include "blob_store/storage/collector.h"
 
+#include <algorithm>
+
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/contents.h"
 #include "common/kv/generations.h"
 #include "common/process/failures.h"
 
@@ -9,18 +12,16 @@ namespace tidemark::blob_store {
 namespace {
 
 const FailStep kCollectPayloadsStep("blob.collect_payloads");
+const FailStep kPurgeStep("blob.purge_deleted");
 const FailStep kCollectGenerationStep("blob.collect_generation");
 
-constexpr std::size_t kPayloadsPerStep = 256;
+constexpr std::size_t kDeadPerStep = 256;
+constexpr std::size_t kKeptPerStep = 256;
 constexpr std::size_t kKeysPerStep = 2048;
 constexpr std::size_t kSummariesPerTurn = 256;
-constexpr std::size_t kExtentListsPerStep = 64;
+constexpr std::size_t kExtentsPerStep = 1024;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
 constexpr Duration kStagedCheck = std::chrono::hours(1);
-
-void bury(kv::Transaction& txn, std::uint64_t payload) {
-  if (payload != 0) txn.put(blob_keys::dead(payload), "");
-}
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
@@ -35,17 +36,19 @@ Result<Entries> read_some(const kv::Reader& reader, const kv::KeyRange& range, s
   return found;
 }
 
-// Some keys of one kind of a dead generation: what they refer to dies with them. Returns how many there were.
-Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation, std::size_t limit) {
-  auto found = TRY(read_some(txn, blob_keys::all(kind, generation), limit));
+/// Gives up what an entry of a dead generation owns.
+Result<void> release_entry(kv::Transaction& txn, char kind, std::string_view value) {
+  if (kind == 'B') return release(txn, TRY(records::kBlob.decode(value)).content);
+  if (kind == 'S') return release(txn, TRY(records::kKeptBlob.decode(value)).blob.content);
+  if (kind == 'K') return release_payload(txn, TRY(records::kStagedBlock.decode(value)).payload);
+  return {};
+}
+
+/// Some keys of one kind of a dead generation. Returns how many there were.
+Result<std::size_t> drop_keys(kv::Transaction& txn, char kind, std::uint64_t generation) {
+  const auto found = TRY(read_some(txn, blob_keys::all(kind, generation), kKeysPerStep));
   for (const auto& [key, value] : found) {
-    if (kind == 'X') {
-      auto extents = TRY(records::kExtents.decode(value));
-      for (const auto& extent : extents) bury(txn, extent.payload);
-    } else if (kind == 'K') {
-      auto block = TRY(records::kStagedBlock.decode(value));
-      bury(txn, block.payload);
-    }
+    TRY(release_entry(txn, kind, value));
     txn.erase(key);
   }
   return found.size();
@@ -57,10 +60,7 @@ void Collector::start() {
   engine_.submit(
       [](kv::Transaction& txn) -> Result<void> {
         auto found = TRY(read_some(txn, blob_keys::all('Q'), std::numeric_limits<std::size_t>::max()));
-        for (const auto& [key, value] : found) {
-          bury(txn, blob_keys::number(key));
-          txn.erase(key);
-        }
+        for (const auto& entry : found) bury_pending(txn, blob_keys::number(entry.first));
         return {};
       },
       [](const Result<void>& done) {
@@ -82,18 +82,18 @@ Task<void> Collector::run(Collector* self) {
   }
 }
 
-void bury_pending(kv::Transaction& txn, std::uint64_t payload) {
+void bury_pending(kv::Transaction& txn, PayloadId payload) {
   txn.erase(blob_keys::pending(payload));
-  bury(txn, payload);
+  txn.put(blob_keys::dead(payload), records::kDead.encode({}));
 }
 
-void Collector::abandon_later(std::uint64_t payload) {
+void Collector::abandon_later(PayloadId payload) {
   MutexLock lock(mutex_);
   abandoned_.push_back(payload);
 }
 
 Task<Result<void>> Collector::bury_abandoned() {
-  std::vector<std::uint64_t> some;
+  std::vector<PayloadId> some;
   {
     MutexLock lock(mutex_);
     some = abandoned_;
@@ -111,11 +111,10 @@ Task<Result<void>> Collector::bury_abandoned() {
 Task<Result<void>> Collector::collect() {
   CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
+  CO_TRY(co_await purge_deleted());
   const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
   CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
-  while (CO_TRY(co_await collect_payloads()) > 0) {
-  }
-  co_return Result<void>{};
+  co_return co_await collect_dead();
 }
 
 Task<Result<void>> Collector::expire_staged() {
@@ -138,6 +137,19 @@ Task<Result<void>> Collector::expire_staged() {
   co_return Result<void>{};
 }
 
+Task<Result<void>> Collector::purge_deleted() {
+  std::size_t purged = kKeptPerStep;
+  while (purged == kKeptPerStep) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          purged = TRY(purge_kept(txn, ages_.now(), kKeptPerStep));
+          return {};
+        },
+        &kPurgeStep));
+  }
+  co_return Result<void>{};
+}
+
 Task<Result<void>> Collector::drop_old_staged(const blob_keys::StagedBlob& staged, Time now) {
   return engine_.transact([&staged, now](kv::Transaction& txn) -> Result<void> {
     auto stored = TRY(txn.get(blob_keys::staged_summary(staged.generation, staged.name)));
@@ -149,19 +161,61 @@ Task<Result<void>> Collector::drop_old_staged(const blob_keys::StagedBlob& stage
   });
 }
 
-Task<Result<std::size_t>> Collector::collect_payloads() {
-  const auto entries = CO_TRY(read_some(*engine_.snapshot(), blob_keys::all('D'), kPayloadsPerStep));
-  if (entries.empty()) co_return std::size_t{0};
-  std::vector<kv::KeyRange> chunks;
-  for (const auto& entry : entries) chunks.push_back(blob_keys::chunks(blob_keys::number(entry.first)));
-  CO_TRY(co_await engine_.erase(std::move(chunks)));
-  CO_TRY(co_await engine_.transact(
+// The payloads of a content die while it is dissolved, and are found by another walk.
+Task<Result<void>> Collector::collect_dead() {
+  for (bool found = true; found;) {
+    found = false;
+    auto range = blob_keys::all(blob_keys::kDead);
+    for (bool more = true; more;) {
+      const auto page = CO_TRY(read_some(*engine_.snapshot(), range, kDeadPerStep));
+      more = page.size() == kDeadPerStep;
+      if (more) range.lower = page.back().first + '\0';
+      std::vector<PayloadId> payloads;
+      for (const auto& [key, value] : page) {
+        const auto dead = CO_TRY(records::kDead.decode(value));
+        if (dead.read_through != 0 && readers_.reads(dead.read_through)) continue;
+        found = true;
+        if (dead.kind == Dead::Kind::kPayload) payloads.push_back(blob_keys::number(key));
+        if (dead.kind == Dead::Kind::kExtents) CO_TRY(co_await dissolve(blob_keys::number(key)));
+      }
+      if (!payloads.empty()) CO_TRY(co_await remove_payloads(std::move(payloads)));
+    }
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
+  std::vector<PayloadId> files;
+  std::ranges::copy_if(payloads, std::back_inserter(files), &is_file);
+  if (!files.empty()) CO_TRY(co_await files_.remove(std::move(files)));
+  co_return co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        for (const auto& entry : entries) txn.erase(entry.first);
+        for (const auto payload : payloads) {
+          if (!is_file(payload)) txn.erase(blob_keys::payload(payload));
+          txn.erase(blob_keys::dead(payload));
+        }
         return {};
       },
-      &kCollectPayloadsStep));
-  co_return entries.size();
+      &kCollectPayloadsStep);
+}
+
+// A bounded part of it in each transaction.
+Task<Result<void>> Collector::dissolve(std::uint64_t content) {
+  for (bool more = true; more;) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          const auto some = TRY(read_some(txn, blob_keys::extents(content), kExtentsPerStep));
+          for (const auto& [key, value] : some) {
+            TRY(release_payload(txn, TRY(records::kExtent.decode(value)).payload));
+            txn.erase(key);
+          }
+          more = some.size() == kExtentsPerStep;
+          if (!more) txn.erase(blob_keys::dead(content));
+          return {};
+        },
+        &kCollectPayloadsStep));
+  }
+  co_return Result<void>{};
 }
 
 // A container may hold much: a bounded part of it in each transaction.
@@ -170,12 +224,8 @@ Task<Result<void>> Collector::empty_generation(std::uint64_t generation) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           more = false;
-          for (const char kind : {'B', 'U', 'K', 'X'}) {
-            // An extent list may be long: only a few of them in one transaction.
-            const auto dropped =
-                TRY(drop_keys(txn, kind, generation, kind == 'X' ? kExtentListsPerStep : kKeysPerStep));
-            more = more || dropped > 0;
-          }
+          for (const char kind : {'B', 'T', 't', 'S', 'U', 'K'})
+            more = TRY(drop_keys(txn, kind, generation)) > 0 || more;
           return {};
         },
         &kCollectGenerationStep));

@@ -7,10 +7,11 @@
 
 namespace tidemark::blob_store {
 
-inline std::uint32_t crc32c(std::string_view bytes) {
+/// `before`: the sum of the bytes that come before these.
+inline std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0) {
   // The library only reads, though its parameter is not const.
   auto* const first = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
-  return ~crc32_iscsi(first, static_cast<int>(bytes.size()), 0xFFFFFFFFU);
+  return ~crc32_iscsi(first, static_cast<int>(bytes.size()), ~before);
 }
 
 }  // namespace tidemark::blob_store

@@ -1,5 +1,6 @@
 // What workers do to blobs: every effect is in one transaction with the check of its fence and with the ledger that
 // remembers it.
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
@@ -16,14 +17,6 @@ WriteOutcome contest(const std::optional<Blob>& existing, const FencedWrite& wri
   }
   const bool newer = !existing || existing->effective_version() < write.source_version;
   return newer ? WriteOutcome::kApplied : WriteOutcome::kSuperseded;
-}
-
-Blob blob_of(NewContent content, std::int64_t source_version) {
-  Blob blob;
-  blob.headers = std::move(content.headers);
-  blob.metadata = std::move(content.metadata);
-  blob.source_version = source_version;
-  return blob;
 }
 
 }  // namespace
@@ -43,8 +36,8 @@ Task<Result<WriteOutcome>> BlobService::write_fenced(std::string account, Fence 
 
 Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent content, WrittenPayload payload,
                                                      FencedWrite write) {
-  auto blob = blob_of(std::move(content), write.source_version);
-  blob.size = payload.size;
+  auto blob = blob_of(std::move(content), clock_.now());
+  blob.source_version = write.source_version;
   FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     const auto outcome = contest(current.blob, write);
@@ -59,7 +52,9 @@ Task<Result<WriteOutcome>> BlobService::put_if_newer(BlobRef ref, NewContent con
 
 Task<Result<void>> BlobService::stage_block(BlobRef ref, std::string block_id, WrittenPayload payload, Fence fence) {
   FencedEffect effect = [&](kv::Transaction& txn) -> Result<WriteOutcome> {
-    TRY(write_staged(txn, ref, block_id, payload));
+    const auto generation = TRY(find_container(txn, ref.parent())).generation;
+    TRY(check_blob_name(ref.name));
+    TRY(write_staged(txn, generation, ref.name, block_id, payload));
     return WriteOutcome::kApplied;
   };
   auto done = co_await write_fenced(ref.account, std::move(fence), std::move(effect));
@@ -73,7 +68,8 @@ Task<Result<WriteOutcome>> BlobService::publish_if_newer(BlobRef ref, std::vecto
   std::vector<BlockChoice> choices;
   choices.reserve(block_ids.size());
   for (auto& id : block_ids) choices.push_back({BlockSource::kUncommitted, std::move(id)});
-  auto blob = blob_of(std::move(content), write.source_version);
+  auto blob = blob_of(std::move(content), clock_.now());
+  blob.source_version = write.source_version;
   co_return co_await write_fenced(ref.account, write.fence, [&](kv::Transaction& txn) -> Result<WriteOutcome> {
     auto current = TRY(find_current(txn, ref));
     const auto outcome = contest(current.blob, write);

@@ -1,55 +1,20 @@
 #include "blob_store/storage/payload.h"
 
+#include <algorithm>
+
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
-#include "blob_store/storage/crc32c.h"
+#include "blob_store/storage/contents.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-const FailStep kFlushStep("blob.flush");
+const FailStep kRegisterPayloadStep("blob.register_payload");
 
-// One durable write holds several chunks: fewer waits for the disk on large uploads.
-constexpr std::size_t kFlushBytes = 4 * blob_keys::kChunkBytes;
-
-std::string chunk_record(std::string_view bytes) {
-  const auto crc = crc32c(bytes);
-  std::string record;
-  record.reserve(sizeof crc + bytes.size());
-  record.append(reinterpret_cast<const char*>(&crc), sizeof crc);
-  record += bytes;
-  return record;
-}
-
-Result<std::string> open_chunk(std::string record) {
-  std::uint32_t crc = 0;
-  const bool has_crc = record.size() >= sizeof crc;
-  if (has_crc) {
-    std::memcpy(&crc, record.data(), sizeof crc);
-    record.erase(0, sizeof crc);
-  }
-  if (has_crc && crc32c(record) == crc) return record;
-  auto error = make_error(ErrorCode::kCorruption);
-  error.detail = "a chunk of stored content is damaged";
-  return fail(std::move(error));
-}
-
-void put_chunks(kv::Transaction& txn, std::uint64_t id, std::uint64_t first, std::string_view bytes) {
-  for (; !bytes.empty(); ++first) {
-    const auto piece = bytes.substr(0, blob_keys::kChunkBytes);
-    txn.put(blob_keys::chunk(id, first), chunk_record(piece));
-    bytes.remove_prefix(piece.size());
-  }
-}
+constexpr std::size_t kFlushBytes = 4 * kChunkBytes;  // fewer turns to the disk on large uploads
+constexpr std::size_t kExtentsAhead = 64;
 
 }  // namespace
-
-Result<std::uint64_t> take_id(kv::Transaction& txn) {
-  const auto stored = TRY(txn.get(blob_keys::kNextId));
-  const auto id = stored ? TRY(records::decode_number(*stored)) : std::uint64_t{1};
-  txn.put(blob_keys::kNextId, records::encode_number(id + 1));
-  return id;
-}
 
 Task<Result<void>> PayloadWriter::append(std::string bytes) {
   size_ += bytes.size();
@@ -59,71 +24,101 @@ Task<Result<void>> PayloadWriter::append(std::string bytes) {
     buffer_ += bytes;
   }
   if (buffer_.size() < kFlushBytes) co_return Result<void>{};
-  co_return co_await flush();
+  co_return co_await flush(false);
 }
 
-// Writes whole chunks; what is less than one stays for the next time.
-Task<Result<void>> PayloadWriter::flush() {
-  const auto whole = std::max<std::size_t>(buffer_.size() / blob_keys::kChunkBytes, 1) * blob_keys::kChunkBytes;
-  const auto bytes = std::string_view(buffer_).substr(0, whole);
-  std::uint64_t id = id_;
+Task<Result<void>> PayloadWriter::register_pending() {
+  PayloadId id = 0;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
-        if (id_ == 0) {
-          id = TRY(take_id(txn));
-          const auto now = clock_.now().time_since_epoch().count();
-          txn.put(blob_keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
-        }
-        put_chunks(txn, id, chunks_, bytes);
+        id = TRY(take_id(txn)) | 1;
+        const auto now = clock_.now().time_since_epoch().count();
+        txn.put(blob_keys::pending(id), records::encode_number(static_cast<std::uint64_t>(now)));
         return {};
       },
-      &kFlushStep));
+      &kRegisterPayloadStep));
   id_ = id;
-  chunks_ += (bytes.size() + blob_keys::kChunkBytes - 1) / blob_keys::kChunkBytes;
-  buffer_.erase(0, bytes.size());
+  file_ = files_.begin(id);
+  co_return Result<void>{};
+}
+
+/// Without `all`, what is less than a chunk stays for the next time.
+Task<Result<void>> PayloadWriter::flush(bool all) {
+  if (id_ == 0) CO_TRY(co_await register_pending());
+  const auto whole = buffer_.size() / kChunkBytes * kChunkBytes;
+  auto rest = all ? std::string() : buffer_.substr(whole);
+  if (!all) buffer_.resize(whole);
+  CO_TRY(co_await file_->append(std::exchange(buffer_, std::move(rest))));
   co_return Result<void>{};
 }
 
 Task<Result<WrittenPayload>> PayloadWriter::finish() {
-  if (id_ == 0 && buffer_.size() <= blob_keys::kChunkBytes) {
-    co_return WrittenPayload{0, size_, std::move(buffer_)};
-  }
-  while (!buffer_.empty()) {
-    CO_TRY(co_await flush());
-  }
+  if (id_ == 0 && buffer_.size() <= kChunkBytes) co_return WrittenPayload{0, size_, std::move(buffer_)};
+  if (!buffer_.empty()) CO_TRY(co_await flush(true));
+  CO_TRY(co_await file_->finish());
   co_return WrittenPayload{id_, size_, {}};
 }
 
-Result<std::uint64_t> settle(kv::Transaction& txn, const WrittenPayload& payload) {
+Result<PayloadId> settle(kv::Transaction& txn, const WrittenPayload& payload) {
   if (payload.id != 0) {
     txn.erase(blob_keys::pending(payload.id));
     return payload.id;
   }
-  if (payload.small.empty()) return std::uint64_t{0};
-  auto id = take_id(txn);
-  if (id) put_chunks(txn, *id, 0, payload.small);
+  if (payload.small.empty()) return PayloadId{0};
+  const auto id = TRY(take_id(txn));
+  txn.put(blob_keys::payload(id), seal_chunk(id, 0, payload.small));
   return id;
 }
 
-PayloadReader::PayloadReader(std::shared_ptr<const kv::Reader> snapshot, std::vector<Extent> extents,
-                             std::uint64_t offset, std::uint64_t length)
-    : snapshot_(std::move(snapshot)), extents_(std::move(extents)), within_(offset), left_(length) {}
+/// The extent that holds `at_`, or the next one, comes to the front; none if there is none.
+Result<void> ContentReader::find_extent() {
+  while (!extents_.empty() && extents_.front().start + extents_.front().size <= at_) extents_.pop_front();
+  if (!extents_.empty()) return {};
+  auto found = TRY(read_extents(*from_.rows, from_.content, from_.size, at_, kExtentsAhead));
+  std::erase_if(found, [](const Extent& extent) { return extent.size == 0; });
+  extents_.assign(std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  return {};
+}
 
-Result<std::string> PayloadReader::next() {
-  while (left_ > 0 && extent_ < extents_.size() && within_ >= extents_[extent_].size) {
-    within_ -= extents_[extent_].size;
-    ++extent_;
+Result<std::string> ContentReader::read_chunk(PayloadId payload, std::uint64_t index) {
+  if (!is_file(payload)) {
+    auto stored = TRY(from_.rows->get(blob_keys::payload(payload)));
+    return open_chunk(payload, index, std::move(stored).value_or(""));
   }
+  if (open_ != payload) {
+    file_ = TRY(from_.files->open(payload));
+    open_ = payload;
+  }
+  return PayloadFiles::read_chunk(file_, payload, index);
+}
+
+Result<std::string> ContentReader::next() {
   if (left_ == 0) return std::string();
-  if (extent_ == extents_.size()) return fail(ErrorCode::kCorruption);
-  auto stored = TRY(snapshot_->get(blob_keys::chunk(extents_[extent_].payload, within_ / blob_keys::kChunkBytes)));
-  auto chunk = open_chunk(std::move(stored).value_or(""));
-  if (!chunk) return chunk;
-  const auto skip = within_ % blob_keys::kChunkBytes;
-  if (skip >= chunk->size()) return fail(ErrorCode::kCorruption);
-  const auto take = std::min<std::uint64_t>(chunk->size() - skip, left_);
-  if (skip != 0 || take != chunk->size()) *chunk = chunk->substr(skip, take);
-  within_ += take;
+  if (from_.small) {
+    auto piece = from_.small->substr(std::min<std::size_t>(at_, from_.small->size()), left_);
+    if (piece.size() != left_) return fail(ErrorCode::kCorruption);
+    left_ = 0;
+    return piece;
+  }
+  if (from_.ticket && from_.ticket->expired()) return fail(ErrorCode::kOperationTimedOut);
+  TRY(find_extent());
+  if (extents_.empty() || extents_.front().start > at_) {
+    if (!from_.sparse) return fail(ErrorCode::kCorruption);
+    const auto hole = extents_.empty() ? left_ : extents_.front().start - at_;
+    std::string zeros(std::min<std::uint64_t>({hole, left_, kChunkBytes}), '\0');
+    at_ += zeros.size();
+    left_ -= zeros.size();
+    return zeros;
+  }
+  const auto& extent = extents_.front();
+  const auto in_payload = extent.from + (at_ - extent.start);
+  auto chunk = TRY(read_chunk(extent.payload, in_payload / kChunkBytes));
+  const auto skip = in_payload % kChunkBytes;
+  const auto room = std::min(left_, extent.start + extent.size - at_);
+  if (skip >= chunk.size()) return fail(ErrorCode::kCorruption);
+  const auto take = std::min<std::uint64_t>(chunk.size() - skip, room);
+  if (skip != 0 || take != chunk.size()) chunk = chunk.substr(skip, take);
+  at_ += take;
   left_ -= take;
   return chunk;
 }

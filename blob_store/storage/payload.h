@@ -1,64 +1,81 @@
-// Writes and reads content in bounded memory. A payload is a sequence of chunks that never changes once it is
-// published. Each object is for one coroutine at a time. Errors: kCorruption when a chunk is missing or its checksum is
-// wrong, and the engine's.
+// Writes and reads content in bounded memory. Each object is for one coroutine at a time. Errors: kCorruption when a
+// chunk is missing or its checksum is wrong, kOperationTimedOut for a reader that took hours, and the engine's.
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "blob_store/model/blob.h"
+#include "blob_store/storage/payload_files.h"
+#include "blob_store/storage/readers.h"
 #include "common/kv/engine.h"
 
 namespace tidemark::blob_store {
 
-/// Chunks that were written, or content that fits into one chunk and is in memory; the publishing transaction then
-/// writes it.
+/// A file that was written, or content of at most one chunk that is in memory; the publishing transaction then writes
+/// it as a row.
 struct WrittenPayload {
-  std::uint64_t id = 0;  // 0: nothing stored yet
+  PayloadId id = 0;  // 0: nothing stored yet
   std::uint64_t size = 0;
   std::string small;
 };
 
-/// Writes chunks durably as they come. It registers the payload as pending before its first chunk. In the end, the
-/// payload must be settled in a transaction or abandoned.
+/// Takes content as it comes. What is more than one chunk becomes a file, whose payload is registered as pending before
+/// the file is made. In the end, the payload must be settled in a transaction or abandoned.
 class PayloadWriter {
  public:
-  PayloadWriter(kv::Engine& engine, Clock& clock) : engine_(engine), clock_(clock) {}
+  PayloadWriter(kv::Engine& engine, Clock& clock, const PayloadFiles& files)
+      : engine_(engine), clock_(clock), files_(files) {}
   Task<Result<void>> append(std::string bytes);
+  /// The content is durable, unless it is small.
   Task<Result<WrittenPayload>> finish();
   /// 0 if nothing was stored.
-  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] PayloadId id() const { return id_; }
 
  private:
-  Task<Result<void>> flush();
+  Task<Result<void>> flush(bool all);
+  Task<Result<void>> register_pending();
   kv::Engine& engine_;
   Clock& clock_;
+  const PayloadFiles& files_;
+  std::optional<PayloadFiles::Writing> file_;
   std::string buffer_;
-  std::uint64_t id_ = 0;
-  std::uint64_t chunks_ = 0;
+  PayloadId id_ = 0;
   std::uint64_t size_ = 0;
 };
 
-/// Makes the payload live in the transaction that refers to it; returns its id, which is 0 for empty content.
-Result<std::uint64_t> settle(kv::Transaction& txn, const WrittenPayload& payload);
-/// The next number of the store-wide counter.
-Result<std::uint64_t> take_id(kv::Transaction& txn);
+/// Makes the payload one that is referred to; returns its id, which is 0 for empty content.
+Result<PayloadId> settle(kv::Transaction& txn, const WrittenPayload& payload);
 
-/// Reads [offset, offset + length) of a blob from a snapshot, so a blob that is replaced or deleted meanwhile is still
-/// read as it was.
-class PayloadReader {
+/// What can be read of a blob: the content as it was when the blob was looked up.
+struct ReadableContent {
+  Content content;
+  std::uint64_t size = 0;
+  bool sparse = false;               // a page blob: where it has no pages there are zeros
+  std::optional<std::string> small;  // all of it
+  std::shared_ptr<const kv::Reader> rows;
+  std::shared_ptr<Readers::Ticket> ticket;
+  const PayloadFiles* files = nullptr;
+};
+
+/// Reads [offset, offset + length) of a content.
+class ContentReader {
  public:
-  PayloadReader(std::shared_ptr<const kv::Reader> snapshot, std::vector<Extent> extents, std::uint64_t offset,
-                std::uint64_t length);
+  ContentReader(ReadableContent readable, std::uint64_t offset, std::uint64_t length)
+      : from_(std::move(readable)), at_(offset), left_(length) {}
   /// The next piece, at most one chunk; empty at the end.
   Result<std::string> next();
 
  private:
-  std::shared_ptr<const kv::Reader> snapshot_;
-  std::vector<Extent> extents_;
-  std::size_t extent_ = 0;
-  std::uint64_t within_ = 0;  // offset in the current extent
+  Result<void> find_extent();
+  Result<std::string> read_chunk(PayloadId payload, std::uint64_t index);
+  ReadableContent from_;
+  std::uint64_t at_;
   std::uint64_t left_;
+  std::deque<Extent> extents_;  // the next ones
+  PayloadId open_ = 0;          // the payload whose file is open
+  Descriptor file_;
 };
 
 }  // namespace tidemark::blob_store

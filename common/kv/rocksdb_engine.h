@@ -19,6 +19,8 @@ struct RocksDbOptions {
   std::size_t max_queued_transactions = 16384;
   std::size_t block_cache_bytes = 256UL << 20;
   std::size_t write_buffer_bytes = 64UL << 20;
+  /// Values of at least so many bytes are kept apart from the keys, in files that compactions do not rewrite; 0: none.
+  std::size_t apart_from_bytes = 0;
 };
 
 /// Opens or creates the database. Errors say what to do about a missing permission, a lock held by another process or a

@@ -125,6 +125,15 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // Queues leave runs of tombstones that scans would walk over: compact such files early.
   out.table_properties_collector_factories.push_back(rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
 
+  if (options.apart_from_bytes > 0) {
+    out.enable_blob_files = true;
+    out.min_blob_size = options.apart_from_bytes;
+    out.blob_file_size = 64UL << 20;
+    out.enable_blob_garbage_collection = true;
+    out.blob_garbage_collection_age_cutoff = 0.5;
+    out.blob_garbage_collection_force_threshold = 0.5;
+  }
+
   out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;

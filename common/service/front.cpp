@@ -86,6 +86,14 @@ std::optional<Result<http::Response>> Front::admit(Call& call) const {
   return fail(std::move(refusal->error));
 }
 
+Result<void> Front::identify(Call& call) const {
+  call.resource = TRY(auth::parse_resource(call.host, call.http.path, accounts_));
+  auto parameters = QueryParameters::parse(call.http.query);
+  if (!parameters) return fail(dialect_.broken_query);
+  call.parameters = std::move(*parameters);
+  return authenticate(call);
+}
+
 Result<void> Front::authenticate(Call& call) const {
   const auto& request = call.http;
   const auth::PolicyLookup find_policy = [this, &call](std::string_view, std::string_view resource,

@@ -73,6 +73,8 @@ class Front {
   /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
+  /// Finds out who asks and for which resource, also of a request within another one.
+  Result<void> identify(Call& call) const;
   /// Before the first request; `limits` must outlive the front.
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }

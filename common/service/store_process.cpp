@@ -223,11 +223,13 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
   }
 }
 
-Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path) {
+Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path,
+                                                  std::size_t values_apart_from_bytes) {
   TRY(process::prepare_directory(path));
   return kv::open_rocksdb({.path = path,
                            .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
-                           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20});
+                           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20,
+                           .apart_from_bytes = values_apart_from_bytes});
 }
 
 http::ServerOptions http_options(const StoreSettings& settings) {
@@ -259,7 +261,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto metrics_access = TRY(MetricsAccess::create(settings.host, TRY(auth::bearer_token(data, settings.token))));
   // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
   std::optional<process::AssertionsEndTheStart> start(std::in_place);
-  const auto engine = TRY(open_database(settings, data / description.folder));
+  const auto engine = TRY(open_database(settings, data / description.folder, description.values_apart_from_bytes));
   const auto clock = make_system_clock();
   kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
@@ -277,7 +279,9 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       accounts,
       {.check_clock_skew = settings.check_clock_skew, .trust_forwarded_proto = settings.trust_forwarded_proto},
       server->executor(),
-      static_cast<std::size_t>(settings.threads)};
+      static_cast<std::size_t>(settings.threads),
+      data / description.folder,
+      settings.durability == "fsync"};
   const auto store = build(context);
   auto internal =
       serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, server->executor());

@@ -1,6 +1,7 @@
 // The process of a store: settings, engine, HTTP, RPC, health, metrics, shutdown. Each of the three stores supplies its
 // two faces.
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ struct StoreContext {
   auth::Policy auth_policy;
   Executor background;  // for coroutines that serve no request
   std::size_t io_threads = 1;
+  std::filesystem::path directory = {};  // the store's own, with its database; for files beside that
+  bool sync = true;                      // acknowledged writes survive a power cut
 };
 
 /// A store. It is destroyed after the servers have stopped and before the engine is closed.
@@ -55,6 +58,8 @@ struct StoreDescription {
   AccountRates targets = {};
   /// Declares the settings that only this store has; the variables they are bound to must outlive run_store.
   std::function<void(process::Settings&)> declare_settings = {};
+  /// kv::RocksDbOptions.
+  std::size_t values_apart_from_bytes = 0;
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

@@ -79,13 +79,13 @@ Task<Result<std::optional<StoredObject>>> BlobObjects::read(std::string name) {
       if (changed) break;
       if (!piece) co_return fail(std::move(piece.error()));
       if (!piece->has_value()) co_return std::optional<StoredObject>();
-      if ((*piece)->blob.size > kMaxObjectBytes) {
+      if ((*piece)->size > kMaxObjectBytes) {
         co_return fail(ErrorCode::kRequestBodyTooLarge, "The blob '" + name + "' is too large for an archived part.");
       }
-      version = (*piece)->blob.version;
+      version = (*piece)->version;
       object.bytes += (*piece)->bytes;
-      if (object.bytes.size() < (*piece)->blob.size) continue;
-      object.version = (*piece)->blob.source_version;
+      if (object.bytes.size() < (*piece)->size) continue;
+      object.version = (*piece)->source_version;
       object.revision = version->etag();
       co_return std::optional<StoredObject>(std::move(object));
     }

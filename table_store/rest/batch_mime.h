@@ -1,5 +1,4 @@
-// The multipart bodies of $batch. Parts are found only by their boundary lines. Lines may end with CRLF or LF, there
-// may be empty lines before boundaries and bodies, and Content-Length is ignored. Views point into the body. No state.
+// The bodies of $batch: a query, or a change set within the batch (common/protocol/multipart.h). No state.
 // Errors: kInvalidInput.
 #pragma once
 #include <optional>
@@ -9,24 +8,16 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/protocol/multipart.h"
 
 namespace tidemark::table_store {
 
 inline constexpr std::size_t kMaxBatchOperations = 100;
 
-using HeaderList = std::vector<std::pair<std::string_view, std::string_view>>;
-/// First header with this name, whatever the case.
-std::optional<std::string_view> find_header(const HeaderList& headers, std::string_view name);
-
-struct BatchPart {
-  std::string_view method;
-  std::string_view uri;  // absolute or relative, with its query
-  HeaderList headers;
-  std::string_view body;
-  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const {
-    return find_header(headers, name);
-  }
-};
+using protocol::BatchPart;
+using protocol::find_header;
+using protocol::HeaderList;
+using protocol::multipart_boundary;
 
 struct Batch {
   std::vector<BatchPart> changes;     // of the first change set
@@ -34,9 +25,6 @@ struct Batch {
   std::optional<BatchPart> query;     // outside of a change set
   bool more_than_allowed = false;     // more than 100 changes; the rest was not read
 };
-
-/// The boundary in a Content-Type; nothing if that is not multipart/mixed or the boundary is not usable.
-std::optional<std::string> multipart_boundary(std::string_view content_type);
 
 /// kInvalidInput if it is not a batch: it has no parts, a query and changes, or two queries.
 Result<Batch> parse_batch(std::string_view body, std::string_view boundary);

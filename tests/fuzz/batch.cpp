@@ -1,4 +1,5 @@
-// $batch: the first line is the Content-Type, the rest the body. Parts lie within the body.
+// Batches: the first line is the Content-Type, the rest the body, read as the table store and as the blob store do.
+// Parts lie within the body.
 #include "table_store/odata/table_url.h"
 #include "table_store/rest/batch_mime.h"
 #include "tests/fuzz/fuzz.h"
@@ -27,6 +28,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   auto body = fuzz::text_of(bytes, size);
   const auto boundary = multipart_boundary(fuzz::take_until(body, '\n'));
   if (!boundary) return 0;
+  for (const auto text : protocol::split_parts(body, *boundary, kMaxBatchOperations)) {
+    protocol::HeaderList headers;
+    const auto part = protocol::parse_http_part(text, &headers);
+    if (part) check_part(*part, body);
+    if (part) fuzz::require(!headers.empty(), "a part has a type");
+  }
   const auto batch = parse_batch(body, *boundary);
   if (!batch) return 0;
   fuzz::require(batch->changes.size() <= kMaxBatchOperations, "a batch is bounded");

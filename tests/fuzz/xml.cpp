@@ -34,6 +34,15 @@ void queue_message(std::string_view xml) {
   fuzz::require(again && *again == *text, "a message's text survives XML");
 }
 
+void tags(std::string_view xml) {
+  const auto read = blob_store::parse_tags(xml);
+  if (!read) return;
+  protocol::XmlWriter document;
+  blob_store::write_tags(document, *read);
+  const auto again = blob_store::parse_tags(document.take());
+  fuzz::require(again && *again == *read, "tags survive XML");
+}
+
 void properties(protocol::StoreKind store, std::string_view xml) {
   const auto first = protocol::merge_service_properties(store, "", xml);
   if (!first) return;
@@ -56,6 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       break;
     case 'b':
       (void)blob_store::parse_block_list(std::string(xml));
+      break;
+    case 'T':
+      tags(xml);
       break;
     case 'p':
       properties(protocol::StoreKind::kTable, xml);

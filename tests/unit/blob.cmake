@@ -1,6 +1,9 @@
 tidemark_test(blob_test LABEL unit
   SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/blob_appends_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_client_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_tags_test.cpp
   LINK tidemark_blob_server tidemark_memory_engine)

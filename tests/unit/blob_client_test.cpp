@@ -9,6 +9,7 @@
 #include "blob_store/storage/blob_service.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/temporary_payloads.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -60,7 +61,7 @@ class BlobClientTest : public ::testing::Test {
       auto piece = run(client_.read("box", name, bytes.size(), {}));
       if (!piece || !*piece) return "(missing)";
       bytes += (*piece)->bytes;
-      if (bytes.size() == (*piece)->blob.size) return bytes;
+      if (bytes.size() == (*piece)->size) return bytes;
     }
   }
   std::size_t count_of(char kind) {
@@ -74,7 +75,8 @@ class BlobClientTest : public ::testing::Test {
   ManualClock clock_;
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-  BlobService service_{*engine_, clock_, *random_, io_.get_executor()};
+  TemporaryPayloads files_{io_.get_executor()};
+  BlobService service_{*engine_, clock_, *random_, files_, io_.get_executor()};
   Loopback loopback_{make_blob_dispatch(service_)};
   BlobClient client_{loopback_, "acct"};
 };
@@ -148,7 +150,7 @@ TEST_F(BlobClientTest, LargeContentIsReadInPiecesOfOneVersion) {
   ASSERT_EQ(run(client_.publish("box", "big", 3, {}, write(1))).value(), kApplied);
   EXPECT_EQ(content("big").size(), 3 * kMaxPieceBytes);
   const auto first = run(client_.read("box", "big", 0, {}));
-  const auto version = (*first)->blob.version;
+  const auto version = (*first)->version;
   EXPECT_TRUE(run(client_.read("box", "big", kMaxPieceBytes, version)));
   EXPECT_EQ(run(client_.put("box", "big", {}, "new", write(2))).value(), kApplied);
   EXPECT_TRUE(run(client_.read("box", "big", kMaxPieceBytes, version)).failed_with(ErrorCode::kConditionNotMet));

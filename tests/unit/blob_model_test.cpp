@@ -13,24 +13,25 @@ namespace tidemark::blob_store {
 namespace {
 
 TEST(BlobModel, BlockListSemantics) {
-  const std::vector<Extent> committed{{1, 10, "A"}, {2, 20, "B"}};
+  const std::vector<Extent> committed{{0, 10, 1, 0, "A"}, {10, 20, 2, 0, "B"}};
   const StagedBlocks staged{{"B", {3, 30}}, {"C", {4, 40}}};
   using enum BlockSource;
   struct Case {
     std::vector<BlockChoice> choices;
     std::optional<std::vector<std::uint64_t>> payloads;  // absent: refused
-    std::set<std::uint64_t> unreferenced;
+    std::vector<std::uint64_t> shared;
+    std::set<std::uint64_t> left_out;
   };
   const Case cases[] = {
-      {{}, {{}}, {1, 2, 3, 4}},
-      {{{kLatest, "A"}}, {{1}}, {2, 3, 4}},
-      {{{kLatest, "B"}}, {{3}}, {1, 2, 4}},
-      {{{kCommitted, "B"}}, {{2}}, {1, 3, 4}},
-      {{{kUncommitted, "B"}}, {{3}}, {1, 2, 4}},
-      {{{kUncommitted, "C"}, {kCommitted, "A"}, {kLatest, "C"}}, {{4, 1, 4}}, {2, 3}},
-      {{{kUncommitted, "A"}}, std::nullopt, {}},
-      {{{kCommitted, "C"}}, std::nullopt, {}},
-      {{{kLatest, "A"}, {kLatest, "D"}}, std::nullopt, {}},
+      {{}, {{}}, {}, {3, 4}},
+      {{{kLatest, "A"}}, {{1}}, {1}, {3, 4}},
+      {{{kLatest, "B"}}, {{3}}, {}, {4}},
+      {{{kCommitted, "B"}}, {{2}}, {2}, {3, 4}},
+      {{{kUncommitted, "B"}}, {{3}}, {}, {4}},
+      {{{kUncommitted, "C"}, {kCommitted, "A"}, {kLatest, "C"}}, {{4, 1, 4}}, {1, 4}, {3}},
+      {{{kUncommitted, "A"}}, std::nullopt, {}, {}},
+      {{{kCommitted, "C"}}, std::nullopt, {}, {}},
+      {{{kLatest, "A"}, {kLatest, "D"}}, std::nullopt, {}, {}},
   };
   for (const auto& c : cases) {
     const auto resolved = resolve_block_list(c.choices, committed, staged);
@@ -42,7 +43,11 @@ TEST(BlobModel, BlockListSemantics) {
     std::vector<std::uint64_t> payloads;
     for (const auto& extent : resolved->extents) payloads.push_back(extent.payload);
     EXPECT_EQ(payloads, *c.payloads);
-    EXPECT_EQ(resolved->unreferenced, c.unreferenced);
+    EXPECT_EQ(resolved->shared, c.shared);
+    EXPECT_EQ(resolved->left_out, c.left_out);
+    std::uint64_t end = 0;
+    for (const auto& extent : resolved->extents) EXPECT_EQ(extent.start, std::exchange(end, end + extent.size));
+    EXPECT_EQ(resolved->size, end);
   }
 }
 
@@ -103,7 +108,8 @@ TEST(BlobModel, StoredBytesStayAsTheyAre) {
   container.public_access = "blob";
   container.policies = {{"a", "2024-01-01", std::nullopt, "rw"}};
   EXPECT_EQ(hex_encode(records::kContainer.encode(container)),
-            "01ac024d0000000000000001016b017604626c6f62010161010a323032342d30312d30310001027277");
+            "02ac024d0000000000000001016b017604626c6f62010161010a323032342d30312d30310001027277000000000000000000000000"
+            "000000000000");
   Blob blob;
   blob.version.ticks = 5;
   blob.created.ticks = 4;
@@ -112,12 +118,12 @@ TEST(BlobModel, StoredBytesStayAsTheyAre) {
   blob.metadata = {{"q", "w"}};
   blob.source_version = -9;
   EXPECT_EQ(hex_encode(records::kBlob.encode(blob)),
-            "0105000000000000000400000000000000e80701740165016c01640163016d010171017701f7ffffffffffffff");
-  EXPECT_EQ(hex_encode(records::kExtents.encode(std::vector<Extent>{{1, 2, "id"}, {300, 400, ""}})),
-            "01020102026964ac02900300");
-  EXPECT_EQ(hex_encode(records::kStagedBlock.encode(StagedBlock{7, 8})), "010708");
+            "020005000000000000000400000000000000e80700000001740165016c01640163016d0101710177"
+            "01000000000000000000000000000000000000000000000000000000000000000001f7ffffffffffffff");
+  EXPECT_EQ(hex_encode(records::kExtent.encode(Extent{0, 300, 5, 6, "id"})), "02ac020506026964");
+  EXPECT_EQ(hex_encode(records::kStagedBlock.encode(StagedBlock{7, 8})), "020708");
   EXPECT_EQ(hex_encode(records::kStagedSummary.encode(records::StagedSummary{9, 10, Time(Ticks(123456))})),
-            "01090a40e2010000000000");
+            "02090a40e2010000000000");
 }
 
 TEST(BlobModel, Checksum) { EXPECT_EQ(crc32c("123456789"), 0xE3069283U); }

@@ -1,108 +1,14 @@
 // The service on the memory engine: content, lists against a naive model, damage, and what the collector leaves.
-#include <gtest/gtest.h>
+#include <fstream>
+#include <functional>
 
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <set>
-
-#include "blob_store/storage/blob_keys.h"
-#include "blob_store/storage/blob_records.h"
-#include "blob_store/storage/blob_service.h"
-#include "tests/support/memory_engine.h"
-#include "tests/support/seeded_random.h"
+#include "tests/support/blob_service_fixture.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-class BlobServiceTest : public ::testing::Test {
- protected:
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
-
-  void abandon(std::uint64_t payload) {
-    asio::co_spawn(io_, service_.abandon(payload), asio::detached);
-    io_.restart();
-    io_.run();
-  }
-  WrittenPayload upload(const std::string& content) {
-    auto writer = service_.new_payload();
-    for (std::size_t at = 0; at < content.size(); at += 100'000) {
-      EXPECT_TRUE(run(writer.append(content.substr(at, 100'000))));
-    }
-    return *run(writer.finish());
-  }
-  void put(const std::string& name, const std::string& content) {
-    EXPECT_TRUE(run(service_.put_blob(ref(name), {}, upload(content), {})));
-  }
-  void stage(const std::string& name, const std::string& id, const std::string& content) {
-    EXPECT_TRUE(run(service_.put_block(ref(name), id, upload(content))));
-  }
-  static BlobRef ref(const std::string& name) { return {"acc", "box", name}; }
-  static Result<std::string> drain(PayloadReader reader) {
-    std::string out;
-    while (true) {
-      auto piece = TRY(reader.next());
-      if (piece.empty()) return out;
-      out += piece;
-    }
-  }
-  Result<std::string> read(const std::string& name, std::uint64_t offset = 0,
-                           std::optional<std::uint64_t> length = std::nullopt) {
-    auto opened = TRY(service_.open_blob(ref(name), {}));
-    return drain({opened.snapshot, opened.extents, offset, length.value_or(opened.blob.size - offset)});
-  }
-  std::set<std::string> keys_of(char kind) {
-    std::set<std::string> found;
-    const auto snapshot = engine_->snapshot();
-    const auto cursor = snapshot->scan(blob_keys::all(kind));
-    for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
-    return found;
-  }
-  std::set<std::uint64_t> stored_payloads() {
-    std::set<std::uint64_t> ids;
-    for (const auto& key : keys_of('P')) ids.insert(blob_keys::number(key));
-    return ids;
-  }
-  std::set<std::uint64_t> referenced_payloads() {
-    std::set<std::uint64_t> ids;
-    const auto snapshot = engine_->snapshot();
-    for (const auto& key : keys_of('X')) {
-      const auto extents = records::kExtents.decode(**snapshot->get(key));
-      for (const auto& extent : *extents) ids.insert(extent.payload);
-    }
-    for (const auto& key : keys_of('K')) ids.insert(records::kStagedBlock.decode(**snapshot->get(key))->payload);
-    ids.erase(0);
-    return ids;
-  }
-  std::string content(std::size_t size) {
-    std::string out(size, '\0');
-    for (auto& c : out) c = static_cast<char>(random_->below(256));
-    return out;
-  }
-
-  void SetUp() override {
-    service_.collector().start();
-    ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
-  }
-
-  asio::io_context io_;
-  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-  std::unique_ptr<Clock> clock_ = make_system_clock();
-  std::unique_ptr<Random> random_ = make_seeded_random(7);
-  BlobService service_{*engine_, *clock_, *random_, io_.get_executor()};
-};
-
 TEST_F(BlobServiceTest, ContentOfManySizesByRange) {
-  const auto k = blob_keys::kChunkBytes;
+  const auto k = kChunkBytes;
   for (const auto size : {std::size_t{0}, std::size_t{1}, k - 1, k, k + 1, 4 * k, 9 * k + 5}) {
     const auto text = content(size);
     put("b", text);
@@ -128,16 +34,19 @@ TEST_F(BlobServiceTest, ReaderSeesTheOldContentWhileTheBlobIsReplaced) {
   const auto text = content(3'000'000);
   put("b", text);
   auto opened = service_.open_blob(ref("b"), {});
-  PayloadReader reader(opened->snapshot, opened->extents, 0, opened->blob.size);
   put("b", "new");
   ASSERT_TRUE(run(service_.collector().collect()));
-  EXPECT_EQ(*drain(std::move(reader)), text);
+  EXPECT_EQ(files_.paths().size(), 1U) << "somebody reads it";
+  EXPECT_EQ(*drain(opened->read(0, opened->blob.size)), text);
   EXPECT_EQ(*read("b"), "new");
+  opened = fail(ErrorCode::kCancelled);
+  run_background();
+  EXPECT_TRUE(files_.paths().empty()) << "nobody reads it any more";
 }
 
-TEST_F(BlobServiceTest, DamageIsNoticed) {
+TEST_F(BlobServiceTest, DamageToARowIsNoticed) {
   for (const auto& damage : {"flip", "lose"}) {
-    put("b", content(600'000));
+    put("b", content(6000));
     const auto key = *keys_of('P').rbegin();
     kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
       auto chunk = **txn.get(key);
@@ -149,6 +58,29 @@ TEST_F(BlobServiceTest, DamageIsNoticed) {
     ASSERT_TRUE(run(engine_->transact(body)));
     EXPECT_TRUE(read("b").failed_with(ErrorCode::kCorruption)) << damage;
   }
+}
+
+TEST_F(BlobServiceTest, DamageToAFileIsNoticed) {
+  put("b", content(600'000));
+  const auto path = *files_.paths().begin();
+  const auto sealed_chunk = static_cast<std::streamoff>(kChunkBytes + 4);
+  const auto damage = [&](const std::function<void(std::fstream&)>& change) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    change(file);
+  };
+  damage([&](std::fstream& file) { file.seekp(400'000).put('!'); });
+  EXPECT_TRUE(read("b").failed_with(ErrorCode::kCorruption));
+  EXPECT_TRUE(read("b", 0, 1000)) << "another chunk";
+  damage([&](std::fstream& file) {  // each chunk is whole, but the second is the first one again
+    std::string first(static_cast<std::size_t>(sealed_chunk), '\0');
+    file.read(first.data(), sealed_chunk);
+    file.seekp(sealed_chunk).write(first.data(), sealed_chunk);
+  });
+  EXPECT_TRUE(read("b").failed_with(ErrorCode::kCorruption));
+  std::filesystem::resize_file(path, 500'000);
+  EXPECT_TRUE(read("b", 550'000, 10).failed_with(ErrorCode::kCorruption));
+  std::filesystem::remove(path);
+  EXPECT_TRUE(read("b", 0, 10).failed_with(ErrorCode::kStorageFailure));
 }
 
 TEST_F(BlobServiceTest, ListsAgreeWithANaiveModel) {
@@ -175,17 +107,20 @@ TEST_F(BlobServiceTest, ListsAgreeWithANaiveModel) {
       for (const std::size_t limit : {1UL, 7UL, 5000UL}) {
         std::vector<std::string> listed;
         std::vector<std::string> in_order;
-        ListRequest request{prefix, delimiter, "", limit};
+        ListRequest request;
+        request.prefix = prefix;
+        request.delimiter = delimiter;
+        request.limit = limit;
         do {
           const auto page = service_.list_blobs({"acc", "box"}, request);
           ASSERT_TRUE(page);
           EXPECT_LE(page->items.size(), limit);
           for (const auto& item : page->items) {
-            listed.push_back((item.blob ? "" : "P:") + item.name);
+            listed.push_back((item.folded ? "P:" : "") + item.name);
             in_order.push_back(item.name);
           }
           request.from = page->next;
-        } while (!request.from.empty());
+        } while (!request.from.name.empty());
         EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end()));
         EXPECT_EQ(listed.size(), expected.size()) << prefix << "|" << delimiter << "|" << limit;
         EXPECT_EQ(std::set<std::string>(listed.begin(), listed.end()), expected);
@@ -223,7 +158,7 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
         (void)run(service_.put_block_list(ref(name), {{BlockSource::kLatest, id}}, {}, {}));
         break;
       case 3:
-        (void)run(service_.delete_blob(ref(name), {}));
+        (void)run(service_.delete_blob(ref(name), DeleteSnapshots::kNone, {}));
         break;
       default: {
         const auto payload = upload(content(size));
@@ -237,40 +172,6 @@ TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {
   EXPECT_FALSE(stored_payloads().empty());
   EXPECT_TRUE(keys_of('Q').empty());
   EXPECT_TRUE(keys_of('D').empty());
-}
-
-/// Counts what it is asked to do.
-class CountingEngine final : public kv::Engine {
- public:
-  [[nodiscard]] std::shared_ptr<const kv::Reader> snapshot() const override { return memory_->snapshot(); }
-  void submit(kv::TransactionBody body, kv::Completion done) override {
-    memory_->submit(std::move(body), std::move(done));
-  }
-  void erase_ranges(std::vector<kv::KeyRange> ranges, kv::Completion done) override {
-    ++erasures;
-    ranges_erased += ranges.size();
-    memory_->erase_ranges(std::move(ranges), std::move(done));
-  }
-  [[nodiscard]] std::size_t queue_depth() const override { return 0; }
-  std::size_t erasures = 0, ranges_erased = 0;
-
- private:
-  std::unique_ptr<kv::Engine> memory_ = kv::make_memory_engine();
-};
-
-TEST(BlobCollector, ErasesManyPayloadsInOneWrite) {
-  CountingEngine engine;
-  const auto clock = make_system_clock();
-  asio::io_context io;
-  Collector collector(engine, *clock, io.get_executor());
-  for (std::uint64_t payload = 1; payload <= 200; ++payload) collector.abandon_later(payload);
-  bool done = false;
-  asio::co_spawn(io, collector.collect(),
-                 [&](const std::exception_ptr&, const Result<void>& outcome) { done = outcome.has_value(); });
-  io.run();
-  EXPECT_TRUE(done);
-  EXPECT_EQ(engine.ranges_erased, 200U);
-  EXPECT_EQ(engine.erasures, 1U) << "each waits for the disk";
 }
 
 TEST_F(BlobServiceTest, WhatCannotBeAbandonedAtOnceIsAbandonedLater) {

@@ -12,6 +12,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/temporary_payloads.h"
 
 namespace tidemark {
 namespace {
@@ -129,7 +130,8 @@ TEST_F(StoreFronts, QueuesTellTheLogWhatTheClientIsNotTold) {
 }
 
 TEST_F(StoreFronts, BlobsTellTheLogWhatTheClientIsNotTold) {
-  blob_store::BlobService service(engine_, *clock_, *random_, io_.get_executor());
+  const blob_store::TemporaryPayloads files(io_.get_executor());
+  blob_store::BlobService service(engine_, *clock_, *random_, files, io_.get_executor());
   blob_store::BlobRoutes routes(service, *clock_, accounts_, {});
   expect_failure(routes, "PUT", "box?restype=container");
   ASSERT_EQ(send(routes, "PUT", "box?restype=container").status, 201U);

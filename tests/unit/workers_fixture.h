@@ -16,6 +16,7 @@
 #include "table_store/storage/table_service.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/temporary_payloads.h"
 #include "workers/runtime/job_runner.h"
 
 namespace tidemark::workers {
@@ -197,7 +198,8 @@ class WorkersFixture : public ::testing::Test {
   table_store::TableService table_service_{*table_engine_, *clock_, *random_};
   queue_service::QueueService queue_service_{*queue_engine_, *clock_, *random_};
   std::unique_ptr<kv::Engine> blob_engine_ = kv::make_memory_engine();
-  blob_store::BlobService blob_service_{*blob_engine_, *clock_, *random_, io_.get_executor()};
+  blob_store::TemporaryPayloads payload_files_{io_.get_executor()};
+  blob_store::BlobService blob_service_{*blob_engine_, *clock_, *random_, payload_files_, io_.get_executor()};
   Loopback blob_link_{blob_store::make_blob_dispatch(blob_service_)};
   blob_store::BlobClient blobs_{blob_link_, kAccount};
   Loopback table_link_{table_store::make_table_dispatch(table_service_)};

@@ -105,7 +105,7 @@ class WorkersObjects : public WorkersFixture {
   std::string blob_bytes(const std::string& name) {
     auto opened = blob_service_.open_blob({kAccount, "old", name}, {});
     if (!opened) return {};
-    blob_store::PayloadReader reader(opened->snapshot, std::move(opened->extents), 0, opened->blob.size);
+    auto reader = opened->read(0, opened->blob.size);
     std::string out;
     while (out.size() < opened->blob.size) out += reader.next().value_or("?");
     return out;

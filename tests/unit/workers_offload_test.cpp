@@ -69,7 +69,7 @@ class WorkersOffload : public WorkersFixture {
         auto piece = run(blobs_.read(link->container, link->name, 0, {}));
         ASSERT_TRUE(piece && *piece);
         EXPECT_EQ((*piece)->bytes.size(), link->size);
-        EXPECT_EQ((*piece)->blob.version.etag(), link->etag);
+        EXPECT_EQ((*piece)->version.etag(), link->etag);
         EXPECT_EQ(hex_encode(sha256((*piece)->bytes)), link->sha256);
         EXPECT_EQ(link->binary, std::string_view(name) == "Picture");
         ++links;

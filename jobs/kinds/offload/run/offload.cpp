@@ -217,10 +217,10 @@ Task<Result<void>> Swapper::upload(const Property& property, BlobLink& link) {
   CO_TRY(co_await fail_points::kOffloadUpload.around(store.put(std::move(write), context_.fence({}))));
   auto piece = CO_TRY(co_await context_.objects.blobs->read(link.container, link.name, link.size, {}));
   // Only somebody who writes over the jobs' own blobs can have changed it.
-  if (!piece || piece->blob.size != link.size || piece->blob.source_version != kOnlyVersion) {
+  if (!piece || piece->size != link.size || piece->source_version != kOnlyVersion) {
     co_return fail(ErrorCode::kConditionNotMet, "The blob '" + link.name + "' was changed while it was written.");
   }
-  link.etag = piece->blob.version.etag();
+  link.etag = piece->version.etag();
   co_return Result<void>{};
 }
 

@@ -1,0 +1,52 @@
+// Expressions on index tags: the condition of x-ms-if-tags, with AND, OR and parentheses, and the search of Find Blobs
+// by Tags, whose terms are joined by AND. Values compare as text. Pure. Errors: kInvalidInput, whose message says what
+// is wrong.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "common/base/error.h"
+
+namespace tidemark::blob_store {
+
+enum class TagOperator { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
+
+struct TagTerm {
+  std::string key;
+  TagOperator op = TagOperator::kEqual;
+  std::string value;
+  /// A tag that is not there is unequal to every value, and neither less nor greater.
+  [[nodiscard]] bool holds(const Tags& tags) const;
+};
+
+/// One that is empty always holds.
+class TagCondition {
+ public:
+  [[nodiscard]] bool holds(const Tags& tags) const;
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  static Result<TagCondition> parse(std::string_view text);
+
+ private:
+  friend class ConditionParser;
+  enum class Kind { kTerm, kAnd, kOr };
+  struct Step {
+    Kind kind = Kind::kTerm;
+    TagTerm term;
+  };
+  std::vector<Step> steps_;  // in the order in which a stack evaluates them
+};
+
+struct TagSearch {
+  std::vector<TagTerm> terms;
+  std::optional<std::string> container;  // @container = 'name'
+  [[nodiscard]] bool matches(const Tags& tags) const;
+  static Result<TagSearch> parse(std::string_view text);
+};
+
+inline constexpr std::size_t kMaxTagTerms = 50;
+inline constexpr std::size_t kMaxTagDepth = 20;
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,22 @@
+// Index tags: what may be one, and how a header writes them. Pure. Errors: kTagsTooLarge, kEmptyTagName,
+// kDuplicateTagNames, kInvalidTag.
+#pragma once
+#include <string_view>
+
+#include "blob_store/model/blob.h"
+#include "common/base/error.h"
+
+namespace tidemark::blob_store {
+
+inline constexpr std::size_t kMaxTags = 10;
+inline constexpr std::size_t kMaxTagKey = 128;
+inline constexpr std::size_t kMaxTagValue = 256;
+
+/// The tags in the order of their keys.
+Result<Tags> checked_tags(Tags given);
+/// x-ms-tags, which is written as a form: a=1&b=2
+Result<Tags> parse_tag_header(std::string_view form);
+/// Null if the blob has no such tag.
+const std::string* find_tag(const Tags& tags, std::string_view key);
+
+}  // namespace tidemark::blob_store

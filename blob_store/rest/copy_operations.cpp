@@ -1,0 +1,81 @@
+// Copies: Copy Blob, which ends at once here, Copy Blob From URL, Put Blob From URL and Put Block From URL.
+#include "blob_store/model/tags.h"
+#include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/copy_source.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::blob_store::operations {
+namespace {
+
+constexpr std::uint64_t kMaxBlockFromUrl = 4000ULL << 20;
+
+Result<CopyRequest> copy_request(const Call& call, CopySource source) {
+  CopyRequest request;
+  request.source = std::move(source.ref);
+  request.source_url = std::move(source.url);
+  request.source_conditions = std::move(source.conditions);
+  if (auto metadata = read_metadata(call.http); !metadata.empty()) request.metadata = std::move(metadata);
+  request.copy_tags = iequals_ascii(call.header("x-ms-copy-source-tag-option"), "COPY");
+  request.tier = TRY(read_tier(call));
+  if (auto tags = TRY(parse_tag_header(call.header("x-ms-tags"))); !tags.empty()) {
+    TRY(call.authorize({auth::ResourceType::kObject, "t"}));
+    request.tags = std::move(tags);
+  }
+  if (const auto seal = call.header("x-ms-seal-blob"); !seal.empty()) request.sealed = iequals_ascii(seal, "true");
+  return request;
+}
+
+/// The content headers of the request, if the source's are not to be taken.
+std::optional<ContentHeaders> own_headers(const Call& call) {
+  if (!iequals_ascii(call.header("x-ms-copy-source-blob-properties"), "false")) return std::nullopt;
+  auto headers = read_content_headers(call, false);
+  if (headers.type.empty()) headers.type = "application/octet-stream";
+  return headers;
+}
+
+}  // namespace
+
+Answer copy_blob(Call& call) {
+  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
+  const auto outcome =
+      CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
+  auto response = empty_response(202);
+  add_version(response, outcome.version);
+  response.set("x-ms-copy-id", outcome.id);
+  response.set("x-ms-copy-status", "success");
+  co_return response;
+}
+
+Answer put_blob_from_url(Call& call) {
+  auto request = CO_TRY(copy_request(call, CO_TRY(read_copy_source(call))));
+  request.as_new_block_blob = true;
+  request.headers = own_headers(call);
+  const auto outcome =
+      CO_TRY(co_await call.service.copy_blob(std::move(request), call.blob_ref(), write_conditions(call)));
+  auto response = empty_response(201);
+  add_version(response, outcome.version);
+  if (!outcome.md5.empty()) response.set("Content-MD5", outcome.md5);
+  response.set("x-ms-request-server-encrypted", "true");
+  co_return response;
+}
+
+Answer put_block_from_url(Call& call, std::string block_id) {
+  const auto source = CO_TRY(read_copy_source(call));
+  auto payload = CO_TRY(co_await receive_from_source(call, source, kMaxBlockFromUrl));
+  const auto id = payload.id;
+  const auto done = co_await call.service.put_block(call.blob_ref(), std::move(block_id), std::move(payload),
+                                                    read_conditions(call).lease_id);
+  if (!done && id != 0) co_await call.service.abandon(id);
+  CO_TRY(done);
+  auto response = empty_response(201);
+  response.set("x-ms-request-server-encrypted", "true");
+  co_return response;
+}
+
+/// Every copy has ended when its request was answered.
+Answer abort_copy(Call& call) {
+  CO_TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
+  co_return fail(ErrorCode::kNoPendingCopyOperation);
+}
+
+}  // namespace tidemark::blob_store::operations

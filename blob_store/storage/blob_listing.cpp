@@ -1,0 +1,186 @@
+// Lists: the blobs of a container in the order of their names, together with what is kept of them and with names that
+// have only staged blocks. A page costs what is in it, however much folds into a common prefix.
+#include <algorithm>
+#include <array>
+
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_lookup.h"
+#include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_service.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+/// The names of one kind of rows, in order.
+class Names {
+ public:
+  using NameOf = std::optional<std::string> (*)(std::string_view key);
+  Names(const kv::Reader& reader, kv::KeyRange range, NameOf name_of)
+      : reader_(reader), range_(std::move(range)), name_of_(name_of) {
+    open();
+  }
+  [[nodiscard]] bool valid() const { return name_.has_value(); }
+  [[nodiscard]] const std::string& name() const { return *name_; }
+  [[nodiscard]] std::string_view key() const { return cursor_->key(); }
+  [[nodiscard]] std::string_view value() const { return cursor_->value(); }
+  void next() {
+    cursor_->next();
+    read();
+  }
+  void skip_to(std::string key) {
+    if (key <= cursor_->key()) return;
+    range_.lower = std::move(key);
+    open();
+  }
+  [[nodiscard]] Result<void> status() const { return cursor_->status(); }
+
+ private:
+  void open() {
+    cursor_ = reader_.scan(range_);
+    read();
+  }
+  void read() { name_ = cursor_->valid() ? name_of_(cursor_->key()) : std::nullopt; }
+  const kv::Reader& reader_;
+  kv::KeyRange range_;
+  NameOf name_of_;
+  std::unique_ptr<kv::Cursor> cursor_;
+  std::optional<std::string> name_;
+};
+
+std::optional<std::string> name_of_blob(std::string_view key) { return std::string(blob_keys::blob_name(key)); }
+std::optional<std::string> name_of_kept(std::string_view key) {
+  auto kept = blob_keys::kept_key(key);
+  return kept ? std::optional(std::move(kept->name)) : std::nullopt;
+}
+std::optional<std::string> name_of_staged(std::string_view key) {
+  auto staged = blob_keys::staged_blob(key);
+  return staged ? std::optional(std::move(staged->name)) : std::nullopt;
+}
+
+// The part of `name` up to and with the first delimiter after the prefix; empty if there is none.
+std::string_view common_prefix(std::string_view name, const ListRequest& request) {
+  if (request.delimiter.empty()) return {};
+  const auto at = name.find(request.delimiter, request.prefix.size());
+  return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
+}
+
+class Listing {
+ public:
+  Listing(const kv::Reader& reader, std::uint64_t generation, const ListRequest& request)
+      : generation_(generation), request_(request) {
+    const auto from = std::max(request.from.name, request.prefix);
+    blobs_.emplace(reader, blob_keys::blobs(generation, request.prefix, from), &name_of_blob);
+    if (request.with_snapshots || request.with_deleted) {
+      kept_.emplace(reader, blob_keys::texts_from('S', generation, request.prefix, from), &name_of_kept);
+    }
+    if (request.with_uncommitted) {
+      staged_.emplace(reader, blob_keys::texts_from('U', generation, request.prefix, from), &name_of_staged);
+    }
+  }
+
+  Result<ListPage<ListedBlob>> page() {
+    while (const auto name = first()) {
+      if (const auto folded = common_prefix(*name, request_); !folded.empty()) {
+        if (full()) return stop({std::string(folded), {}});
+        page_.items.push_back({.name = std::string(folded), .folded = true});
+        skip(folded);
+        continue;
+      }
+      if (!TRY(add_kept(*name)) || !TRY(add_blob(*name)) || !TRY(add_staged(*name))) return std::move(page_);
+    }
+    for (const auto* names : {&blobs_, &kept_, &staged_}) {
+      if (*names) TRY((*names)->status());
+    }
+    return std::move(page_);
+  }
+
+ private:
+  [[nodiscard]] bool full() const { return page_.items.size() == request_.limit; }
+  ListPage<ListedBlob> stop(ListPlace place) {
+    page_.next = std::move(place);
+    return std::move(page_);
+  }
+
+  [[nodiscard]] std::optional<std::string> first() const {
+    std::optional<std::string> least;
+    for (const auto* names : {&blobs_, &kept_, &staged_}) {
+      if (*names && (*names)->valid() && (!least || (*names)->name() < *least)) least = (*names)->name();
+    }
+    return least;
+  }
+
+  /// Past everything that folds into the same prefix, however much it is.
+  void skip(std::string_view folded) {
+    if (blobs_->valid()) blobs_->skip_to(kv::prefix_end(blob_keys::blob(generation_, folded)));
+    if (kept_ && kept_->valid()) kept_->skip_to(kv::prefix_end(blob_keys::text_prefix('S', generation_, folded)));
+    if (staged_ && staged_->valid()) staged_->skip_to(kv::prefix_end(blob_keys::text_prefix('U', generation_, folded)));
+  }
+
+  /// False: the page is full.
+  Result<bool> add_kept(const std::string& name) {
+    for (; kept_ && kept_->valid() && kept_->name() == name; kept_->next()) {
+      const Stamp version{blob_keys::kept_key(kept_->key())->version};
+      if (name == request_.from.name && request_.from.kept && version.ticks < request_.from.kept->ticks) continue;
+      if (name == request_.from.name && !request_.from.kept && !request_.from.name.empty()) continue;
+      auto kept = TRY(records::kKeptBlob.decode(kept_->value()));
+      if (kept.deleted ? !request_.with_deleted : !request_.with_snapshots) continue;
+      if (full()) return page_.next = {name, version}, false;
+      ListedBlob item{.name = name, .blob = std::move(kept.blob)};
+      if (kept.snapshot) item.snapshot = version;
+      item.deleted = kept.deleted;
+      item.retained_days = kept.retained_days;
+      page_.items.push_back(std::move(item));
+    }
+    return true;
+  }
+
+  Result<bool> add_blob(const std::string& name) {
+    if (!blobs_->valid() || blobs_->name() != name) return true;
+    if (full()) return page_.next = {name, {}}, false;
+    page_.items.push_back({.name = name, .blob = TRY(records::kBlob.decode(blobs_->value()))});
+    blobs_->next();
+    if (staged_ && staged_->valid() && staged_->name() == name) staged_->next();
+    return true;
+  }
+
+  Result<bool> add_staged(const std::string& name) {
+    if (!staged_ || !staged_->valid() || staged_->name() != name) return true;
+    if (full()) return page_.next = {name, {}}, false;
+    page_.items.push_back({.name = name, .blob = Blob{}, .uncommitted = true});
+    staged_->next();
+    return true;
+  }
+
+  std::uint64_t generation_;
+  const ListRequest& request_;
+  std::optional<Names> blobs_, kept_, staged_;
+  ListPage<ListedBlob> page_;
+};
+
+}  // namespace
+
+Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string& account,
+                                                              const ListRequest& request) const {
+  ListPage<NamedContainer> page;
+  const auto snapshot = engine_.snapshot();
+  const auto cursor = snapshot->scan(blob_keys::containers(account, request.prefix, request.from.name));
+  for (; cursor->valid(); cursor->next()) {
+    auto name = blob_keys::container_name(cursor->key());
+    if (!name) return fail(ErrorCode::kCorruption);
+    if (page.items.size() == request.limit) {
+      page.next.name = std::move(*name);
+      break;
+    }
+    page.items.push_back({std::move(*name), TRY(records::kContainer.decode(cursor->value()))});
+  }
+  TRY(cursor->status());
+  return page;
+}
+
+Result<ListPage<ListedBlob>> BlobService::list_blobs(const ContainerRef& ref, const ListRequest& request) const {
+  const auto snapshot = engine_.snapshot();
+  const auto container = TRY(find_container(*snapshot, ref));
+  return Listing(*snapshot, container.generation, request).page();
+}
+
+}  // namespace tidemark::blob_store

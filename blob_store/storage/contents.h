@@ -1,0 +1,53 @@
+// Who owns stored bytes. A content or a payload has one owner when it is made: a blob, a snapshot or a copy owns its
+// content; extents and staged blocks own payloads. Further owners are counted in a row of their own ('R'), so what has
+// one owner costs no row. Snapshots and copies within the store share content, whatever its size. Whoever changes the
+// extents of a content first makes it his own (own_content).
+//
+// What the last owner gives up dies: the collector removes it once nobody reads it any more. A row payload that is the
+// whole content of a blob is erased at once, since it is read at once too.
+//
+// All of it works within a transaction. Copies across stores or shards will have to copy bytes.
+#pragma once
+#include <vector>
+
+#include "blob_store/model/blob.h"
+#include "common/kv/engine.h"
+
+namespace tidemark::blob_store {
+
+/// Rows of extents that one transaction copies at most; a content of more can't be shared.
+inline constexpr std::uint64_t kMaxSharedExtents = 100'000;
+
+/// The next number of the store-wide counter; even.
+Result<std::uint64_t> take_id(kv::Transaction& txn);
+constexpr bool is_file(PayloadId payload) { return (payload & 1) != 0; }
+
+/// One more owner for the content. Marks it as shared, which the caller stores with both owners.
+Result<void> share(kv::Transaction& txn, Content& content);
+/// An owner gives its content up.
+Result<void> release(kv::Transaction& txn, const Content& content);
+/// One more owner for the payload.
+Result<void> share_payload(kv::Transaction& txn, PayloadId payload);
+/// An owner gives its payload up. `read_through`: the content through which somebody may still read it; 0: none.
+Result<void> release_payload(kv::Transaction& txn, PayloadId payload, std::uint64_t read_through = 0);
+/// False if others own it as well, and now one fewer does.
+Result<bool> last_owner_leaves(kv::Transaction& txn, std::uint64_t id);
+
+/// A content made of extents, which are in order and without gaps in all but page blobs.
+Result<Content> write_extents(kv::Transaction& txn, const std::vector<Extent>& extents);
+void put_extent(kv::Transaction& txn, std::uint64_t content, const Extent& extent, std::uint64_t number);
+/// Extents that hold or follow `start`, at most `limit`.
+Result<std::vector<Extent>> read_extents(const kv::Reader& reader, const Content& content, std::uint64_t size,
+                                         std::uint64_t start, std::size_t limit);
+/// Makes sure that the content has rows of extents, and no other owner: what the owner of `size` bytes then changes is
+/// nobody else's.
+Result<void> own_content(kv::Transaction& txn, Content& content, std::uint64_t size);
+
+/// What a 'D' row says.
+struct Dead {
+  enum class Kind : std::uint8_t { kPayload, kExtents };
+  Kind kind = Kind::kPayload;
+  std::uint64_t read_through = 0;  // it is not removed while somebody reads this content
+};
+
+}  // namespace tidemark::blob_store

@@ -1,0 +1,175 @@
+#include "blob_store/storage/payload_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "blob_store/storage/crc32c.h"
+#include "common/base/bytes.h"
+#include "common/base/fail_points.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+const FailStep kSyncFileStep("blob.sync_file");
+const FailStep kRemoveFileStep("blob.remove_file");
+
+constexpr std::size_t kSumBytes = sizeof(std::uint32_t);
+constexpr std::size_t kSealedBytes = kSumBytes + kChunkBytes;
+constexpr std::uint64_t kFolders = 256;
+
+std::unexpected<Error> disk_error(std::string_view what, const std::filesystem::path& path, int code) {
+  return fail(error_for_log(ErrorCode::kStorageFailure,
+                            fmt::format("{} {}: {}", what, path.string(), std::system_category().message(code))));
+}
+
+std::unexpected<Error> damaged(PayloadId payload, std::uint64_t index) {
+  return fail(error_for_log(ErrorCode::kCorruption, fmt::format("chunk {} of payload {} is damaged", index, payload)));
+}
+
+std::uint32_t sum_of(PayloadId payload, std::uint64_t index, std::string_view bytes) {
+  std::string place;
+  ByteWriter out(place);
+  out.u64(payload);
+  out.u64(index);
+  return crc32c(bytes, crc32c(place));
+}
+
+Result<void> write_all(const Descriptor& file, std::array<iovec, 2> parts, const std::filesystem::path& path) {
+  auto* next = parts.data();
+  auto left = static_cast<int>(parts.size());
+  while (left > 0) {
+    const auto written = ::writev(file.get(), next, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return disk_error("writing", path, errno);
+    auto done = static_cast<std::size_t>(written);
+    for (; left > 0 && done >= next->iov_len; ++next, --left) done -= next->iov_len;
+    if (left > 0) {
+      next->iov_base = static_cast<char*>(next->iov_base) + done;
+      next->iov_len -= done;
+    }
+  }
+  return {};
+}
+
+Result<void> sync_folder(const std::filesystem::path& folder) {
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || ::fsync(directory.get()) != 0) return disk_error("syncing", folder, errno);
+  return {};
+}
+
+/// Runs what blocks where it may, and resumes here.
+template <class Work>
+Task<Result<void>> on(Executor disk, Work work) {
+  return asio::co_spawn(
+      std::move(disk), [work = std::move(work)]() -> Task<Result<void>> { co_return work(); }, asio::use_awaitable);
+}
+
+}  // namespace
+
+std::string seal_chunk(PayloadId payload, std::uint64_t index, std::string_view bytes) {
+  const auto sum = sum_of(payload, index, bytes);
+  std::string sealed;
+  sealed.reserve(kSumBytes + bytes.size());
+  sealed.append(reinterpret_cast<const char*>(&sum), kSumBytes);
+  sealed += bytes;
+  return sealed;
+}
+
+Result<std::string> open_chunk(PayloadId payload, std::uint64_t index, std::string sealed) {
+  std::uint32_t sum = 0;
+  if (sealed.size() < kSumBytes) return damaged(payload, index);
+  std::memcpy(&sum, sealed.data(), kSumBytes);
+  sealed.erase(0, kSumBytes);
+  if (sum_of(payload, index, sealed) != sum) return damaged(payload, index);
+  return sealed;
+}
+
+PayloadFiles::PayloadFiles(std::filesystem::path directory, Executor disk, bool sync)
+    : directory_(std::move(directory)), disk_(std::move(disk)), sync_(sync) {}
+
+std::filesystem::path PayloadFiles::folder_of(PayloadId id) const {
+  return directory_ / fmt::format("{:02x}", (id >> 1) % kFolders);
+}
+
+std::filesystem::path PayloadFiles::path_of(PayloadId id) const { return folder_of(id) / fmt::format("{:x}", id); }
+
+Result<void> PayloadFiles::Writing::open() {
+  const auto folder = files_->folder_of(id_);
+  std::error_code failed;
+  const bool made = std::filesystem::create_directories(folder, failed);
+  if (failed) return disk_error("making", folder, failed.value());
+  if (made && files_->sync_) TRY(sync_folder(folder.parent_path()));
+  file_ = Descriptor(::open(files_->path_of(id_).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file_) return disk_error("making", files_->path_of(id_), errno);
+  return {};
+}
+
+Result<void> PayloadFiles::Writing::write(std::string_view bytes) {
+  if (!file_) TRY(open());
+  for (; !bytes.empty(); ++chunks_) {
+    const auto chunk = bytes.substr(0, kChunkBytes);
+    auto sum = sum_of(id_, chunks_, chunk);
+    TRY(write_all(file_, {iovec{&sum, kSumBytes}, iovec{const_cast<char*>(chunk.data()), chunk.size()}},
+                  files_->path_of(id_)));
+    bytes.remove_prefix(chunk.size());
+  }
+  return {};
+}
+
+Result<void> PayloadFiles::Writing::close() {
+  const auto file = std::move(file_);
+  if (!files_->sync_) return {};
+  kSyncFileStep.before.reach();
+  if (::fdatasync(file.get()) != 0) return disk_error("syncing", files_->path_of(id_), errno);
+  TRY(sync_folder(files_->folder_of(id_)));
+  kSyncFileStep.after.reach();
+  return {};
+}
+
+Task<Result<void>> PayloadFiles::Writing::append(std::string bytes) {
+  return on(files_->disk_, [this, bytes = std::move(bytes)] { return write(bytes); });
+}
+
+Task<Result<void>> PayloadFiles::Writing::finish() {
+  return on(files_->disk_, [this] { return close(); });
+}
+
+Result<Descriptor> PayloadFiles::open(PayloadId id) const {
+  Descriptor file(::open(path_of(id).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return disk_error("opening", path_of(id), errno);
+  return file;
+}
+
+Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index) {
+  std::string sealed(kSealedBytes, '\0');
+  std::size_t size = 0;
+  while (size < sealed.size()) {
+    const auto got = ::pread(file.get(), sealed.data() + size, sealed.size() - size,
+                             static_cast<off_t>(index * kSealedBytes + size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return disk_error("reading", std::to_string(id), errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  sealed.resize(size);
+  return open_chunk(id, index, std::move(sealed));
+}
+
+Task<Result<void>> PayloadFiles::remove(std::vector<PayloadId> ids) const {
+  return on(disk_, [this, ids = std::move(ids)]() -> Result<void> {
+    kRemoveFileStep.before.reach();
+    for (const auto id : ids) {
+      if (::unlink(path_of(id).c_str()) != 0 && errno != ENOENT) return disk_error("removing", path_of(id), errno);
+    }
+    kRemoveFileStep.after.reach();
+    return {};
+  });
+}
+
+}  // namespace tidemark::blob_store

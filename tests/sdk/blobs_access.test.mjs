@@ -1,0 +1,81 @@
+// What containers let anybody read.
+import assert from "node:assert/strict";
+import { BlobServiceClient } from "@azure/storage-blob";
+import { anonymous, isRefused, refused, service, url } from "./blobs_support.mjs";
+import { all as collect, before, describe, test } from "./support.mjs";
+
+const nobody = new BlobServiceClient(url);
+const old = { "x-ms-version": "2019-07-07" };
+const blockBlob = { "x-ms-blob-type": "BlockBlob" };
+
+before(async () => {
+  for (const [name, access] of [["open-private"], ["open-blob", "blob"], ["open-container", "container"]]) {
+    await service.createContainer(name, { access });
+    await service.getContainerClient(name).getBlockBlobClient("a/b").upload("public", 6, { metadata: { m: "1" } });
+  }
+});
+
+describe("private", () => {
+  test("nothing is read without credentials", async () => {
+    for (const target of ["/open-private/a/b", "/open-private/missing", "/open-private?restype=container", "/open-private?restype=container&comp=list",
+      "/no-such-container/a", "/?comp=list"]) {
+      isRefused(await anonymous("GET", target), 401, "NoAuthenticationInformation");
+      isRefused(await anonymous("GET", target, { headers: old }), 404, "ResourceNotFound");
+    }
+  });
+});
+
+describe("blob", () => {
+  const container = nobody.getContainerClient("open-blob");
+  test("a blob is read by its name", async () => {
+    const got = await container.getBlobClient("a/b").download(1, 3);
+    assert.equal(Buffer.concat(await collect(got.readableStreamBody)).toString(), "ubl");
+    assert.deepEqual((await container.getBlobClient("a/b").getProperties()).metadata, { m: "1" });
+    assert.equal((await anonymous("GET", "/open-blob/a/b?comp=metadata")).headers["x-ms-meta-m"], "1");
+    await refused(container.getBlobClient("missing").download(), 404, "BlobNotFound");
+  });
+  test("the container is not", async () => {
+    await refused(container.getProperties(), 401);
+    await refused(collect(container.listBlobsFlat()), 401, "NoAuthenticationInformation");
+    await refused(collect(container.findBlobsByTags("a='1'")), 401);
+    isRefused(await anonymous("GET", "/open-blob/a/b?comp=tags"), 401, "NoAuthenticationInformation");
+  });
+});
+
+describe("container", () => {
+  const container = nobody.getContainerClient("open-container");
+  test("is read and listed", async () => {
+    assert.equal((await container.getProperties()).blobPublicAccess, "container");
+    assert.deepEqual((await collect(container.listBlobsFlat())).map((item) => item.name), ["a/b"]);
+    assert.equal((await container.getBlobClient("a/b").downloadToBuffer()).toString(), "public");
+  });
+  test("its policies are not", async () => {
+    await refused(container.getAccessPolicy(), 401);
+  });
+});
+
+describe("nobody writes", () => {
+  test("whatever the access is", async () => {
+    for (const name of ["open-private", "open-blob", "open-container"]) {
+      for (const [method, target, headers] of [["PUT", `/${name}/new`, blockBlob], ["DELETE", `/${name}/a/b`, {}], ["PUT", `/${name}/a/b?comp=metadata`, {}],
+        ["PUT", `/${name}?restype=container&comp=metadata`, {}], ["DELETE", `/${name}?restype=container`, {}], ["POST", `/${name}?restype=container&comp=batch`, {}],
+        ["PUT", `/${name}/a/b?comp=tags`, {}], ["PUT", `/${name}/a/b?comp=tier`, {}]]) {
+        isRefused(await anonymous(method, target, { headers }), 401, "NoAuthenticationInformation");
+      }
+    }
+    assert.equal((await service.getContainerClient("open-container").getBlobClient("a/b").downloadToBuffer()).toString(), "public");
+  });
+});
+
+test("access ends when the level is taken back", async () => {
+  const container = service.getContainerClient("open-blob");
+  await container.setAccessPolicy();
+  isRefused(await anonymous("GET", "/open-blob/a/b"), 401, "NoAuthenticationInformation");
+  await container.setAccessPolicy("blob");
+  assert.equal((await anonymous("GET", "/open-blob/a/b")).text, "public");
+});
+
+test("a wrong signature is not anonymous", async () => {
+  isRefused(await anonymous("GET", "/open-blob/a/b?sv=2020-02-10&ss=b&srt=o&sp=r&se=2099-01-01&sig=AAAA"), 403, "AuthenticationFailed");
+  isRefused(await anonymous("GET", "/open-blob/a/b", { headers: { Authorization: "SharedKey devstoreaccount1:AAAA" } }), 403, "AuthenticationFailed");
+});

@@ -1,0 +1,79 @@
+// MD5 and CRC-64 of what travels: checked, and told back.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { isRefused, refused, service, wire } from "./blobs_support.mjs";
+import { before, describe, test } from "./support.mjs";
+
+const container = service.getContainerClient("checksums");
+const blob = (name) => container.getBlockBlobClient(name);
+const md5 = (text) => createHash("md5").update(text).digest("base64");
+const crc = { "hello world": "vo7q9sPVKY0=", AAA: "Cc/2Kr4DuKg=", BBB: "+3yuPEA7IqE=" };
+const old = { "x-ms-version": "2018-11-09" };
+const put = (name, headers, body) => wire("PUT", `/checksums/${name}`, { headers: { "x-ms-blob-type": "BlockBlob", ...headers }, body });
+const block = (headers, body = "AAA") => wire("PUT", "/checksums/blocks?comp=block&blockid=MQ==", { headers, body });
+const hashes = ({ status, headers }) => [status, headers["content-md5"], headers["x-ms-content-crc64"]];
+
+before(() => container.create());
+
+describe("put blob", () => {
+  test("answers both", async () => {
+    assert.deepEqual(hashes(await put("both", {}, "hello world")), [201, md5("hello world"), crc["hello world"]]);
+    assert.deepEqual(hashes(await put("both", old, "hello world")), [201, md5("hello world"), undefined]);
+  });
+  test("checks what is declared", async () => {
+    assert.equal((await put("checked", { "x-ms-content-crc64": crc.AAA }, "AAA")).status, 201);
+    const wrong = await put("wrong", { "x-ms-content-crc64": crc.BBB }, "AAA");
+    isRefused(wrong, 400, "Crc64Mismatch");
+    assert.match(wrong.text, new RegExp(`<UserSpecifiedCrc64>${crc.BBB.replace("+", "\\+")}</UserSpecifiedCrc64><ServerCalculatedCrc64>${crc.AAA}<`));
+    isRefused(await put("wrong", { "x-ms-content-crc64": "AAAA" }, "AAA"), 400, "InvalidHeaderValue");
+    isRefused(await put("wrong", { "x-ms-content-crc64": crc.AAA, "Content-MD5": md5("AAA") }, "AAA"), 400, "BothCrc64AndMd5HeaderPresent");
+    assert.equal(await blob("wrong").exists(), false);
+  });
+});
+
+describe("blocks", () => {
+  test("answer what was declared, else what the version has", async () => {
+    assert.deepEqual(hashes(await block({})), [201, undefined, crc.AAA]);
+    assert.deepEqual(hashes(await block({ "Content-MD5": md5("AAA") })), [201, md5("AAA"), undefined]);
+    assert.deepEqual(hashes(await block({ "x-ms-content-crc64": crc.AAA })), [201, undefined, crc.AAA]);
+    assert.deepEqual(hashes(await block(old)), [201, md5("AAA"), undefined]);
+  });
+  test("are checked", async () => {
+    isRefused(await block({ "x-ms-content-crc64": crc.BBB }), 400, "Crc64Mismatch");
+    isRefused(await block({ "Content-MD5": md5("BBB") }), 400, "Md5Mismatch");
+    isRefused(await block({ "x-ms-content-crc64": crc.AAA, "Content-MD5": md5("AAA") }), 400, "BothCrc64AndMd5HeaderPresent");
+  });
+  test("of the SDK", async () => {
+    const sent = Buffer.from(crc.BBB, "base64");
+    const answer = await blob("sdk").stageBlock("MQ==", "BBB", 3, { transactionalContentCrc64: sent });
+    assert.deepEqual(Buffer.from(answer.xMsContentCrc64), sent);
+    await refused(blob("sdk").stageBlock("MQ==", "AAA", 3, { transactionalContentCrc64: sent }), 400, "Crc64Mismatch");
+  });
+  test("a list answers the hash of its XML", async () => {
+    const body = "<BlockList></BlockList>";
+    const commit = (headers) => wire("PUT", "/checksums/list?comp=blocklist", { headers, body });
+    assert.deepEqual(hashes(await commit({ "Content-MD5": md5(body) })), [201, md5(body), undefined]);
+    assert.deepEqual(hashes(await commit(old)), [201, md5(body), undefined]);
+    const [status, none, sum] = hashes(await commit({}));
+    assert.deepEqual([status, none], [201, undefined]);
+    assert.deepEqual(hashes(await commit({ "x-ms-content-crc64": sum })), [201, undefined, sum]);
+    isRefused(await commit({ "x-ms-content-crc64": crc.AAA }), 400, "Crc64Mismatch");
+    isRefused(await commit({ "Content-MD5": md5("other") }), 400, "Md5Mismatch");
+  });
+});
+
+describe("ranges", () => {
+  const range = (headers, bytes = "bytes=0-2") => wire("GET", "/checksums/ranged", { headers: { "x-ms-range": bytes, ...headers } });
+  before(() => put("ranged", {}, "AAABBB"));
+  test("of CRC-64 and of MD5", async () => {
+    assert.deepEqual(hashes(await range({ "x-ms-range-get-content-crc64": "true" })), [206, undefined, crc.AAA]);
+    assert.deepEqual(hashes(await range({ "x-ms-range-get-content-md5": "True" }, "bytes=3-5")), [206, md5("BBB"), undefined]);
+    assert.deepEqual(hashes(await range({})), [206, undefined, undefined]);
+  });
+  test("are refused without a range, too large, and both at once", async () => {
+    isRefused(await wire("GET", "/checksums/ranged", { headers: { "x-ms-range-get-content-crc64": "true" } }), 400, "InvalidHeaderValue");
+    isRefused(await range({ "x-ms-range-get-content-crc64": "true", "x-ms-range-get-content-md5": "true" }), 400, "InvalidHeaderValue");
+    await blob("large").upload(Buffer.alloc((4 << 20) + 1), (4 << 20) + 1);
+    isRefused(await wire("GET", "/checksums/large", { headers: { Range: "bytes=0-", "x-ms-range-get-content-crc64": "true" } }), 400, "OutOfRangeInput");
+  });
+});

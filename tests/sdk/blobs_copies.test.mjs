@@ -1,0 +1,98 @@
+// Copies within the store.
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { BlobSASPermissions, BlobServiceClient, generateBlobSASQueryParameters, newPipeline } from "@azure/storage-blob";
+import { inOneHour, test } from "./support.mjs";
+import { credential, makeContainer, put, refused, service, textOf, url } from "./blobs_support.mjs";
+
+const container = await makeContainer("copies");
+const blob = (name) => container.getBlockBlobClient(name);
+const readSas = (name) =>
+  generateBlobSASQueryParameters({ containerName: "copies", blobName: name, permissions: BlobSASPermissions.parse("r"), expiresOn: inOneHour() }, credential);
+
+test("copy: content, headers and metadata", async () => {
+  await put(container, "a", "content", { metadata: { k: "v" }, blobHTTPHeaders: { blobContentType: "text/x" } });
+  const poller = await blob("b").beginCopyFromURL(blob("a").url);
+  const done = await poller.pollUntilDone();
+  assert.equal(done.copyStatus, "success");
+  const told = await blob("b").getProperties();
+  assert.deepEqual([told.contentType, told.metadata, told.copyStatus, told.copyProgress, told.copySource],
+    ["text/x", { k: "v" }, "success", "7/7", blob("a").url]);
+  assert.equal(await textOf(blob("b")), "content");
+  await (await blob("b").beginCopyFromURL(blob("a").url, { metadata: { other: "1" } })).pollUntilDone();
+  assert.deepEqual((await blob("b").getProperties()).metadata, { other: "1" });
+  await put(container, "b", "written");
+  assert.equal((await blob("b").getProperties()).copyStatus, undefined);
+});
+
+test("copy: a large blob, whose source may go", async () => {
+  const content = randomBytes(2_500_000);
+  await blob("large").uploadData(content);
+  await (await blob("large-copy").beginCopyFromURL(blob("large").url)).pollUntilDone();
+  await blob("large").delete();
+  assert.deepEqual(await blob("large-copy").downloadToBuffer(), content);
+});
+
+test("copy: onto itself, with new metadata", async () => {
+  const content = randomBytes(700_000);
+  await blob("self").uploadData(content, { metadata: { a: "1" } });
+  for (const n of ["2", "3"]) {
+    await (await blob("self").beginCopyFromURL(blob("self").url, { metadata: { a: n } })).pollUntilDone();
+    assert.deepEqual((await blob("self").getProperties()).metadata, { a: n });
+    assert.deepEqual(await blob("self").downloadToBuffer(), content);
+  }
+});
+
+test("copy: of a snapshot brings it back", async () => {
+  await put(container, "promoted", "old");
+  const { snapshot } = await blob("promoted").createSnapshot();
+  await put(container, "promoted", "new");
+  await (await blob("promoted").beginCopyFromURL(blob("promoted").withSnapshot(snapshot).url)).pollUntilDone();
+  assert.equal(await textOf(blob("promoted")), "old");
+  assert.equal(await textOf(blob("promoted").withSnapshot(snapshot)), "old");
+});
+
+test("copy: conditions of source and destination", async () => {
+  await put(container, "source", "x");
+  await put(container, "taken", "y");
+  const from = blob("source").url;
+  const copy = async (options) => (await blob("taken").beginCopyFromURL(from, options)).pollUntilDone();
+  await refused(copy({ sourceConditions: { ifMatch: '"0x1"' } }), 412, "SourceConditionNotMet");
+  await refused(copy({ conditions: { ifMatch: '"0x1"' } }), 412, "ConditionNotMet");
+  await refused(copy({ conditions: { ifNoneMatch: "*" } }), 409, "BlobAlreadyExists");
+  await refused((async () => (await blob("x").beginCopyFromURL(blob("nowhere").url)).pollUntilDone())(), 404, "BlobNotFound");
+  await refused((async () => (await blob("x").beginCopyFromURL("http://example.com/a/b")).pollUntilDone())(), 404, "CannotVerifyCopySource");
+  const lease = blob("taken").getBlobLeaseClient(randomUUID());
+  await lease.acquireLease(-1);
+  await refused(copy({}), 412, "LeaseIdMissing");
+  await copy({ conditions: { leaseId: lease.leaseId } });
+  await refused(blob("taken").abortCopyFromURL("id", { conditions: { leaseId: lease.leaseId } }), 409, "NoPendingCopyOperation");
+});
+
+test("copy: at once, from a URL, whole or in blocks", async () => {
+  const content = randomBytes(600_000);
+  await blob("origin").uploadData(content);
+  const from = `${blob("origin").url}?${readSas("origin")}`;
+  assert.equal((await blob("sync").syncCopyFromURL(from)).copyStatus, "success");
+  assert.deepEqual(await blob("sync").downloadToBuffer(), content);
+  await blob("upload").syncUploadFromURL(from);
+  assert.deepEqual(await blob("upload").downloadToBuffer(), content);
+  assert.equal((await blob("upload").getProperties()).copyStatus, undefined);
+  const id = (n) => Buffer.from(`b${n}`).toString("base64");
+  await blob("blocks").stageBlockFromURL(id(1), from, 100_000, 300_000);
+  await blob("blocks").stageBlockFromURL(id(2), from, 0, 10);
+  await blob("blocks").commitBlockList([id(1), id(2)]);
+  assert.deepEqual(await blob("blocks").downloadToBuffer(), Buffer.concat([content.subarray(100_000, 400_000), content.subarray(0, 10)]));
+});
+
+test("copy: who may not read the source makes no copy of it", async () => {
+  await put(container, "secret", "x");
+  const writer = new BlobServiceClient(
+    `${url}?${generateBlobSASQueryParameters({ containerName: "copies", permissions: BlobSASPermissions.parse("cw"), expiresOn: inOneHour() }, credential)}`,
+    newPipeline(undefined, { retryOptions: { maxTries: 1 } }));
+  const target = writer.getContainerClient("copies").getBlockBlobClient("stolen");
+  await refused(target.syncUploadFromURL(blob("secret").url), 404, "CannotVerifyCopySource");
+  await refused(target.syncUploadFromURL(`${blob("secret").url}?${readSas("other")}`), 404, "CannotVerifyCopySource");
+  await target.syncUploadFromURL(`${blob("secret").url}?${readSas("secret")}`);
+  assert.equal(await textOf(blob("stolen")), "x");
+});

@@ -1,0 +1,120 @@
+// Leases of blobs and containers through the unmodified SDK.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "./support.mjs";
+import { makeContainer, put, refused, service } from "./blobs_support.mjs";
+
+const container = await makeContainer("leases");
+const fresh = async (name) => {
+  await put(container, name, "content");
+  const client = container.getBlockBlobClient(name);
+  return { client, lease: client.getBlobLeaseClient(randomUUID()) };
+};
+
+test("lease: a leased blob takes no writes without its id", async () => {
+  const { client, lease } = await fresh("writes");
+  const held = await lease.acquireLease(-1);
+  assert.equal(held.leaseId, lease.leaseId);
+  const conditions = { conditions: { leaseId: lease.leaseId } };
+  const wrong = { conditions: { leaseId: randomUUID() } };
+  for (const write of [
+    (options) => client.upload("x", 1, options),
+    (options) => client.setMetadata({ a: "b" }, options),
+    (options) => client.setHTTPHeaders({ blobContentType: "text/plain" }, options),
+    (options) => client.stageBlock("MDAwMQ==", "x", 1, options),
+    (options) => client.commitBlockList(["MDAwMQ=="], options),
+    (options) => client.delete(options),
+  ]) {
+    await refused(write({}), 412, "LeaseIdMissing");
+    await refused(write(wrong), 412, "LeaseIdMismatchWithBlobOperation");
+    await write(conditions);
+  }
+});
+
+test("lease: what a blob tells of it", async () => {
+  const { client, lease } = await fresh("told");
+  const before = await client.getProperties();
+  assert.deepEqual([before.leaseStatus, before.leaseState, before.leaseDuration], ["unlocked", "available", undefined]);
+  await lease.acquireLease(30);
+  const leased = await client.getProperties();
+  assert.deepEqual([leased.leaseStatus, leased.leaseState, leased.leaseDuration], ["locked", "leased", "fixed"]);
+  assert.equal(leased.etag, before.etag);
+  assert.equal((await lease.breakLease(20)).leaseTime > 15, true);
+  const breaking = await client.getProperties();
+  assert.deepEqual([breaking.leaseStatus, breaking.leaseState], ["locked", "breaking"]);
+  assert.equal((await lease.breakLease(0)).leaseTime, 0);
+  assert.equal((await client.getProperties()).leaseState, "broken");
+});
+
+test("lease: reads need no id, but not a wrong one", async () => {
+  const { client, lease } = await fresh("reads");
+  await refused(client.getProperties({ conditions: { leaseId: lease.leaseId } }), 412, "LeaseNotPresentWithBlobOperation");
+  await lease.acquireLease(15);
+  await client.download();
+  await client.download(0, undefined, { conditions: { leaseId: lease.leaseId } });
+  await refused(client.download(0, undefined, { conditions: { leaseId: randomUUID() } }), 412, "LeaseIdMismatchWithBlobOperation");
+});
+
+test("lease: actions in each state", async () => {
+  const { client, lease } = await fresh("states");
+  const other = client.getBlobLeaseClient(randomUUID());
+  await refused(lease.renewLease(), 409, "LeaseIdMismatchWithLeaseOperation");
+  await refused(lease.breakLease(0), 409, "LeaseNotPresentWithLeaseOperation");
+  await refused(lease.changeLease(randomUUID()), 409, "LeaseNotPresentWithLeaseOperation");
+  await lease.acquireLease(15);
+  await lease.acquireLease(60);
+  await refused(other.acquireLease(15), 409, "LeaseAlreadyPresent");
+  await refused(other.renewLease(), 409, "LeaseIdMismatchWithLeaseOperation");
+  await lease.renewLease();
+  const next = randomUUID();
+  assert.equal((await lease.changeLease(next)).leaseId, next);
+  await lease.breakLease(10);
+  await refused(lease.acquireLease(15), 409, "LeaseIsBreakingAndCannotBeAcquired");
+  await refused(other.acquireLease(15), 409, "LeaseAlreadyPresent");
+  await refused(lease.changeLease(randomUUID()), 409, "LeaseIsBreakingAndCannotBeChanged");
+  await lease.breakLease(0);
+  await refused(lease.renewLease(), 409, "LeaseIsBrokenAndCannotBeRenewed");
+  await refused(client.setMetadata({}, { conditions: { leaseId: next } }), 412, "LeaseLost");
+  await other.acquireLease(15);
+  await other.releaseLease();
+  assert.equal((await client.getProperties()).leaseState, "available");
+});
+
+test("lease: one that ran out is ended by a write", async () => {
+  const { client, lease } = await fresh("over");
+  await lease.acquireLease(15);
+  await lease.breakLease(0);
+  await client.setMetadata({ a: "b" });
+  await refused(lease.renewLease(), 409, "LeaseIdMismatchWithLeaseOperation");
+});
+
+test("lease: bad requests", async () => {
+  const { client, lease } = await fresh("bad");
+  await refused(lease.acquireLease(14), 400, "InvalidHeaderValue");
+  await refused(lease.acquireLease(61), 400, "InvalidHeaderValue");
+  await refused(client.getBlobLeaseClient("no-guid").acquireLease(15), 400, "InvalidHeaderValue");
+  await refused(container.getBlobClient("nobody").getBlobLeaseClient().acquireLease(15), 404, "BlobNotFound");
+});
+
+test("lease: of a container guards its deletion alone", async () => {
+  const own = service.getContainerClient("leased-container");
+  await own.create();
+  const lease = own.getBlobLeaseClient();
+  await lease.acquireLease(-1);
+  const told = await own.getProperties();
+  assert.deepEqual([told.leaseStatus, told.leaseState, told.leaseDuration], ["locked", "leased", "infinite"]);
+  await put(own, "free", "x");
+  await own.setMetadata({ a: "b" });
+  await refused(own.delete(), 412, "LeaseIdMissing");
+  await refused(own.delete({ conditions: { leaseId: randomUUID() } }), 412, "LeaseIdMismatchWithContainerOperation");
+  await own.delete({ conditions: { leaseId: lease.leaseId } });
+});
+
+test("lease: a list tells it", async () => {
+  const { lease } = await fresh("listed");
+  await lease.acquireLease(-1);
+  for await (const item of container.listBlobsFlat({ prefix: "listed" })) {
+    assert.deepEqual([item.properties.leaseStatus, item.properties.leaseState, item.properties.leaseDuration],
+      ["locked", "leased", "infinite"]);
+  }
+});

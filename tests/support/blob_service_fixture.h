@@ -1,0 +1,148 @@
+// The blob service on the memory engine, and what tests ask of its rows and files.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <set>
+
+#include "blob_store/storage/blob_keys.h"
+#include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/contents.h"
+#include "tests/support/memory_engine.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/temporary_payloads.h"
+
+namespace tidemark::blob_store {
+
+class BlobServiceTest : public ::testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> out;
+    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
+      EXPECT_FALSE(thrown);
+      out.emplace(std::move(value));
+    });
+    io_.restart();
+    io_.run();
+    return std::move(*out);
+  }
+
+  void abandon(std::uint64_t payload) {
+    asio::co_spawn(io_, service_.abandon(payload), asio::detached);
+    io_.restart();
+    io_.run();
+  }
+  void run_background() {
+    io_.restart();
+    io_.run();
+  }
+  WrittenPayload upload(const std::string& content) {
+    auto writer = service_.new_payload();
+    for (std::size_t at = 0; at < content.size(); at += 100'000) {
+      EXPECT_TRUE(run(writer.append(content.substr(at, 100'000))));
+    }
+    return *run(writer.finish());
+  }
+  void put(const std::string& name, const std::string& content) {
+    EXPECT_TRUE(run(service_.put_blob(ref(name), {}, upload(content), {})));
+  }
+  void stage(const std::string& name, const std::string& id, const std::string& content) {
+    EXPECT_TRUE(run(service_.put_block(ref(name), id, upload(content))));
+  }
+  void append(const std::string& name, const std::string& content) {
+    EXPECT_TRUE(run(service_.append_block(ref(name), upload(content), {}, {})));
+  }
+  /// As a snapshot does: what is kept of the blob has its content as well.
+  Stamp share_with_snapshot(const std::string& name) {
+    Stamp version;
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      auto current = TRY(find_current(txn, ref(name)));
+      version = current.blob->version;
+      TRY(share(txn, current.blob->content));
+      txn.put(blob_keys::blob(current.generation, name), records::kBlob.encode(*current.blob));
+      txn.put(blob_keys::kept(current.generation, name, version.ticks),
+              records::kKeptBlob.encode(KeptBlob{*current.blob, true, {}, 0}));
+      return {};
+    };
+    EXPECT_TRUE(run(engine_->transact(body)));
+    return version;
+  }
+  void drop_snapshot(const std::string& name, Stamp version) {
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      const auto generation = TRY(find_container(txn, {"acc", "box"})).generation;
+      const auto kept = TRY(find_kept(txn, generation, name, version));
+      TRY(release(txn, kept->blob.content));
+      txn.erase(blob_keys::kept(generation, name, version.ticks));
+      return {};
+    };
+    EXPECT_TRUE(run(engine_->transact(body)));
+  }
+  static BlobRef ref(const std::string& name) { return {"acc", "box", name}; }
+  static Result<std::string> drain(ContentReader reader) {
+    std::string out;
+    while (true) {
+      auto piece = TRY(reader.next());
+      if (piece.empty()) return out;
+      out += piece;
+    }
+  }
+  Result<std::string> read(const std::string& name, std::uint64_t offset = 0,
+                           std::optional<std::uint64_t> length = std::nullopt) {
+    auto opened = TRY(service_.open_blob(ref(name), {}));
+    return drain(opened.read(offset, length.value_or(opened.blob.size - offset)));
+  }
+  std::set<std::string> keys_of(char kind) {
+    std::set<std::string> found;
+    const auto snapshot = engine_->snapshot();
+    const auto cursor = snapshot->scan(blob_keys::all(kind));
+    for (; cursor->valid(); cursor->next()) found.emplace(cursor->key());
+    return found;
+  }
+  std::set<std::uint64_t> stored_payloads() {
+    std::set<std::uint64_t> ids;
+    for (const auto& key : keys_of('P')) ids.insert(blob_keys::number(key));
+    for (const auto& path : files_.paths()) ids.insert(std::stoull(path.filename(), nullptr, 16));
+    return ids;
+  }
+  void add_payloads(const Content& content, std::uint64_t size, std::set<std::uint64_t>& ids) {
+    for (const auto& extent : *read_extents(*engine_->snapshot(), content, size, 0, 1'000'000))
+      ids.insert(extent.payload);
+  }
+  std::set<std::uint64_t> referenced_payloads() {
+    std::set<std::uint64_t> ids;
+    const auto snapshot = engine_->snapshot();
+    for (const auto& key : keys_of('B')) {
+      const auto blob = records::kBlob.decode(**snapshot->get(key));
+      add_payloads(blob->content, blob->size, ids);
+    }
+    for (const auto& key : keys_of('S')) {
+      const auto kept = records::kKeptBlob.decode(**snapshot->get(key));
+      add_payloads(kept->blob.content, kept->blob.size, ids);
+    }
+    for (const auto& key : keys_of('K')) ids.insert(records::kStagedBlock.decode(**snapshot->get(key))->payload);
+    ids.erase(0);
+    return ids;
+  }
+  std::string content(std::size_t size) {
+    std::string out(size, '\0');
+    for (auto& c : out) c = static_cast<char>(random_->below(256));
+    return out;
+  }
+
+  void SetUp() override {
+    service_.collector().start();
+    ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
+  }
+
+  asio::io_context io_;
+  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
+  std::unique_ptr<Clock> clock_ = make_system_clock();
+  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  TemporaryPayloads files_{io_.get_executor()};
+  BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};
+};
+
+}  // namespace tidemark::blob_store
