@@ -283,6 +283,10 @@ class SharedKeyClient(HttpClient):
 class BlobClient(SharedKeyClient):
     """Block blobs; names are taken as they are."""
 
+    def call(self, method, path, query="", body=None, extensions=None):
+        """Any operation; headers and body of the answer."""
+        return self._ask(method, path, query, body, extensions)
+
     def create_container(self, name):
         self._ask("PUT", f"/{name}", "restype=container")
 
