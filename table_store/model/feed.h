@@ -51,6 +51,7 @@ struct Change {
   std::string partition_key, row_key;
   /// What was kept and asked for. Nothing where there was no entity.
   std::optional<std::vector<Property>> before, after;
+  Version before_version = 0;  // of the entity as it was, if that is told
 };
 
 enum class FeedStart : std::uint8_t { kPlace = 1, kOldest = 2, kNow = 3, kLast = kNow };

@@ -128,7 +128,10 @@ class FeedReader {
     reply_bytes_ += note.partition_key.size() + note.row_key.size();
     change.partition_key = std::move(note.partition_key);
     change.row_key = std::move(note.row_key);
-    if (request_.old_values && note.whole_before) change.before = TRY(properties_in(note.before));
+    if (request_.old_values && note.before_version) {
+      change.before = TRY(properties_in(note.before));
+      change.before_version = *note.before_version;
+    }
     if (request_.new_values && note.after) change.after = TRY(properties_in(*note.after));
     page_.next = {page_.next.generation, change.version, change.index + 1};
     return {};
@@ -286,16 +289,17 @@ Task<Result<void>> TableService::let_old_changes_go(std::string feed_key) {
   const auto snapshot = engine_.snapshot();
   auto seen = CO_TRY(read_feed(*snapshot, feed_key));
   if (!seen || !seen->kept) co_return Result<void>{};
-  if (!CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) co_return Result<void>{};
-  CO_TRY(co_await engine_.transact(
-      [&](kv::Transaction& txn) -> Result<void> {
-        auto feed = TRY(load_feed(txn, feed_key));
-        if (!feed || !feed->record.kept) return {};
-        auto& kept = *feed->record.kept;
-        if (TRY(let_go_through(txn, feed->record.feed, kept, until(kept)))) store_feed(txn, feed_key, *feed);
-        return {};
-      },
-      &kLetGoStep));
+  if (CO_TRY(let_go_through(*snapshot, seen->feed, *seen->kept, until(*seen->kept)))) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          auto feed = TRY(load_feed(txn, feed_key));
+          if (!feed || !feed->record.kept) return {};
+          auto& kept = *feed->record.kept;
+          if (TRY(let_go_through(txn, feed->record.feed, kept, until(kept)))) store_feed(txn, feed_key, *feed);
+          return {};
+        },
+        &kLetGoStep));
+  }
   co_return co_await trim_log(std::move(feed_key));
 }
 

@@ -58,10 +58,10 @@ Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, st
   note.was_there = was_there;
   note.partition_key = partition_key;
   note.row_key = row_key;
-  note.whole_before = was_there && capture->old_values;
-  if (note.whole_before) {
+  if (was_there && capture->old_values) {
     if (!is_property_block(before->block)) return corrupt_record("entity");
     note.before = before->block;
+    note.before_version = before->version;
   } else if (was_there) {
     auto chosen = chosen_properties(before->block, capture->properties);
     if (!chosen) return corrupt_record("entity");

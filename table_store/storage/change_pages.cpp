@@ -99,7 +99,7 @@ class PageReader {
       return {};
     }
     if (note.kind == NoteKind::kCreated) return {};
-    if (note.whole_before) {
+    if (note.before_version) {
       auto chosen = chosen_properties(note.before, capture_->properties);
       if (!chosen) return corrupt_record("note");
       note.before = std::move(*chosen);

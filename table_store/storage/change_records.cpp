@@ -46,19 +46,20 @@ std::optional<std::string> chosen_properties(std::string_view block, const std::
 }
 
 std::string encode_note(const Note& note) {
-  constexpr std::size_t kLargestHead = 3 + 5 * 10;
+  constexpr std::size_t kLargestHead = 3 + 8 + 5 * 10;
   const auto after = note.after ? note.after->size() : 0;
   std::string bytes;
   bytes.reserve(kLargestHead + note.partition_key.size() + note.row_key.size() + note.before.size() + after);
   ByteWriter out(bytes);
   out.u8(kChangeFormat);
   out.u8(static_cast<std::uint8_t>(note.kind));
-  out.u8(static_cast<std::uint8_t>((note.was_there ? kWasThere : 0) | (note.whole_before ? kWholeBefore : 0) |
+  out.u8(static_cast<std::uint8_t>((note.was_there ? kWasThere : 0) | (note.before_version ? kWholeBefore : 0) |
                                    (note.after ? kHasAfter : 0)));
   out.string(note.partition_key);
   out.string(note.row_key);
   out.varint(note.changes);
   out.varint(note.bytes);
+  if (note.before_version) out.i64(*note.before_version);
   if (note.after) out.string(*note.after);
   if (note.was_there) out.raw(note.before);
   return bytes;
@@ -74,12 +75,13 @@ Result<Note> decode_note(std::string_view bytes) {
   if (format != kChangeFormat || !known) return corrupt_record("note");
   note.kind = static_cast<NoteKind>(kind);
   note.was_there = (flags & kWasThere) != 0;
-  note.whole_before = (flags & kWholeBefore) != 0;
-  if (note.whole_before && !note.was_there) return corrupt_record("note");
+  const bool whole = (flags & kWholeBefore) != 0;
+  if (whole && !note.was_there) return corrupt_record("note");
   note.partition_key = in.string();
   note.row_key = in.string();
   note.changes = in.varint();
   note.bytes = in.varint();
+  if (whole) note.before_version = in.i64();
   if ((flags & kHasAfter) != 0) note.after = in.string();
   note.before = in.rest();
   if (!in.ok() || note.was_there != is_property_block(note.before)) return corrupt_record("note");

@@ -56,7 +56,8 @@ enum class NoteKind : std::uint8_t { kPut = 1, kErased = 2, kDropped = 3, kMerge
 struct Note {
   NoteKind kind = NoteKind::kPut;
   bool was_there = false;
-  bool whole_before = false;  // `before` has all properties
+  /// Of what was there, if `before` has all its properties.
+  std::optional<Version> before_version;
   std::string partition_key, row_key;
   std::string before;                    // the followed properties (model/property_block.h), if it was there
   std::optional<std::string> after;      // all properties
@@ -108,8 +109,8 @@ inline constexpr auto kHeadRecord =
       io.boolean(head.live);
     });
 
-//   note   1 | kind u8 | flags u8 (1: was there, 2: all of it, 4: has after) | PartitionKey string | RowKey string |
-//          changes varint | bytes varint | [after string: properties] | [before: properties]
+//   note   1 | kind u8 | flags u8 (1: was there, 2: with all properties, 4: has after) | PartitionKey string | RowKey string |
+//          changes varint | bytes varint | [version i64] | [after string: properties] | [before: properties]
 std::string encode_note(const Note& note);
 Result<Note> decode_note(std::string_view bytes);
 

@@ -82,7 +82,7 @@ TEST_F(TableFeedsTest, EachChangeIsTold) {
   EXPECT_EQ(page->changes[1].after->size(), 2U) << "a merge tells the whole entity";
   EXPECT_EQ(page->changes[5].version, page->changes[6].version);
   EXPECT_EQ(page->changes[6].index, 1U);
-  EXPECT_EQ(page->changes[3].version, page->changes[3].version);
+  EXPECT_EQ(page->changes[2].before_version, page->changes[1].version);
   EXPECT_FALSE(page->more);
 }
 
@@ -331,7 +331,7 @@ TEST_F(TableFeedsTest, IndexesAloneHaveTheNotesTheyAlwaysHad) {
   const auto snapshot = engine->snapshot();
   for (auto cursor = snapshot->scan(kv::under("l")); cursor->valid(); cursor->next()) {
     const auto note = decode_note(cursor->value());
-    EXPECT_FALSE(note->whole_before || note->after);
+    EXPECT_FALSE(note->before_version || note->after);
   }
   auto record = read_feed(*snapshot, snapshot->scan(kv::under("f"))->key());
   EXPECT_FALSE((*record)->kept);
