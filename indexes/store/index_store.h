@@ -4,14 +4,12 @@
 //     Definition String (definition.h)   Id String   CreatedAt DateTime   Paused Dropping Boolean
 //     RebuildsAsked ScrubsAsked Int32: how many a person has asked for
 //   'progress' / ID        what the owner says (kProgressFields), under its fence
-//   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
-//   'owners' / 'keeper W'  that worker W lives: likewise
+//   'owners' / ...         whose it is (jobs/store/owner_rows.h)
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,14 +18,14 @@
 #include "indexes/definition/definition.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/job_record.h"
+#include "jobs/store/owner_rows.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::indexes {
 
 using jobs::kIndexTable;
+using jobs::Owner;
 inline constexpr std::size_t kMaxIndexes = 500;
-/// What the row key of a worker's own row among the owners begins with; its name follows.
-inline constexpr std::string_view kKeeperRow = "keeper ";
 
 struct Index {
   std::string name;
@@ -95,13 +93,6 @@ inline constexpr std::tuple kProgressFields{
 };
 // clang-format on
 
-struct Owner {
-  std::string worker;  // empty: nobody's
-  std::uint64_t epoch = 0;
-  std::uint64_t beat = 0;            // rises while the owner lives
-  table_store::Version version = 0;  // of the row; 0: there is none
-};
-
 /// A group of a unique index that has more than one entity.
 struct Violation {
   std::string group;
@@ -116,10 +107,10 @@ struct ViolationPage {
 table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
                                               const std::optional<Violation>& violation);
 
-class IndexStore {
+class IndexStore : public jobs::OwnerRows {
  public:
   IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
-      : tables_(tables), clock_(clock), random_(random) {}
+      : OwnerRows(tables, kIndexTable, 4 * kMaxIndexes), tables_(tables), clock_(clock), random_(random) {}
 
   // Of persons. Names match in their own case only.
 
@@ -154,13 +145,6 @@ class IndexStore {
   Task<Result<std::vector<std::pair<std::string, Progress>>>> all_progress();
   /// kFenced if another owner has taken over.
   Task<Result<void>> write_progress(std::string id, Progress progress, table_store::Fence fence);
-  Task<Result<Owner>> owner(std::string id);
-  /// All owner rows by id, those of the keepers themselves too (workers/indexes/keeper.h).
-  Task<Result<std::map<std::string, Owner>>> all_owners();
-  /// By compare-and-swap; false if somebody else changed the row. Sets the new version.
-  Task<Result<bool>> swap_owner(std::string id, Owner& owner);
-  /// Unless it has changed since.
-  Task<Result<void>> remove_owner(std::string id, Owner owner);
   /// Removes all rows of an index that has been dropped.
   Task<Result<void>> forget(Index index);
 
