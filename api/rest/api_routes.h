@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, schedules, indexes, queues, limits, kinds, workers, health, metrics,
-// OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an error is
-// rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
+// The api's routes: jobs, poison messages, schedules, indexes, change feeds, queues, limits, kinds, workers, health,
+// metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an
+// error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "api/rest/entry.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "feeds/consumers/consumer_store.h"
 #include "indexes/lookup/lookup.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
@@ -50,6 +51,7 @@ struct Api {
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
   indexes::Lookup lookup{tables, indexes, clock};
+  feeds::ConsumerStore consumers{tables, clock};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
@@ -66,7 +68,7 @@ struct Api {
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "v1/jobs/*/cancel"
-  /// `name` is what stands for '*'.
+  /// `name` is what stands for '*'; of two, both with '/' between them.
   Answer (*handler)(Api& api, http::Request& request, std::string name);
   Entrance entrance = Entrance::kToken;
 };
@@ -74,6 +76,8 @@ std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
 std::span<const Route> schedule_routes();
 std::span<const Route> index_routes();
+std::span<const Route> feed_routes();
+std::span<const Route> consumer_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
 

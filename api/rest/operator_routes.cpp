@@ -1,6 +1,7 @@
 // What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
+#include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
@@ -66,7 +67,9 @@ Answer ready(Api& api, http::Request&, std::string) {
   co_return text_response("ok\n");
 }
 
-Answer metrics(Api& api, http::Request&, std::string) { co_return text_response(api.metrics.render()); }
+Answer metrics(Api& api, http::Request&, std::string) {
+  co_return text_response(api.metrics.render() + co_await consumer_metrics(api));
+}
 
 Answer openapi(Api&, http::Request&, std::string) {
   http::Response document;
