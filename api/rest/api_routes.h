@@ -11,6 +11,7 @@
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "feeds/consumers/consumer_store.h"
+#include "feeds/on_change/on_change_store.h"
 #include "indexes/lookup/lookup.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
@@ -52,6 +53,7 @@ struct Api {
   indexes::IndexStore indexes{tables, clock, random};
   indexes::Lookup lookup{tables, indexes, clock};
   feeds::ConsumerStore consumers{tables, clock};
+  feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
@@ -78,6 +80,7 @@ std::span<const Route> schedule_routes();
 std::span<const Route> index_routes();
 std::span<const Route> feed_routes();
 std::span<const Route> consumer_routes();
+std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
 
