@@ -13,7 +13,7 @@ namespace tidemark::table_store {
 inline constexpr std::uint32_t kMaxFeedChanges = 1000;  // of a page
 inline constexpr std::size_t kMaxFeedProperties = 252;
 inline constexpr std::size_t kMaxFeedPlaces = 1000;
-inline constexpr std::int64_t kMostRetention = 366 * 86'400;
+inline constexpr std::int64_t kMostRetention = 31'622'400;  // 366 days, in seconds
 inline constexpr std::uint64_t kLeastFeedBytes = 1ULL << 20;
 inline constexpr std::uint64_t kMostFeedBytes = 1ULL << 40;
 
