@@ -8,6 +8,7 @@
 #include <span>
 
 #include "api/rest/entry.h"
+#include "api/rest/feed_metrics.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "feeds/consumers/consumer_store.h"
@@ -58,6 +59,7 @@ struct Api {
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
+  std::shared_ptr<FeedMetrics> feed_metrics = std::make_shared<FeedMetrics>();
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;

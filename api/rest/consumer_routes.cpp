@@ -164,43 +164,7 @@ Answer acknowledge(Api& api, http::Request& request, std::string both) {
   co_return co_await answer_consumer(api, 200, std::move(name.table), std::move(consumer));
 }
 
-constexpr std::size_t kMostTables = 100;
-
-void append_figure(std::string& out, std::string_view name, const Consumer& consumer, double value) {
-  out += std::string(name) + "{table=\"" + consumer.table + "\",group=\"" + consumer.group + "\"} " +
-         std::to_string(value) + "\n";
-}
-
 }  // namespace
-
-Task<std::string> consumer_metrics(Api& api) {
-  constexpr std::string_view kLag = "tidemark_consumer_lag_seconds", kWaiting = "tidemark_consumer_waiting_changes";
-  const auto all = (co_await api.consumers.all({})).value_or(std::vector<Consumer>{});
-  std::map<std::string, std::vector<Consumer>> by_table;
-  for (const auto& consumer : all) {
-    // Every SDK may write there.
-    if (jobs::is_table_name(consumer.table) && feeds::is_group_name(consumer.group)) {
-      by_table[consumer.table].push_back(consumer);
-    }
-  }
-  std::string lags, waiting;
-  std::size_t tables = 0;
-  for (auto& [table, consumers] : by_table) {
-    if (++tables > kMostTables) break;
-    const auto shown = co_await show_all(api, table, consumers);
-    for (std::size_t i = 0; shown && i < shown->size(); ++i) {
-      const auto& one = (*shown)[i];
-      if (!one.contains("lag")) continue;
-      append_figure(lags, kLag, consumers[i], one["lag"].value("seconds", 0.0));
-      append_figure(waiting, kWaiting, consumers[i], one["lag"].value("changes", 0.0));
-    }
-  }
-  if (lags.empty()) co_return std::string();
-  co_return "# HELP " + std::string(kLag) +
-      " Age of the oldest change that a consumer group has not acknowledged.\n# TYPE " + std::string(kLag) +
-      " gauge\n" + lags + "# HELP " + std::string(kWaiting) +
-      " Changes that a consumer group has not acknowledged.\n# TYPE " + std::string(kWaiting) + " gauge\n" + waiting;
-}
 
 std::span<const Route> consumer_routes() {
   static constexpr Route kRoutes[] = {

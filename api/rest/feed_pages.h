@@ -38,7 +38,4 @@ Task<Result<std::string>> token_for(Api& api, std::string table, std::string aft
 /// Members "lag" and, if changes are lost, "expired".
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
 
-/// How far behind consumer groups are, in the text exposition format. Empty if the stores do not answer.
-Task<std::string> consumer_metrics(Api& api);
-
 }  // namespace tidemark::api

@@ -3,7 +3,7 @@
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "common/base/query.h"
+#include "common/base/encoding.h"
 #include "common/base/text.h"
 #include "feeds/definition/change_text.h"
 #include "feeds/definition/feed_json.h"
@@ -37,8 +37,15 @@ json to_json(const FeedStatus& status, Time now) {
   return out;
 }
 
+/// Whoever reads these changes makes more of them.
+Result<void> check_not_its_own(std::string_view table) {
+  if (!iequals_ascii(table, feeds::kConsumerTable) && !iequals_ascii(table, feeds::kOnChangeTable)) return {};
+  return fail(ErrorCode::kInvalidInput, std::string(table) + " holds places in feeds: it has no feed itself.");
+}
+
 Answer put_feed(Api& api, http::Request& request, std::string table) {
   CO_TRY(check_table_name(table));
+  CO_TRY(check_not_its_own(table));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto feed = CO_TRY(feeds::parse_feed(body));
   co_return json_response(200, to_json(CO_TRY(co_await api.tables.put_feed(std::move(table), feed)), api.clock.now()));

@@ -1,7 +1,6 @@
 // What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
-#include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
@@ -68,7 +67,7 @@ Answer ready(Api& api, http::Request&, std::string) {
 }
 
 Answer metrics(Api& api, http::Request&, std::string) {
-  co_return text_response(api.metrics.render() + co_await consumer_metrics(api));
+  co_return text_response(api.metrics.render() + co_await api.feed_metrics->read(api));
 }
 
 Answer openapi(Api&, http::Request&, std::string) {

@@ -131,6 +131,7 @@ class FeedTest(unittest.TestCase):
 
     def test_bad_requests_say_what_to_do(self):
         self.refused(404, "TableNotFound", "PUT", "/v1/tables/Nowhere/feed", {})
+        self.refused(400, "InvalidInput", "PUT", "/v1/tables/tidemarkconsumers/feed", {})
         self.assertIn("retention", self.refused(400, "InvalidInput", "PUT", self.path("feed"), {"retention": 0}))
         self.put_feed()
         self.assertIn("values", self.refused(400, "InvalidInput", "GET", self.path("changes?new=true")))

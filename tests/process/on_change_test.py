@@ -138,6 +138,8 @@ class OnChangeTest(unittest.TestCase):
         self.assertEqual([each["tidemark-attempt"] for each in endpoint.got], ["1", "1", "2", "3"])
         self.assertEqual(len({each["webhook-id"] for each in endpoint.got[1:]}), 1)
         self.assertIn("last error", self.tidemark("on-change", "show", self.table, "told"))
+        _, _, metrics = self.api.send("GET", "/metrics")
+        self.assertIn(f'tidemark_on_change_stopped{{table="{self.table.lower()}",name="told"}} 1', metrics.decode())
         change = self.api.call("GET", f"/v1/tables/{self.table}/changes?limit=1&after={stopped['failed']}")["changes"][0]
         self.assertEqual(change["rowKey"], "r1")
         self.tidemark("on-change", "resume", self.table, "told", "--after", change["token"])
