@@ -55,8 +55,8 @@ class Events:
                 elif event:
                     self.events.append(event)
                     event = {}
-        except (OSError, ValueError, http.client.HTTPException):
-            pass
+        except (OSError, ValueError, AttributeError, http.client.HTTPException):
+            pass  # closed meanwhile
         self.ended = True
 
     def close(self):
@@ -198,6 +198,19 @@ class FeedTest(unittest.TestCase):
         self.api.call("DELETE", self.path("feed"))
         wait_until(lambda: events.ended and again.ended, "both end")
         self.assertEqual((events.events[-1]["event"], json.loads(events.events[-1]["data"])["code"]), ("end", "FeedNotFound"))
+
+    def test_streams_are_bounded_and_show_that_they_live(self):
+        self.put_feed()
+        self.stack.restart("api", "--max-event-streams", "1")
+        self.addCleanup(lambda: self.stack.restart("api", "--max-event-streams", "256"))
+        port, path = self.stack.ports["api"], self.path("changes?after=now")
+        events = Events(port, path)
+        wait_until(lambda: events.comments >= 1, "a comment at once")
+        status, _, body = self.api.send("GET", path, {"Accept": "text/event-stream"})
+        self.assertEqual((status, json.loads(body)["code"]), (503, "ServerBusy"))
+        self.assertEqual(self.changes(after="now")["changes"], [], "pages are not streams")
+        wait_until(lambda: events.comments >= 2, "another one")
+        events.close()
 
     def test_the_command_line(self):
         self.tidemark("feed", "put", self.table, "--values", "both", "--retention", "600")
