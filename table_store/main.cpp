@@ -23,6 +23,7 @@ class TableStore final : public service::Store {
         routes_(service_, context.clock, context.random, context.accounts, context.auth_policy),
         metrics_(std::make_shared<FollowerMetrics>(service_, context.clock)) {
     process::spawn_in_background(context.background, "table.collect_garbage", service_.collect_garbage());
+    process::spawn_in_background(context.background, "table.let_changes_go", service_.let_changes_go());
     context.metrics.add(metrics_);
   }
 

@@ -17,6 +17,7 @@
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
 #include "workers/indexes/keeper.h"
+#include "workers/on_change/on_change_owner.h"
 #include "workers/outbound/curl_http.h"
 #include "workers/upkeep/housekeeping.h"
 #include "workers/worker_config.h"
@@ -140,7 +141,8 @@ struct Stores {
         queues(*queue_link, account, random.guid()),
         blobs(*blob_link, account),
         jobs(tables, queues, clock, random, &blobs),
-        indexes(tables, clock, random) {}
+        indexes(tables, clock, random),
+        on_changes(tables, clock, random) {}
 
   std::unique_ptr<rpc::Transport> table_link, queue_link, blob_link;
   table_store::TableClient tables;
@@ -148,6 +150,7 @@ struct Stores {
   blob_store::BlobClient blobs;
   jobs::JobStore jobs;
   indexes::IndexStore indexes;
+  feeds::OnChangeStore on_changes;
 };
 
 /// Signals must work while the stores are still away, so readiness is waited for in a thread of its own. It never ends
@@ -164,13 +167,29 @@ std::thread once_ready(const Executor& executor, jobs::JobStore& jobs, Clock& cl
   });
 }
 
-/// Lets running jobs finish, and gives back what does not within `drain_s`.
-void drain(const WorkerConfig& config, WorkerLoop& loop, Housekeeping* housekeeping, IndexKeeper* keeper) {
+/// What runs beside the jobs, once the stores are there.
+struct Beside {
+  std::shared_ptr<Housekeeping> housekeeping;
+  std::shared_ptr<IndexKeeper> indexes;
+  std::shared_ptr<OnChangeKeeper> on_changes;
+
+  void start(WorkerLoop& loop) const {
+    housekeeping->start();
+    indexes->start(loop.strand());
+    on_changes->start(loop.strand());
+  }
+};
+
+/// Lets running jobs finish, and gives back what does not within `drain_s`. `beside`: null if it was not started.
+void drain(const WorkerConfig& config, WorkerLoop& loop, const Beside* beside) {
   std::vector<std::future<void>> leaving;
-  if (keeper != nullptr) leaving.push_back(asio::co_spawn(loop.strand(), keeper->stop(), asio::use_future));
+  if (beside != nullptr) {
+    leaving.push_back(asio::co_spawn(loop.strand(), beside->indexes->stop(), asio::use_future));
+    leaving.push_back(asio::co_spawn(loop.strand(), beside->on_changes->stop(), asio::use_future));
+  }
   asio::co_spawn(loop.strand(), loop.drain(std::chrono::seconds(config.drain_s)), asio::use_future).get();
-  if (housekeeping != nullptr) {
-    leaving.push_back(asio::co_spawn(loop.strand(), housekeeping->stop(), asio::use_future));
+  if (beside != nullptr) {
+    leaving.push_back(asio::co_spawn(loop.strand(), beside->housekeeping->stop(), asio::use_future));
   }
   // A store that is gone must not hold up the end.
   for (auto& left : leaving) left.wait_for(std::chrono::seconds(2));
@@ -199,16 +218,17 @@ Result<void> run(const WorkerConfig& config) {
   auto loop =
       WorkerLoop::create(worker_options(config), services, runner.get_executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
-  auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
-
-  auto keeper = IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, *clock, *random});
+  const Beside beside{Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
+                      IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, *clock, *random}),
+                      OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
+                                             {stores.tables, stores.queues, stores.on_changes, *clock, *random,
+                                              services.callbacks, worker_options(config).runner.retry})};
 
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();
-    housekeeping->start();
-    keeper->start(loop->strand());
+    beside.start(*loop);
     std::string line = "worker name=" + config.name;
     if (metrics_server) line += " metrics_port=" + std::to_string(metrics_server->port());
     process::announce_ready(line);
@@ -216,8 +236,7 @@ Result<void> run(const WorkerConfig& config) {
   process::wait_for_shutdown();
 
   spdlog::info("stopping");
-  const bool started = ready->load();
-  drain(config, *loop, started ? housekeeping.get() : nullptr, started ? keeper.get() : nullptr);
+  drain(config, *loop, ready->load() ? &beside : nullptr);
   if (metrics_server) metrics_server->stop(std::chrono::seconds(1));
   runner.stop();
   runner.join();

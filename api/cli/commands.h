@@ -45,10 +45,12 @@ class Commands {
 /// Last: it describes all the others.
 void add_completion_command(CLI::App& app, const Commands& program);
 void add_explain_command(const Commands& program);
+void add_feed_commands(const Commands& program);
 void add_group_commands(const Commands& program);
 void add_index_commands(const Commands& program);
 void add_job_commands(const Commands& program);
 void add_limit_commands(const Commands& program);
+void add_on_change_commands(const Commands& program);
 void add_operator_commands(const Commands& program);
 void add_poison_commands(const Commands& program);
 void add_queue_commands(const Commands& program);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/cli/answers.h"
+#include "api/cli/event_reader.h"
 
 namespace tidemark::cli {
 namespace {
@@ -99,36 +100,14 @@ class InterruptNote {
 };
 std::string InterruptNote::text_;
 
-/// Cuts a stream of server-sent events into the jobs it tells of.
-class JobEventReader {
- public:
-  explicit JobEventReader(std::function<void(const json&)> each) : each_(std::move(each)) {}
-  void read(std::string_view piece) {
-    text_ += piece;
-    for (auto end = text_.find("\n\n"); end != std::string::npos; end = text_.find("\n\n")) {
-      tell(std::string_view(text_).substr(0, end));
-      text_.erase(0, end + 2);
-    }
-  }
-
- private:
-  void tell(std::string_view event) {
-    constexpr std::string_view kJob = "\nevent: job\ndata: ";
-    const auto data = event.find(kJob);
-    if (data == std::string_view::npos) return;
-    const auto job = json::parse(event.substr(data + kJob.size()), nullptr, false);
-    if (job.is_object()) each_(job);
-  }
-  std::function<void(const json&)> each_;
-  std::string text_;
-};
-
 /// Every change until the end: the job as it ended.
 Result<json> follow(ApiClient& api, const std::string& id, const std::function<void(const json&)>& each) {
   json last;
   auto heard = SteadyClock::now();
   for (;;) {
-    JobEventReader reader([&](const json& job) {
+    EventReader reader([&](std::string_view event, std::string_view data) {
+      const auto job = json::parse(data, nullptr, false);
+      if (event != "job" || !job.is_object()) return;
       last = job;
       heard = SteadyClock::now();
       each(job);

@@ -43,10 +43,12 @@ void add_options(CLI::App& app, GlobalOptions& options) {
 void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
   add_explain_command(program);
+  add_feed_commands(program);
   add_group_commands(program);
   add_index_commands(program);
   add_job_commands(program);
   add_limit_commands(program);
+  add_on_change_commands(program);
   add_operator_commands(program);
   add_poison_commands(program);
   add_queue_commands(program);

@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   return segments;
 }
 
-/// Gives what stands for '*' in the pattern.
+/// Gives what stands for '*' in the pattern; of two, both with '/' between them.
 std::optional<std::string> match(std::string_view pattern, const std::vector<std::string>& path) {
   std::string id;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -29,7 +29,7 @@ std::optional<std::string> match(std::string_view pattern, const std::vector<std
     const auto part = pattern.substr(0, end);
     if (part == "*") {
       if (path[i].empty()) return std::nullopt;
-      id = path[i];
+      id += (id.empty() ? "" : "/") + path[i];
     } else if (part != path[i]) {
       return std::nullopt;
     }
@@ -62,8 +62,8 @@ Answer ApiRoutes::route(http::Request& request) {
   const Route* chosen = nullptr;
   std::string id;
   std::string allowed;
-  for (const auto& area :
-       {job_routes(), poison_routes(), schedule_routes(), index_routes(), limit_routes(), operator_routes()}) {
+  for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(),
+                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes()}) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;

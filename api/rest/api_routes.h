@@ -1,6 +1,6 @@
-// The api's routes: jobs, poison messages, schedules, indexes, queues, limits, kinds, workers, health, metrics,
-// OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an error is
-// rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
+// The api's routes: jobs, poison messages, schedules, indexes, change feeds, queues, limits, kinds, workers, health,
+// metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an
+// error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -8,8 +8,11 @@
 #include <span>
 
 #include "api/rest/entry.h"
+#include "api/rest/feed_metrics.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "feeds/consumers/consumer_store.h"
+#include "feeds/on_change/on_change_store.h"
 #include "indexes/lookup/lookup.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
@@ -50,10 +53,13 @@ struct Api {
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
   indexes::Lookup lookup{tables, indexes, clock};
+  feeds::ConsumerStore consumers{tables, clock};
+  feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
+  std::shared_ptr<FeedMetrics> feed_metrics = std::make_shared<FeedMetrics>();
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
@@ -66,7 +72,7 @@ struct Api {
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "v1/jobs/*/cancel"
-  /// `name` is what stands for '*'.
+  /// `name` is what stands for '*'; of two, both with '/' between them.
   Answer (*handler)(Api& api, http::Request& request, std::string name);
   Entrance entrance = Entrance::kToken;
 };
@@ -74,6 +80,9 @@ std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
 std::span<const Route> schedule_routes();
 std::span<const Route> index_routes();
+std::span<const Route> feed_routes();
+std::span<const Route> consumer_routes();
+std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
 

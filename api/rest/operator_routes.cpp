@@ -70,6 +70,7 @@ Answer ready(Api& api, http::Request&, std::string) {
 Answer metrics(Api& api, http::Request&, std::string) {
   auto text = api.metrics.render();
   text += co_await index_metrics(api);
+  text += co_await api.feed_metrics->read(api);
   co_return text_response(std::move(text));
 }
 

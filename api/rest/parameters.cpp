@@ -38,16 +38,23 @@ std::string Parameters::text(std::string_view name) const {
   return found == values_.end() ? std::string() : found->second;
 }
 
-Result<std::uint32_t> Parameters::limit() const {
-  const auto found = values_.find("limit");
-  if (found == values_.end()) return kDefaultPage;
+Result<std::optional<std::int64_t>> Parameters::number(std::string_view name, std::int64_t min,
+                                                       std::int64_t max) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return std::nullopt;
   const auto& value = found->second;
-  std::uint32_t limit = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit);
-  if (error != std::errc() || end != value.data() + value.size() || limit < 1 || limit > kMaxPage) {
-    return fail(ErrorCode::kOutOfRangeQueryParameterValue, "limit must be a number from 1 to 1000.");
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < min || number > max) {
+    return fail(
+        ErrorCode::kOutOfRangeQueryParameterValue,
+        std::string(name) + " must be a number from " + std::to_string(min) + " to " + std::to_string(max) + ".");
   }
-  return limit;
+  return number;
+}
+
+Result<std::uint32_t> Parameters::limit() const {
+  return static_cast<std::uint32_t>(TRY(number("limit", 1, kMaxPage)).value_or(kDefaultPage));
 }
 
 Result<bool> Parameters::flag(std::string_view name) const {

@@ -24,6 +24,9 @@ class Parameters {
   /// kOutOfRangeQueryParameterValue unless 1..1000; 100 if absent.
   [[nodiscard]] Result<std::uint32_t> limit() const;
   [[nodiscard]] Result<bool> flag(std::string_view name) const;
+  /// A whole number; nothing if absent. kOutOfRangeQueryParameterValue.
+  [[nodiscard]] Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t min,
+                                                           std::int64_t max) const;
   /// kind, fingerprint, movedAfter, movedBefore.
   [[nodiscard]] Result<jobs::PoisonFilter> poison_filter() const;
 

@@ -185,7 +185,14 @@
   X(942, ChangesExpired, 410, "The changes after this position are no longer kept. Read the table, and begin anew.")   \
   X(943, IndexNotFound, 404, "There is no such index.")                                                                \
   X(944, IndexInvalid, 400, "The index is not valid.")                                                                 \
-  X(945, TooManyIndexes, 409, "There are as many indexes as an account can have.")
+  X(945, TooManyIndexes, 409, "There are as many indexes as an account can have.")                                     \
+  X(946, FeedNotFound, 404, "The table has no change feed. Declare one with PUT /v1/tables/NAME/feed.")                \
+  X(947, ConsumerNotFound, 404, "The table has no such consumer group.")                                               \
+  X(948, ConsumerInUse, 409, "Another reader has the consumer group.")                                                 \
+  X(949, TooManyConsumers, 409, "The table has as many consumer groups as a table can have.")                          \
+  X(950, OnChangeNotFound, 404, "The table has no such declaration of what follows its changes.")                      \
+  X(951, OnChangeInvalid, 400, "The declaration is not valid.")                                                        \
+  X(952, TooManyOnChanges, 409, "There are as many declarations of what follows changes as there can be.")
 
 namespace tidemark {
 

@@ -19,7 +19,7 @@ void add_owner(const std::map<std::string, Owner>& owners, Status& status) {
   const auto owner = owners.find(status.index.id);
   if (owner == owners.end()) return;
   status.owner = owner->second;
-  const auto keeper = owners.find(std::string(kKeeperRow) + status.owner.worker);
+  const auto keeper = owners.find(std::string(jobs::kKeeperRow) + status.owner.worker);
   if (keeper != owners.end()) status.owner_seen = Time(Ticks(keeper->second.version));
 }
 

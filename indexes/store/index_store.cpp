@@ -17,7 +17,6 @@ using table_store::Version;
 
 constexpr const char* kDefinitions = "definitions";
 constexpr const char* kProgress = "progress";
-constexpr const char* kOwners = "owners";
 constexpr const char* kChanges = "changes";
 constexpr const char* kChangesRow = "last";
 constexpr int kMaxRaces = 16;
@@ -30,11 +29,6 @@ constexpr std::tuple kIndexFields{
     Field{"Dropping", &Index::dropping},
     Field{"RebuildsAsked", &Index::rebuilds_asked},
     Field{"ScrubsAsked", &Index::scrubs_asked},
-};
-constexpr std::tuple kOwnerFields{
-    Field{"Owner", &Owner::worker},
-    Field{"Epoch", &Owner::epoch},
-    Field{"Beat", &Owner::beat},
 };
 
 constexpr std::tuple kViolationFields{
@@ -67,13 +61,6 @@ Result<Index> index_of(const Entity& row) {
 Progress progress_of(const Entity& row) {
   Progress out;
   jobs::read_properties(row, out, kProgressFields);
-  out.version = row.version;
-  return out;
-}
-
-Owner owner_of(const Entity& row) {
-  Owner out;
-  jobs::read_properties(row, out, kOwnerFields);
   out.version = row.version;
   return out;
 }
@@ -231,33 +218,6 @@ Task<Result<void>> IndexStore::write_progress(std::string id, Progress progress,
   co_return Result<void>{};
 }
 
-Task<Result<Owner>> IndexStore::owner(std::string id) {
-  const auto row = CO_TRY(co_await read_row(tables_, kOwners, std::move(id)));
-  co_return row ? owner_of(*row) : Owner{};
-}
-
-Task<Result<std::map<std::string, Owner>>> IndexStore::all_owners() {
-  const auto rows = CO_TRY(co_await read_rows(tables_, kOwners));
-  std::map<std::string, Owner> out;
-  for (const auto& row : rows) out.emplace(row.row_key, owner_of(row));
-  co_return out;
-}
-
-Task<Result<void>> IndexStore::remove_owner(std::string id, Owner owner) {
-  CO_TRY(co_await change(tables_, kOwners, erasure_of(std::move(id), owner.version)));
-  co_return Result<void>{};
-}
-
-Task<Result<bool>> IndexStore::swap_owner(std::string id, Owner& owner) {
-  std::vector<Property> properties;
-  jobs::add_properties(properties, owner, kOwnerFields);
-  const auto seen = owner.version == 0 ? std::nullopt : std::optional(owner.version);
-  const auto written =
-      CO_TRY(co_await change(tables_, kOwners, jobs::write_of(std::move(id), seen, std::move(properties))));
-  if (written) owner.version = *written;
-  co_return written.has_value();
-}
-
 table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
                                               const std::optional<Violation>& violation) {
   Mutation mutation;
@@ -305,7 +265,7 @@ Task<Result<void>> IndexStore::forget(Index index) {
     const auto gone = CO_TRY(co_await change(tables_, kDefinitions, erasure_of(index.name, found->version)));
     if (!gone) co_return contended(index.name);
   }
-  CO_TRY(co_await change(tables_, kOwners, erasure_of(index.id, {})));
+  CO_TRY(co_await forget_owner(index.id));
   co_return co_await tell(tables_);
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "table_store/model/changes.h"
+#include "table_store/model/feed.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
 #include "table_store/model/query.h"
@@ -131,6 +132,33 @@ struct Acknowledge {
   using Reply = void;
   std::string account, table, follower;
   Version position = 0;
+};
+
+struct PutFeed {
+  static constexpr std::string_view kMethod = "table.put_feed";
+  using Reply = FeedStatus;
+  std::string account, table;
+  ChangeFeed feed;
+};
+
+struct DropFeed {
+  static constexpr std::string_view kMethod = "table.drop_feed";
+  using Reply = void;
+  std::string account, table;
+};
+
+struct GetFeed {
+  static constexpr std::string_view kMethod = "table.feed";
+  using Reply = FeedStatus;
+  std::string account, table;
+  std::vector<FeedPlace> places;
+};
+
+struct ReadChanges {
+  static constexpr std::string_view kMethod = "table.changes";
+  using Reply = FeedPage;
+  std::string account, table;
+  FeedRequest request;
 };
 
 struct MoveAll {

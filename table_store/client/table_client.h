@@ -61,6 +61,17 @@ class TableClient {
   /// neither does any for a stale follower. kFollowerNotFound.
   rpc::Method<calls::Acknowledge> acknowledge{caller_};
 
+  // The change feed of a table (model/feed.h). It outlives the table, as followers do.
+
+  /// Declares or changes it. What was kept before has what was asked for then. kTableNotFound for a new one.
+  rpc::Method<calls::PutFeed> put_feed{caller_};
+  rpc::Method<calls::DropFeed> drop_feed{caller_};  // kFeedNotFound
+  /// How much is kept, and how far behind its end these (at most 1000) places are. kFeedNotFound.
+  rpc::Method<calls::GetFeed> feed{caller_};
+  /// The changes from a place on. A page may end within a transaction. kFeedNotFound; kChangesExpired if some changes
+  /// after the place are not kept any more; kServerBusy if too many wait.
+  rpc::Method<calls::ReadChanges> changes{caller_};
+
   /// Raises the operation's epoch and returns its ledger. kFenced if its epoch is higher already. The last argument is
   /// Fence::since.
   rpc::Method<calls::OpenOperation> open_operation{caller_};

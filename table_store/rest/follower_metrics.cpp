@@ -7,6 +7,20 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr std::size_t kMostFollowers = 100;
+constexpr std::size_t kMostFeeds = 100;
+
+std::vector<prometheus::MetricFamily> of_feeds(const std::vector<TableService::NamedFeed>& feeds) {
+  constexpr auto kGauge = prometheus::MetricType::Gauge;
+  prometheus::MetricFamily changes{
+      "tidemark_feed_kept_changes", "Changes that the change feed of a table keeps.", kGauge, {}};
+  prometheus::MetricFamily bytes{"tidemark_feed_kept_bytes", "Their size.", kGauge, {}};
+  for (const auto& [account, status] : feeds) {
+    const std::vector<prometheus::ClientMetric::Label> labels{{"account", account}, {"table", status.table}};
+    process::add_value(changes, static_cast<double>(status.kept.changes), labels);
+    process::add_value(bytes, static_cast<double>(status.kept.bytes), labels);
+  }
+  return {std::move(changes), std::move(bytes)};
+}
 
 }  // namespace
 
@@ -33,7 +47,14 @@ std::vector<prometheus::MetricFamily> FollowerMetrics::Collect() const {
     process::add_value(waiting, static_cast<double>(status.changes_behind), labels);
     process::add_value(stale, status.stale ? 1 : 0, labels);
   }
-  return {std::move(lag), std::move(waiting), std::move(stale)};
+  std::vector<prometheus::MetricFamily> families{std::move(lag), std::move(waiting), std::move(stale)};
+  const auto feeds = service_.all_feeds(kMostFeeds);
+  if (feeds) {
+    std::ranges::move(of_feeds(*feeds), std::back_inserter(families));
+  } else {
+    process::log_failed_task("table.metrics", feeds.error());
+  }
+  return families;
 }
 
 }  // namespace tidemark::table_store

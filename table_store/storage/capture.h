@@ -14,8 +14,10 @@ namespace tidemark::table_store {
 struct Capture {
   std::string feed_key;
   std::uint64_t feed = 0;
-  std::vector<std::string> properties;  // that anybody follows; sorted, without repeats
-  std::vector<std::string> followers;   // sorted
+  std::vector<std::string> properties;          // that anybody follows; sorted, without repeats
+  std::vector<std::string> followers;           // sorted
+  bool kept = false;                            // the table has a change feed (model/feed.h)
+  bool old_values = false, new_values = false;  // which has whole entities
 
   /// A row that a follower of the table made is no entity of the table to its followers.
   [[nodiscard]] bool made(const std::optional<OriginView>& origin) const {

@@ -1,5 +1,6 @@
 #include "table_store/storage/change_notes.h"
 
+#include "table_store/storage/kept_changes.h"
 #include "table_store/storage/table_keys.h"
 #include "table_store/storage/test_switches.h"
 
@@ -38,35 +39,45 @@ Result<ChangeNotes::Open*> ChangeNotes::open(const std::shared_ptr<const Capture
 void ChangeNotes::add(Open& feed, Note note) {
   auto& head = feed.head;
   note.changes = ++head.changes;
-  note.bytes = head.bytes += kNoteOverhead + note.partition_key.size() + note.row_key.size() + note.before.size();
+  note.bytes = head.bytes += kNoteOverhead + note.partition_key.size() + note.row_key.size() + note.before.size() +
+                             (note.after ? note.after->size() : 0);
   txn_.put(note_key(feed.capture->feed, version_, feed.noted++), encode_note(note));
 }
 
 Result<void> ChangeNotes::note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                                std::string_view row_key, const EntityView* before, NoteKind kind,
-                               const std::optional<OriginView>& origin) {
+                               const std::optional<OriginView>& origin, std::string_view block) {
   if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
   const bool was_there = before != nullptr && !capture->made(before->origin);
-  const bool is_there = kind == NoteKind::kPut && !capture->made(origin);
+  const bool is_there = kind != NoteKind::kErased && !capture->made(origin);
   if (!was_there && !is_there) return {};
   auto* feed = TRY(open(capture));
   if (!feed->head.live) return {};
-  Note note{kind, was_there, std::string(partition_key), std::string(row_key), {}};
-  if (was_there) {
+  Note note;
+  note.kind = is_there ? kind : NoteKind::kErased;
+  note.was_there = was_there;
+  note.partition_key = partition_key;
+  note.row_key = row_key;
+  if (was_there && capture->old_values) {
+    if (!is_property_block(before->block)) return corrupt_record("entity");
+    note.before = before->block;
+    note.before_version = before->version;
+  } else if (was_there) {
     auto chosen = chosen_properties(before->block, capture->properties);
     if (!chosen) return corrupt_record("entity");
     note.before = std::move(*chosen);
   }
+  if (is_there && capture->new_values) note.after = block;
   add(*feed, std::move(note));
   return {};
 }
 
-Result<void> ChangeNotes::note_drop(const std::shared_ptr<const Capture>& capture) {
+Result<void> ChangeNotes::note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind) {
   if (!capture || test_switches().leave_out_notes.load(std::memory_order_relaxed)) return {};
   auto* feed = TRY(open(capture));
   if (!feed->head.live) return {};
   Note note;
-  note.kind = NoteKind::kDropped;
+  note.kind = kind;
   add(*feed, std::move(note));
   return {};
 }
@@ -74,17 +85,20 @@ Result<void> ChangeNotes::note_drop(const std::shared_ptr<const Capture>& captur
 Result<bool> ChangeNotes::keep_bounds(Open& open) {
   auto feed = TRY(read_feed(txn_, open.capture->feed_key));
   if (!feed) return corrupt_record("feed");
-  bool any_stale = false;
+  bool less = false;
   for (auto& follower : feed->followers) {
     if (follower.stale) continue;
     const auto bound = exceeded_bound(follower, open.head);
     if (bound.empty()) continue;
     if (follower.following.refuse_writes) return refuse(*feed, follower.following, bound);
-    any_stale = follower.stale = true;
+    less = follower.stale = true;
+  }
+  if (feed->kept && open.head.bytes - feed->kept->bytes > most_bytes(feed->kept->feed)) {
+    less = TRY(let_go_of_bytes(txn_, feed->feed, *feed->kept, open.head.bytes, version_)) || less;
   }
   set_bounds(open.head, *feed);
-  if (any_stale) txn_.put(open.capture->feed_key, kFeedRecord.encode(*feed));
-  return any_stale;
+  if (less) txn_.put(open.capture->feed_key, kFeedRecord.encode(*feed));
+  return less;
 }
 
 Result<NotedFeeds> ChangeNotes::finish(Bounds bounds) {

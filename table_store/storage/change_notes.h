@@ -12,7 +12,7 @@ namespace tidemark::table_store {
 /// Whom a transaction concerns once it is durable.
 struct NotedFeeds {
   std::vector<std::shared_ptr<const Capture>> noted;
-  std::vector<std::shared_ptr<const Capture>> staled;  // the log waits for one follower less
+  std::vector<std::shared_ptr<const Capture>> staled;  // the log has to keep less
 };
 
 class ChangeNotes {
@@ -20,11 +20,13 @@ class ChangeNotes {
   /// All notes have this version.
   ChangeNotes(kv::Transaction& txn, Version version) : txn_(txn), version_(version) {}
 
-  /// An entity was put or erased. `before`: what was there, or null. `origin`: of what is there now.
+  /// An entity was put or erased. `before`: what was there, or null. `origin` and `block`, which has the properties: of
+  /// what is there now.
   Result<void> note(const std::shared_ptr<const Capture>& capture, std::string_view partition_key,
                     std::string_view row_key, const EntityView* before, NoteKind kind,
-                    const std::optional<OriginView>& origin);
-  Result<void> note_drop(const std::shared_ptr<const Capture>& capture);
+                    const std::optional<OriginView>& origin, std::string_view block);
+  /// The table was dropped or made.
+  Result<void> note_table(const std::shared_ptr<const Capture>& capture, NoteKind kind);
 
   enum class Bounds { kKeep, kIgnore };
   /// Call it at the end. kServerBusy if a follower is too far behind and wants writes refused.
@@ -38,7 +40,7 @@ class ChangeNotes {
   };
   Result<Open*> open(const std::shared_ptr<const Capture>& capture);
   void add(Open& feed, Note note);
-  /// True if a follower is stale from now on.
+  /// True if the log has to keep less from now on.
   Result<bool> keep_bounds(Open& feed);
 
   kv::Transaction& txn_;

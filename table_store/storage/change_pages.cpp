@@ -53,9 +53,9 @@ class PageReader {
       page_.through = page_.as_of;
       return false;
     }
-    const auto version = version_of_note(cursor_->key());
-    if (!version) return corrupt_record("note");
-    if (!goes_on(*version)) {
+    const auto place = place_of_note(cursor_->key());
+    if (!place) return corrupt_record("note");
+    if (!goes_on(place->version)) {
       page_.more = true;
       return false;
     }
@@ -99,7 +99,13 @@ class PageReader {
       page_.dropped = version_;
       return {};
     }
-    bytes_ += cursor_->value().size();
+    if (note.kind == NoteKind::kCreated) return {};
+    if (note.before_version) {
+      auto chosen = chosen_properties(note.before, capture_->properties);
+      if (!chosen) return corrupt_record("note");
+      note.before = std::move(*chosen);
+    }
+    bytes_ += note.partition_key.size() + note.row_key.size() + note.before.size();
     auto key = encode_entity_key(note.partition_key, note.row_key);
     const auto next = places_.size();
     const auto [found, is_new] = places_.try_emplace(std::move(key), next);

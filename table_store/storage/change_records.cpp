@@ -8,6 +8,9 @@ namespace tidemark::table_store {
 namespace {
 
 constexpr std::uint8_t kWasThere = 1;
+constexpr std::uint8_t kWholeBefore = 2;
+constexpr std::uint8_t kHasAfter = 4;
+constexpr std::uint8_t kAllFlags = kWasThere | kWholeBefore | kHasAfter;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t bound_of(std::uint64_t at, std::uint64_t more) { return more > kNever - at ? kNever : at + more; }
@@ -43,17 +46,21 @@ std::optional<std::string> chosen_properties(std::string_view block, const std::
 }
 
 std::string encode_note(const Note& note) {
-  constexpr std::size_t kLargestHead = 3 + 4 * 10;
+  constexpr std::size_t kLargestHead = 3 + 8 + 5 * 10;
+  const auto after = note.after ? note.after->size() : 0;
   std::string bytes;
-  bytes.reserve(kLargestHead + note.partition_key.size() + note.row_key.size() + note.before.size());
+  bytes.reserve(kLargestHead + note.partition_key.size() + note.row_key.size() + note.before.size() + after);
   ByteWriter out(bytes);
   out.u8(kChangeFormat);
   out.u8(static_cast<std::uint8_t>(note.kind));
-  out.u8(note.was_there ? kWasThere : 0);
+  out.u8(static_cast<std::uint8_t>((note.was_there ? kWasThere : 0) | (note.before_version ? kWholeBefore : 0) |
+                                   (note.after ? kHasAfter : 0)));
   out.string(note.partition_key);
   out.string(note.row_key);
   out.varint(note.changes);
   out.varint(note.bytes);
+  if (note.before_version) out.i64(*note.before_version);
+  if (note.after) out.string(*note.after);
   if (note.was_there) out.raw(note.before);
   return bytes;
 }
@@ -64,15 +71,21 @@ Result<Note> decode_note(std::string_view bytes) {
   const auto format = in.u8();
   const auto kind = in.u8();
   const auto flags = in.u8();
-  if (format != kChangeFormat || kind < 1 || kind > 3 || flags > kWasThere) return corrupt_record("note");
+  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NoteKind::kLast) && flags <= kAllFlags;
+  if (format != kChangeFormat || !known) return corrupt_record("note");
   note.kind = static_cast<NoteKind>(kind);
-  note.was_there = flags == kWasThere;
+  note.was_there = (flags & kWasThere) != 0;
+  const bool whole = (flags & kWholeBefore) != 0;
+  if (whole && !note.was_there) return corrupt_record("note");
   note.partition_key = in.string();
   note.row_key = in.string();
   note.changes = in.varint();
   note.bytes = in.varint();
+  if (whole) note.before_version = in.i64();
+  if ((flags & kHasAfter) != 0) note.after = in.string();
   note.before = in.rest();
   if (!in.ok() || note.was_there != is_property_block(note.before)) return corrupt_record("note");
+  if (note.after && !is_property_block(*note.after)) return corrupt_record("note");
   return note;
 }
 
@@ -96,6 +109,11 @@ std::shared_ptr<const Capture> capture_of(const FeedRecord& feed, std::string fe
     capture->followers.push_back(following.follower);
     capture->properties.insert(capture->properties.end(), following.properties.begin(), following.properties.end());
   }
+  if (feed.kept) {
+    capture->kept = true;
+    capture->old_values = feed.kept->feed.old_values;
+    capture->new_values = feed.kept->feed.new_values;
+  }
   std::ranges::sort(capture->followers);
   std::ranges::sort(capture->properties);
   const auto repeats = std::ranges::unique(capture->properties);
@@ -109,6 +127,8 @@ Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, st
   return capture_of(*feed, std::move(feed_key));
 }
 
+std::uint64_t most_bytes(const ChangeFeed& feed) { return feed.max_bytes + feed.max_bytes / 8; }
+
 void set_bounds(HeadRecord& head, const FeedRecord& feed) {
   head.changes_bound = head.bytes_bound = kNever;
   head.live = false;
@@ -118,6 +138,9 @@ void set_bounds(HeadRecord& head, const FeedRecord& feed) {
     head.changes_bound = std::min(head.changes_bound, bound_of(follower.changes, follower.following.max_changes));
     head.bytes_bound = std::min(head.bytes_bound, bound_of(follower.bytes, follower.following.max_bytes));
   }
+  if (!feed.kept) return;
+  head.live = true;
+  head.bytes_bound = std::min(head.bytes_bound, bound_of(feed.kept->bytes, most_bytes(feed.kept->feed)));
 }
 
 }  // namespace tidemark::table_store

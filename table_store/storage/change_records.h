@@ -6,6 +6,7 @@
 #include "common/base/record.h"
 #include "common/kv/engine.h"
 #include "table_store/model/changes.h"
+#include "table_store/model/feed.h"
 #include "table_store/storage/capture.h"
 
 namespace tidemark::table_store {
@@ -18,10 +19,25 @@ struct FollowerRecord {
   bool stale = false;
 };
 
+/// The change feed for users: what is kept of the log, and what is kept no more.
+struct KeptRecord {
+  ChangeFeed feed = {};
+  std::uint64_t generation = 0;
+  Version gone = 0;                      // the version of the last note that is not kept
+  std::uint32_t gone_index = 0;          // and its number in the transaction
+  std::uint64_t changes = 0, bytes = 0;  // of the log up to there
+
+  /// What is kept begins here.
+  [[nodiscard]] FeedPlace begin() const { return {generation, gone, gone_index + 1}; }
+};
+
 struct FeedRecord {
   std::uint64_t feed = 0;
   std::string table;                      // in its own case
   std::vector<FollowerRecord> followers;  // by name
+  std::optional<KeptRecord> kept;
+
+  [[nodiscard]] bool needed() const { return kept || !followers.empty(); }
 
   [[nodiscard]] const FollowerRecord* find(std::string_view follower) const;
   [[nodiscard]] FollowerRecord* find(std::string_view follower);
@@ -34,14 +50,17 @@ struct HeadRecord {
   bool live = false;                                 // false: all followers are stale, and nothing is noted
 };
 
-enum class NoteKind : std::uint8_t { kPut = 1, kErased = 2, kDropped = 3 };
+enum class NoteKind : std::uint8_t { kPut = 1, kErased = 2, kDropped = 3, kMerged = 4, kCreated = 5, kLast = kCreated };
 
-/// A change. Formats to come may add the whole entity before and after it, behind further flags.
+/// A change.
 struct Note {
   NoteKind kind = NoteKind::kPut;
   bool was_there = false;
+  /// Of what was there, if `before` has all its properties.
+  std::optional<Version> before_version;
   std::string partition_key, row_key;
   std::string before;                    // the followed properties (model/property_block.h), if it was there
+  std::optional<std::string> after;      // all properties
   std::uint64_t changes = 0, bytes = 0;  // of the log up to and with this note
 };
 
@@ -62,6 +81,23 @@ inline constexpr auto kFeedRecord = record_format<FeedRecord>(kChangeFormat, "fe
     io.u64(follower.bytes);
     io.boolean(follower.stale);
   });
+  // A table without a feed of its own has nothing here.
+  if constexpr (std::remove_cvref_t<decltype(io)>::kReads) {
+    if (io.bytes.finished()) return;
+  } else {
+    if (!feed.kept) return;
+  }
+  io.optional(feed.kept, [&io](auto& kept) {
+    io.i64(kept.feed.retention_s);
+    io.u64(kept.feed.max_bytes);
+    io.boolean(kept.feed.old_values);
+    io.boolean(kept.feed.new_values);
+    io.u64(kept.generation);
+    io.i64(kept.gone);
+    io.varint(kept.gone_index);
+    io.u64(kept.changes);
+    io.u64(kept.bytes);
+  });
 });
 
 inline constexpr auto kHeadRecord =
@@ -73,8 +109,8 @@ inline constexpr auto kHeadRecord =
       io.boolean(head.live);
     });
 
-//   note   1 | kind u8 | flags u8 (1: was there) | PartitionKey string | RowKey string |
-//          changes varint | bytes varint | [before: properties]
+//   note   1 | kind u8 | flags u8 (1: was there, 2: with all properties, 4: has after) | PartitionKey string | RowKey string |
+//          changes varint | bytes varint | [version i64] | [after string: properties] | [before: properties]
 std::string encode_note(const Note& note);
 Result<Note> decode_note(std::string_view bytes);
 
@@ -84,6 +120,8 @@ Result<HeadRecord> read_head(const kv::Reader& reader, std::uint64_t feed);
 std::shared_ptr<const Capture> capture_of(const FeedRecord& feed, std::string feed_key);
 /// What is to be captured of the table with this key of a feed. Null if nobody follows it.
 Result<std::shared_ptr<const Capture>> read_capture(const kv::Reader& reader, std::string feed_key);
+/// Beyond this, the oldest notes of a feed are let go: several at once.
+std::uint64_t most_bytes(const ChangeFeed& feed);
 /// Computes the head's bounds anew from the followers.
 void set_bounds(HeadRecord& head, const FeedRecord& feed);
 

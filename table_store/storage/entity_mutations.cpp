@@ -148,15 +148,21 @@ Result<MutationOutcome> apply_mutation(Writing& writing, const MutationJob& job,
   if (existing) view = TRY(view_entity(*existing));
   const auto verdict = TRY(existing ? judge_existing(mutation, view) : judge_missing(mutation));
   if (verdict) return *verdict;
-  TRY(notes.note(table.capture, job.partition_key, mutation.row_key, existing ? &view : nullptr,
-                 mutation.kind == kErase ? NoteKind::kErased : NoteKind::kPut, view_of(mutation.origin)));
+  const auto note = [&](NoteKind kind, std::string_view block) {
+    return notes.note(table.capture, job.partition_key, mutation.row_key, existing ? &view : nullptr, kind,
+                      view_of(mutation.origin), block);
+  };
   if (mutation.kind == kErase) {
+    TRY(note(NoteKind::kErased, {}));
     txn.erase(key);
     return MutationOutcome{WriteOutcome::kApplied, 0};
   }
   if (existing && (mutation.kind == kMerge || mutation.kind == kInsertOrMerge)) {
-    txn.put(key, encode_entity(version, std::nullopt, TRY(merged(job, mutation, view))));
+    const auto block = TRY(merged(job, mutation, view));
+    TRY(note(NoteKind::kMerged, block));
+    txn.put(key, encode_entity(version, std::nullopt, block));
   } else {
+    TRY(note(NoteKind::kPut, job.blocks[index]));
     std::string_view operation;
     if (job.fence && mutation.source_version) operation = job.fence->operation_id;
     txn.put(key, encode_entity(version, mutation.source_version, job.blocks[index], operation, mutation.restores,

@@ -1,12 +1,11 @@
 // Who follows a table, how far they are, and the end of what none of them needs (model/changes.h).
 #include "common/base/encoding.h"
 #include "common/base/text.h"
-#include "common/kv/generations.h"
 #include "common/process/failures.h"
 #include "table_store/model/limits.h"
 #include "table_store/storage/change_notes.h"
+#include "table_store/storage/feed_rows.h"
 #include "table_store/storage/table_keys.h"
-#include "table_store/storage/table_rows.h"
 #include "table_store/storage/table_service.h"
 
 namespace tidemark::table_store {
@@ -16,37 +15,6 @@ const FailStep kFollowStep("table.follow");
 const FailStep kUnfollowStep("table.unfollow");
 const FailStep kAcknowledgeStep("table.acknowledge");
 const FailStep kTrimStep("table.trim_log");
-
-struct Feed {
-  FeedRecord record;
-  HeadRecord head;
-};
-
-Result<std::optional<Feed>> load_feed(const kv::Reader& reader, const std::string& key) {
-  auto record = TRY(read_feed(reader, key));
-  if (!record) return std::nullopt;
-  const auto head = TRY(read_head(reader, record->feed));
-  return Feed{std::move(*record), head};
-}
-
-void store_feed(kv::Transaction& txn, const std::string& key, Feed& feed) {
-  set_bounds(feed.head, feed.record);
-  txn.put(key, kFeedRecord.encode(feed.record));
-  txn.put(head_key(feed.record.feed), kHeadRecord.encode(feed.head));
-}
-
-Result<Feed> load_or_begin_feed(kv::Transaction& txn, const std::string& key) {
-  auto feed = TRY(load_feed(txn, key));
-  if (feed) return std::move(*feed);
-  Feed first;
-  first.record.feed = TRY(read_counter(txn, kLastGenerationKey)) + 1;
-  txn.put(kLastGenerationKey, kCounterRecord.encode(first.record.feed));
-  return first;
-}
-
-Result<Version> last_version(const kv::Reader& reader) {
-  return static_cast<Version>(TRY(read_counter(reader, kLastVersionKey)));
-}
 
 Result<void> check_following(const Following& following) {
   const auto& name = following.follower;
@@ -83,10 +51,12 @@ Result<std::optional<Version>> first_note_after(const kv::Reader& reader, std::u
   const auto cursor = reader.scan(notes_after(feed, position));
   TRY(cursor->status());
   if (!cursor->valid()) return std::nullopt;
-  return version_of_note(cursor->key());
+  const auto place = place_of_note(cursor->key());
+  if (!place) return corrupt_record("note");
+  return place->version;
 }
 
-Result<FollowerStatus> status_of(const kv::Reader& reader, const Feed& feed, const FollowerRecord& follower) {
+Result<FollowerStatus> status_of(const kv::Reader& reader, const LoadedFeed& feed, const FollowerRecord& follower) {
   FollowerStatus status;
   status.following = follower.following;
   status.position = follower.position;
@@ -163,28 +133,22 @@ Task<Result<void>> TableService::unfollow(std::string account, std::string table
           auto& followers = feed->record.followers;
           std::erase_if(followers, [&](const auto& one) { return one.following.follower == follower; });
           changed = feed->record.feed;
-          ended = followers.empty();
-          if (!ended) {
-            store_feed(txn, key, *feed);
-            return {};
-          }
-          txn.erase(key);
-          txn.erase(head_key(*changed));
-          kv::drop_generation(txn, kDroppedGeneration, *changed);
+          ended = !feed->record.needed();
+          store_or_end_feed(txn, key, *feed);
           return {};
         },
         &kUnfollowStep));
   }
   if (!changed) co_return Result<void>{};
-  waits_.changed(*changed);
-  const auto executor = co_await asio::this_coro::executor;
-  if (ended) {
-    trims_.forget(*changed);
-    process::spawn_in_background(executor, "table.collect_garbage", collect_garbage());
-  } else {
-    trim_in_background(key, *changed, executor);
-  }
+  forget_notes(key, *changed, ended, co_await asio::this_coro::executor);
   co_return Result<void>{};
+}
+
+void TableService::forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor) {
+  waits_.changed(feed);
+  if (!ended) return trim_in_background(feed_key, feed, executor);
+  trims_.forget(feed);
+  process::spawn_in_background(executor, "table.collect_garbage", collect_garbage());
 }
 
 Result<std::vector<FollowerStatus>> TableService::followers(const std::string& account, const std::string& table) {
@@ -199,7 +163,7 @@ Result<std::vector<FollowerStatus>> TableService::followers(const std::string& a
 Result<std::vector<TableService::NamedFollower>> TableService::all_followers(std::size_t most) {
   const auto snapshot = engine_.snapshot();
   std::vector<NamedFollower> all;
-  const auto cursor = snapshot->scan(all_feeds());
+  const auto cursor = snapshot->scan(feeds_range());
   for (; cursor->valid() && all.size() < most; cursor->next()) {
     auto key = cursor->key();
     key.remove_prefix(1);
@@ -254,6 +218,7 @@ Task<Result<void>> TableService::trim_log(std::string feed_key) {
   for (const auto& follower : feed->followers) {
     if (!follower.stale) through = std::min(through, follower.position);
   }
+  if (feed->kept) through = std::min(through, feed->kept->gone);
   const auto from = trims_.begin(feed->feed, through);
   if (!from) co_return Result<void>{};
   const kv::KeyRange done{note_key(feed->feed, *from + 1, 0), note_key(feed->feed, through + 1, 0)};

@@ -8,14 +8,14 @@ kv::KeyRange tables_range(std::string_view account, std::string_view from_table)
   return range;
 }
 
-std::optional<Version> version_of_note(std::string_view key) {
+std::optional<NotePlace> place_of_note(std::string_view key) {
   if (key.empty() || key.front() != 'l') return std::nullopt;
   key.remove_prefix(1);
   const auto feed = kv::take_u64(key);
   const auto version = feed ? kv::take_u64(key) : std::nullopt;
   const auto index = version ? kv::take_u64(key) : std::nullopt;
   if (!index || !key.empty()) return std::nullopt;
-  return static_cast<Version>(*version);
+  return NotePlace{static_cast<Version>(*version), *index};
 }
 
 bool EntityKeyReader::read(std::string_view key) {

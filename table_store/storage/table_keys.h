@@ -4,7 +4,8 @@
 //   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
 //                                                        more, whose rows are still to be erased
 //   'e' u64(generation) utf16(PartitionKey) utf16(RowKey)  entity
-//   'f' text(account) text(lower-case table name)        feed: who follows the table (change_records.h)
+//   'f' text(account) text(lower-case table name)        feed: who follows the table, and what is kept for those who
+//                                                        read its change feed (change_records.h)
 //   'g'                                                  counter: last generation given out
 //   'h' u64(feed)                                        head of a feed
 //   'l' u64(feed) u64(version) u64(index)                note: a change of a followed table
@@ -60,18 +61,26 @@ class EntityKeyReader {
 inline std::string feed_key(std::string_view account, std::string_view table) {
   return kv::key('f', kv::Text{account}, kv::Text{to_lower_ascii(table)});
 }
-inline kv::KeyRange all_feeds() { return kv::under("f"); }
+inline kv::KeyRange feeds_range() { return kv::under("f"); }
 inline std::string head_key(std::uint64_t feed) { return kv::key('h', feed); }
 inline std::string note_key(std::uint64_t feed, Version version, std::uint64_t index) {
   return kv::key('l', feed, static_cast<std::uint64_t>(version), index);
+}
+/// From this place on.
+inline kv::KeyRange notes_from(std::uint64_t feed, Version version, std::uint64_t index) {
+  return {note_key(feed, version, index), kv::under(kv::key('l', feed)).upper};
 }
 inline kv::KeyRange notes_of(std::uint64_t feed) { return kv::under(kv::key('l', feed)); }
 /// Those with a higher version.
 inline kv::KeyRange notes_after(std::uint64_t feed, Version version) {
   return {note_key(feed, version + 1, 0), notes_of(feed).upper};
 }
-/// The version in the key of a note; nothing if it is none.
-std::optional<Version> version_of_note(std::string_view key);
+/// The version in the key of a note, and its number in the transaction; nothing if it is none.
+struct NotePlace {
+  Version version = 0;
+  std::uint64_t index = 0;
+};
+std::optional<NotePlace> place_of_note(std::string_view key);
 
 inline std::string operation_key(std::string_view account, std::string_view operation_id) {
   return kv::key('o', kv::Text{account}, kv::Text{operation_id});

@@ -22,13 +22,13 @@ const FailStep kSetServicePropertiesStep("table.set_service_properties");
 const FailStep kLedgerStep("table.ledger");
 const FailStep kCollectStep("table.collect");
 
-/// The drop of a followed table is a change of the store. It goes through however far a follower is behind: nothing
-/// would be won by keeping all those entities.
-Result<NotedFeeds> note_drop(kv::Transaction& txn, const KnownTable& table, Version now) {
-  if (!table.capture) return NotedFeeds{};
+/// The drop of a followed table is a change of the store, and so is the making of one that has a change feed. They go
+/// through however far a follower is behind: nothing would be won by keeping all those entities.
+Result<NotedFeeds> note_table(kv::Transaction& txn, const std::shared_ptr<const Capture>& capture, NoteKind kind,
+                              Version now) {
   const auto version = TRY(next_version(txn, now));
   ChangeNotes notes(txn, version);
-  TRY(notes.note_drop(table.capture));
+  TRY(notes.note_table(capture, kind));
   txn.put(kLastVersionKey, kCounterRecord.encode(static_cast<std::uint64_t>(version)));
   return notes.finish(ChangeNotes::Bounds::kIgnore);
 }
@@ -72,7 +72,9 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
   CO_TRY(check_table_name(table));
-  co_return co_await engine_.transact(
+  const auto now = clock_.now().time_since_epoch().count();
+  NotedFeeds feeds;
+  CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         const auto key = table_key(account, table);
         auto existing = TRY(txn.get(key));
@@ -83,9 +85,14 @@ Task<Result<void>> TableService::create_table(std::string account, std::string t
         record.name = table;
         txn.put(kLastGenerationKey, kCounterRecord.encode(record.generation));
         txn.put(key, kTableRecord.encode(record));
+        feeds = {};
+        const auto capture = TRY(read_capture(txn, feed_key(account, table)));
+        if (capture && capture->kept) feeds = TRY(note_table(txn, capture, NoteKind::kCreated, now));
         return {};
       },
-      &kCreateTableStep);
+      &kCreateTableStep));
+  announce(feeds, co_await asio::this_coro::executor);
+  co_return Result<void>{};
 }
 
 Task<Result<void>> TableService::delete_table(std::string account, std::string table) {
@@ -108,7 +115,9 @@ Task<Result<void>> TableService::drop(std::string account, std::string table, st
           return fenced(txn, account, fence, [&](OperationLedger&) -> Result<std::uint64_t> {
             const auto known = find_known_table(txn, account, table);
             if (known.failed_with(ErrorCode::kTableNotFound)) return fail(ErrorCode::kResourceNotFound);
-            feeds = TRY(note_drop(txn, TRY(known), now));
+            const auto capture = TRY(known).capture;
+            feeds = {};
+            if (capture) feeds = TRY(note_table(txn, capture, NoteKind::kDropped, now));
             txn.erase(key);
             kv::drop_generation(txn, kDroppedGeneration, known->generation);
             return 1;
@@ -180,7 +189,7 @@ Task<Result<void>> TableService::collect_garbage() {
 
 Task<Result<void>> TableService::trim_logs() {
   const auto snapshot = engine_.snapshot();
-  const auto cursor = snapshot->scan(all_feeds());
+  const auto cursor = snapshot->scan(feeds_range());
   for (; cursor->valid(); cursor->next()) CO_TRY(co_await trim_log(std::string(cursor->key())));
   co_return cursor->status();
 }

@@ -13,6 +13,7 @@
 #include "common/kv/account_properties.h"
 #include "common/kv/operation_ledgers.h"
 #include "table_store/model/changes.h"
+#include "table_store/model/feed.h"
 #include "table_store/model/filter.h"
 #include "table_store/model/move.h"
 #include "table_store/model/mutation.h"
@@ -113,6 +114,22 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
                                              Version after, std::uint32_t skip, std::uint32_t limit, Duration wait);
   Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Version position);
 
+  // The change feed: model/feed.h, client/table_client.h.
+
+  Task<Result<FeedStatus>> put_feed(std::string account, std::string table, ChangeFeed feed);
+  Task<Result<void>> drop_feed(std::string account, std::string table);
+  Result<FeedStatus> feed_status(const std::string& account, const std::string& table,
+                                 const std::vector<FeedPlace>& places);
+  struct NamedFeed {
+    std::string account;
+    FeedStatus status;
+  };
+  /// Of all accounts; at most so many.
+  Result<std::vector<NamedFeed>> all_feeds(std::size_t most);
+  Task<Result<FeedPage>> changes(std::string account, std::string table, FeedRequest request);
+  /// Lets go of what feeds have kept for long enough, now and then, until the shutdown begins.
+  Task<Result<void>> let_changes_go();
+
   /// 1..100 moves, each a transaction of its own (model/move.h), with their outcomes. A move that did not happen is an
   /// error and has changed nothing: kResourceNotFound (the entity), kTableNotFound, kUpdateConditionNotSatisfied
   /// (something else is in the destination, or the companion's condition), kEntityAlreadyExists (the companion),
@@ -124,6 +141,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   void begin_shutdown() {
     turns_.close();
     waits_.close();
+    closing_.notify_all();
   }
 
   /// For workers, who keep no time of their own: what is old by this may be removed.
@@ -143,8 +161,11 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   void announce(const NotedFeeds& feeds, const Executor& executor);
   /// Erases what no follower needs any more, unless that was done a moment ago.
   void trim_in_background(const std::string& feed_key, std::uint64_t feed, const Executor& executor);
+  /// Somebody needs the log no more; `ended`: nobody does.
+  void forget_notes(const std::string& feed_key, std::uint64_t feed, bool ended, const Executor& executor);
   Task<Result<void>> trim_log(std::string feed_key);
   Task<Result<void>> trim_logs();
+  Task<Result<void>> let_old_changes_go(std::string feed_key);
 
   kv::Engine& engine_;
   Clock& clock_;
@@ -153,6 +174,7 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   TableDirectory directory_;
   ChangeWaits waits_;
   LogTrims trims_;
+  Signal closing_;
 };
 
 }  // namespace tidemark::table_store

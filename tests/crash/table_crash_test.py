@@ -22,8 +22,9 @@ from store_crashes import StoreCrashTest, main  # noqa: E402
 TABLE = "Kept"
 WRITERS = 4
 WORKER = ("--lease-s", "2", "--poll-s", "1", "--retry-base-ms", "20", "--retry-cap-ms", "200")
-# Steps of those who follow a table, of whom there are none here.
-FOLLOWING = ("table.follow", "table.unfollow", "table.acknowledge", "table.trim_log", "table.mutate_all")
+# Steps of those who follow a table, of whom there are none here (index_crash_test.py, feed_test.py).
+FOLLOWING = ("table.follow", "table.unfollow", "table.acknowledge", "table.trim_log", "table.mutate_all",
+             "table.put_feed", "table.drop_feed", "table.let_changes_go")
 UNANSWERED = (OSError, http.client.HTTPException)
 
 

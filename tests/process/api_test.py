@@ -57,6 +57,9 @@ class ApiTest(unittest.TestCase):
 
     def fill(self, name):
         self.tables.create_table(name)
+        self.fill_again(name)
+
+    def fill_again(self, name):
         self.tables.put_many(name, ENTITIES)
 
     def test_health(self):
@@ -72,6 +75,25 @@ class ApiTest(unittest.TestCase):
                 answer = connection.getresponse()
                 self.assertEqual((answer.status, method, path), (404 if "unknown" in path else 200, method, path))
                 self.assertEqual(bool(answer.read()), method == "GET")
+
+    def test_change_feeds(self):
+        self.fill("Changing")
+        feed, group, on_change = (f"/v1/tables/Changing/{ending}" for ending in ("feed", "consumers/g", "onChange/o"))
+        self.api.call("PUT", feed, {"values": "both"})
+        self.assertEqual(self.api.call("GET", feed)["changes"], 0)
+        self.api.call("PUT", group, {"after": "oldest"})
+        self.api.call("PUT", on_change, {"queue": "changing"})
+        self.fill_again("Changing")
+        self.assertEqual(len(self.api.call("GET", "/v1/tables/Changing/changes?old=true&new=true")["changes"]), 30)
+        page = self.api.call("POST", group + "/read", {"reader": "me"})
+        self.api.call("POST", group + "/acknowledge", {"epoch": page["epoch"], "token": page["next"]})
+        self.assertEqual(self.api.call("GET", group)["lag"]["changes"], 0)
+        self.assertEqual(len(self.api.call("GET", "/v1/tables/Changing/consumers")["consumers"]), 1)
+        self.assertEqual(len(self.api.call("GET", "/v1/tables/Changing/onChange")["onChange"]), 1)
+        self.assertEqual(self.api.call("GET", on_change)["state"], "running")
+        self.api.call("POST", on_change + "/resume", {"after": "now"})
+        for path in (on_change, group, feed):
+            self.api.call("DELETE", path)
 
     def test_indexes(self):
         self.fill("Indexed")

@@ -70,7 +70,10 @@ class EveryOperationTest(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"],
-                   "limit partition": ["x", "k"], "poison edit": ["x", "--file", "-"]}
+                   "limit partition": ["x", "k"], "poison edit": ["x", "--file", "-"],
+                   **{f"consumer {name}": ["x", "g"] for name in ("put", "show", "remove", "read")},
+                   "consumer acknowledge": ["x", "g", "--epoch", "1"],
+                   **{f"on-change {name}": ["x", "n"] for name in ("put", "show", "resume", "remove")}}
         taking_nothing = {"completion bash"}
         found = commands()
         self.assertGreater(len(found), 25)

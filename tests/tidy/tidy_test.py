@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 TOP = pathlib.Path(os.environ.get("TIDEMARK_SOURCE", pathlib.Path(__file__).parents[2]))
-SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "indexes", "workers", "api"]
+SOURCES = ["common", "table_store", "queue_service", "blob_store", "jobs", "indexes", "feeds", "workers", "api"]
 
 
 def files():

@@ -97,10 +97,14 @@ TEST_F(TableClientTest, PagesUnderConcurrentWrites) {
 TEST_F(TableClientTest, DamagedRequestsAreRefused) {
   auto dispatch = make_table_dispatch(*service);
   auto seeded = make_seeded_random(3);
-  for (const char* method :
-       {"table.get", "table.mutate", "table.query", "table.open", "table.close", "table.operation", "table.count",
-        "table.create", "table.delete", "table.exists", "table.list", "table.x", "table.mutate_all", "table.find_rows",
-        "table.follow", "table.unfollow", "table.followers", "table.changed_entities", "table.acknowledge"}) {
+  for (const char* method : {"table.get",         "table.mutate",    "table.query",
+                             "table.open",        "table.close",     "table.operation",
+                             "table.count",       "table.create",    "table.delete",
+                             "table.exists",      "table.list",      "table.x",
+                             "table.mutate_all",  "table.find_rows", "table.follow",
+                             "table.unfollow",    "table.followers", "table.changed_entities",
+                             "table.acknowledge", "table.put_feed",  "table.drop_feed",
+                             "table.feed",        "table.changes"}) {
     for (int i = 0; i < 300; ++i) {
       std::string payload(seeded->below(40), '\0');
       for (auto& c : payload) c = static_cast<char>(seeded->below(i % 2 ? 256 : 6));

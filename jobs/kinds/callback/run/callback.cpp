@@ -59,8 +59,8 @@ struct SignedHeaders {
   std::vector<std::string> secrets;
 };
 
-SignedHeaders headers_for(const JobContext& context, const jobs::CallbackSpec& spec,
-                          const std::vector<std::string>& keys) {
+SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<std::string>& keys) {
+  const auto& spec = call.spec;
   SignedHeaders out;
   bool typed = false;
   for (const auto& [name, value] : spec.headers) {
@@ -71,15 +71,15 @@ SignedHeaders headers_for(const JobContext& context, const jobs::CallbackSpec& s
   if (spec.body && !typed) {
     out.all.emplace_back("content-type", spec.body_is_json ? "application/json" : "text/plain; charset=utf-8");
   }
-  const auto timestamp = webhook_timestamp(context.clock.now());
-  auto signature = webhook_signature(keys, context.job_id(), timestamp, spec.body.value_or(""));
+  const auto timestamp = webhook_timestamp(now);
+  auto signature = webhook_signature(keys, call.id, timestamp, spec.body.value_or(""));
   out.secrets.push_back(signature);
-  out.all.emplace_back("webhook-id", context.job_id());
+  out.all.emplace_back("webhook-id", call.id);
   out.all.emplace_back("webhook-timestamp", timestamp);
   out.all.emplace_back("webhook-signature", std::move(signature));
-  out.all.emplace_back("idempotency-key", context.job_id());
-  out.all.emplace_back("tidemark-attempt", std::to_string(context.record().attempts));
-  out.all.emplace_back("tidemark-epoch", std::to_string(context.epoch()));
+  out.all.emplace_back("idempotency-key", call.id);
+  out.all.emplace_back("tidemark-attempt", std::to_string(call.attempt));
+  out.all.emplace_back("tidemark-epoch", std::to_string(call.epoch));
   return out;
 }
 
@@ -122,33 +122,41 @@ Result<void> judge_reply(const OutboundReply& reply, const std::string& origin,
   return fail(ErrorCode::kCallbackRefused, std::move(told));
 }
 
-Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
-  auto url = jobs::parse_callback_url(spec.url);
+Task<Result<SignedReply>> send_signed(const CallbackServices* services, Clock& clock, SignedCall call) {
+  auto url = jobs::parse_callback_url(call.spec.url);
   if (!url) co_return fail(ErrorCode::kCallbackRefused, "url " + url.error().message + ".");
-  const auto* services = context.callbacks;
   if (services == nullptr) {
     co_return fail(ErrorCode::kCallbackRefused, "This worker sends no callbacks: its callback_hosts is empty.");
   }
   CO_TRY(services->policy.admit(*url));
-  const auto* keys = services->secrets.find(spec.secret);
+  const auto* keys = services->secrets.find(call.spec.secret);
   if (keys == nullptr) {
-    co_return fail(ErrorCode::kCallbackRefused, "This worker has no secret named '" + spec.secret + "' to sign with.");
+    co_return fail(ErrorCode::kCallbackRefused,
+                   "This worker has no secret named '" + call.spec.secret + "' to sign with.");
   }
-  CO_TRY(context.check());
-  auto headers = headers_for(context, spec, *keys);
-  const auto origin = url->origin();
+  auto headers = headers_for(call, clock.now(), *keys);
+  SignedReply out;
+  out.origin = url->origin();
+  out.secrets = std::move(headers.secrets);
   OutboundRequest request;
-  request.method = spec.method;
+  request.method = call.spec.method;
   request.url = std::move(*url);
   request.headers = std::move(headers.all);
-  request.body = spec.body.value_or("");
-  request.timeout = std::chrono::milliseconds(spec.timeout_ms);
+  request.body = call.spec.body.value_or("");
+  request.timeout = std::chrono::milliseconds(call.spec.timeout_ms);
+  out.reply = CO_TRY(co_await fail_points::kCallbackSend.around(services->http->send(std::move(request))));
+  co_return out;
+}
+
+Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
+  CO_TRY(context.check());
   const auto started = context.clock.now();
-  const auto reply = CO_TRY(co_await fail_points::kCallbackSend.around(services->http->send(std::move(request))));
-  CO_TRY(with_patience(context, judge_reply(reply, origin, headers.secrets)));
+  const SignedCall call{std::move(spec), context.job_id(), context.record().attempts, context.epoch()};
+  const auto sent = CO_TRY(co_await send_signed(context.callbacks, context.clock, call));
+  CO_TRY(with_patience(context, judge_reply(sent.reply, sent.origin, sent.secrets)));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();
   const nlohmann::json result = {
-      {"status", reply.status}, {"durationMs", took}, {"answer", shown(reply.body, headers.secrets)}};
+      {"status", sent.reply.status}, {"durationMs", took}, {"answer", shown(sent.reply.body, sent.secrets)}};
   JobOutcome outcome;
   outcome.done = 1;
   outcome.result = result.dump();

@@ -1,6 +1,7 @@
-// What an endpoint's answer means for the job that called it; see callback.h.
+// Signed requests to endpoints, and what an answer means for whoever sent one; see callback.h.
 #pragma once
 #include "jobs/callbacks/callback_policy.h"
+#include "jobs/kinds/callback/callback.h"
 #include "workers/outbound/outbound_http.h"
 #include "workers/outbound/webhook_signature.h"
 #include "workers/runtime/job_context.h"
@@ -14,6 +15,21 @@ struct CallbackServices {
   SigningSecrets secrets;
   OutboundHttp* http = nullptr;
 };
+
+/// A request that is signed and sent.
+struct SignedCall {
+  jobs::CallbackSpec spec;
+  std::string id;  // the same for each repetition
+  std::uint64_t attempt = 1;
+  std::uint64_t epoch = 0;  // of whoever sends; the later one is right
+};
+struct SignedReply {
+  OutboundReply reply;
+  std::string origin;
+  std::vector<std::string> secrets;  // texts that must not show up in messages
+};
+/// Sends it once. kCallbackRefused, also if this worker sends none; kCallbackFailed.
+Task<Result<SignedReply>> send_signed(const CallbackServices* services, Clock& clock, SignedCall call);
 
 /// kServerBusy, kCallbackFailed or kCallbackRefused unless the endpoint took it. `secrets`: texts that must not show up
 /// in the message should the endpoint repeat them.

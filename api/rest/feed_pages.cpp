@@ -1,0 +1,82 @@
+#include "api/rest/feed_pages.h"
+
+#include "api/rest/parameters.h"
+#include "common/base/json.h"
+#include "feeds/definition/change_text.h"
+#include "feeds/tokens/token.h"
+
+namespace tidemark::api {
+
+using table_store::Change;
+using table_store::FeedPage;
+using table_store::FeedRequest;
+
+Result<void> check_table_name(const std::string& table) {
+  if (jobs::is_table_name(table)) return {};
+  return fail(ErrorCode::kInvalidInput, "A table's name has 3 to 63 letters and digits, a letter first.");
+}
+
+Task<Result<FeedPage>> await_changes(Api& api, std::string table, FeedRequest request, Duration wait,
+                                     std::function<bool()> in_vain) {
+  const auto end = api.clock.monotonic() + wait;
+  for (;;) {
+    const auto left = std::max(end - api.clock.monotonic(), Duration::zero());
+    request.wait = std::min(left, kWaitSlice);
+    auto page = CO_TRY(co_await api.tables.changes(table, request));
+    if (!page.changes.empty() || left <= kWaitSlice || in_vain()) co_return page;
+    request.start = table_store::FeedStart::kPlace;
+    request.place = page.next;
+  }
+}
+
+Result<void> check_values(const FeedRequest& request, const table_store::ChangeFeed& feed) {
+  if (!request.select.empty()) return {};  // of whatever is kept
+  const bool old_missing = request.old_values && !feed.old_values;
+  if (!old_missing && (!request.new_values || feed.new_values)) return {};
+  return fail(ErrorCode::kInvalidInput, std::string("The feed keeps no ") + (old_missing ? "old" : "new") +
+                                            " values: declare it with \"values\":\"both\" for the changes to come.");
+}
+
+std::string token_after(std::string_view table, const Change& change, const FeedPage& page) {
+  return feeds::token_of(table, {page.next.generation, change.version, change.index + 1});
+}
+
+Task<Result<nlohmann::json>> read_json_object(http::Request& request) {
+  const auto text = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto body = text.empty() ? nlohmann::json::object() : CO_TRY(read_json(text));
+  if (!body.is_object()) co_return fail(ErrorCode::kInvalidInput, "The body must be a JSON object.");
+  co_return body;
+}
+
+Result<void> refuse_problems(jobs::SpecMembers& in) {
+  in.refuse_unknown();
+  if (in.problems().empty()) return {};
+  return jobs::invalid(ErrorCode::kInvalidInput, "The request is not valid: ", in.problems());
+}
+
+void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now) {
+  out["lag"] = {{"changes", status.changes}, {"bytes", status.bytes}};
+  const auto age = status.oldest ? std::max(now - *status.oldest, Duration::zero()) : Duration::zero();
+  out["lag"]["seconds"] = std::chrono::duration<double>(age).count();
+  if (status.gone) out["expired"] = true;
+}
+
+Task<Result<std::string>> token_for(Api& api, std::string table, std::string after) {
+  const auto status = CO_TRY(co_await api.tables.feed(table, {}));
+  const auto start = CO_TRY(feeds::parse_start(table, after));
+  if (start.start == table_store::FeedStart::kOldest) co_return feeds::token_of(table, status.oldest);
+  if (start.start == table_store::FeedStart::kNow) co_return feeds::token_of(table, status.end);
+  co_return after;
+}
+
+std::string page_members(std::string_view table, const FeedPage& page) {
+  std::string out = R"("changes":[)";
+  for (const auto& change : page.changes) {
+    if (out.back() != '[') out += ',';
+    feeds::append_change(out, change, token_after(table, change, page));
+  }
+  out += R"(],"next":")" + feeds::token_of(table, page.next) + R"(","more":)";
+  return out + (page.more ? "true" : "false");
+}
+
+}  // namespace tidemark::api

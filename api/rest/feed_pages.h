@@ -1,0 +1,41 @@
+// Pages of a table's change feed, as the routes of feeds and of consumer groups answer them.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "api/rest/api_routes.h"
+#include "jobs/spec/spec_members.h"
+#include "table_store/model/feed.h"
+
+namespace tidemark::api {
+
+inline constexpr std::int64_t kLongestWaitS = 60;
+/// Of a long poll, at a time; the api must be able to end in between.
+inline constexpr Duration kWaitSlice = std::chrono::seconds(2);
+
+/// kInvalidInput.
+Result<void> check_table_name(const std::string& table);
+/// The first page that has changes, or the one at the end of the wait.
+Task<Result<table_store::FeedPage>> await_changes(Api& api, std::string table, table_store::FeedRequest request,
+                                                  Duration wait, std::function<bool()> in_vain);
+/// Values that are asked for must be kept. kInvalidInput.
+Result<void> check_values(const table_store::FeedRequest& request, const table_store::ChangeFeed& feed);
+
+/// The token of the place after a change of a page.
+std::string token_after(std::string_view table, const table_store::Change& change, const table_store::FeedPage& page);
+/// "changes":[...],"next":TOKEN,"more":BOOL
+std::string page_members(std::string_view table, const table_store::FeedPage& page);
+
+/// A body that is an object, or nothing.
+Task<Result<nlohmann::json>> read_json_object(http::Request& request);
+/// kInvalidInput if anything was wrong or unknown.
+Result<void> refuse_problems(jobs::SpecMembers& in);
+/// The token that "oldest" or "now" stands for at present, or the token itself, if it is one of the table's feed.
+Task<Result<std::string>> token_for(Api& api, std::string table, std::string after);
+/// Members "lag" and, if changes are lost, "expired".
+void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
+
+}  // namespace tidemark::api

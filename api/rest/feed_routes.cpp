@@ -1,0 +1,220 @@
+// Change feeds of tables: what is kept, and every change of it, in pages or as a stream.
+#include "api/rest/api_routes.h"
+#include "api/rest/feed_pages.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "common/base/encoding.h"
+#include "common/base/text.h"
+#include "feeds/definition/change_text.h"
+#include "feeds/definition/feed_json.h"
+#include "feeds/tokens/token.h"
+
+namespace tidemark::api {
+namespace {
+
+using nlohmann::json;
+using table_store::FeedPage;
+using table_store::FeedRequest;
+using table_store::FeedStatus;
+
+constexpr Duration kKeepAlive = std::chrono::seconds(10);
+constexpr Duration kLongestStream = std::chrono::hours(1);
+constexpr Duration kRetry = std::chrono::milliseconds(500);
+constexpr std::uint32_t kStreamPage = 100;
+
+json to_json(const FeedStatus& status, Time now) {
+  auto out = feeds::to_json(status.feed);
+  out["table"] = status.table;
+  out["changes"] = status.kept.changes;
+  out["bytes"] = status.kept.bytes;
+  out["oldest"] = feeds::token_of(status.table, status.oldest);
+  out["end"] = feeds::token_of(status.table, status.end);
+  if (status.kept.oldest) {
+    const auto age = std::max(now - *status.kept.oldest, Duration::zero());
+    out["oldestChange"] = to_iso8601(*status.kept.oldest);
+    out["oldestAgeSeconds"] = std::chrono::duration<double>(age).count();
+  }
+  return out;
+}
+
+/// Whoever reads these changes makes more of them.
+Result<void> check_not_its_own(std::string_view table) {
+  if (!iequals_ascii(table, feeds::kConsumerTable) && !iequals_ascii(table, feeds::kOnChangeTable)) return {};
+  return fail(ErrorCode::kInvalidInput, std::string(table) + " holds places in feeds: it has no feed itself.");
+}
+
+Answer put_feed(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  CO_TRY(check_not_its_own(table));
+  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  const auto feed = CO_TRY(feeds::parse_feed(body));
+  co_return json_response(200, to_json(CO_TRY(co_await api.tables.put_feed(std::move(table), feed)), api.clock.now()));
+}
+
+Answer show_feed(Api& api, http::Request&, std::string table) {
+  co_return json_response(200, to_json(CO_TRY(co_await api.tables.feed(std::move(table), {})), api.clock.now()));
+}
+
+Answer drop_feed(Api& api, http::Request&, std::string table) {
+  CO_TRY(co_await api.tables.drop_feed(std::move(table)));
+  co_return no_content();
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const auto item = trimmed(take_item(list));
+    if (!item.empty()) names.emplace_back(item);
+  }
+  return names;
+}
+
+Result<void> read_values(const Parameters& parameters, FeedRequest& request) {
+  request.select = names_in(parameters.text("select"));
+  const bool all = !request.select.empty() && !parameters.has("old") && !parameters.has("new");
+  request.old_values = all || TRY(parameters.flag("old"));
+  request.new_values = all || TRY(parameters.flag("new"));
+  return {};
+}
+
+struct Asked {
+  FeedRequest request;
+  Duration wait{};
+};
+
+Result<Asked> read_asked(const http::Request& request, const Parameters& parameters, const std::string& table) {
+  auto after = parameters.text("after");
+  const auto last_seen = request.header("last-event-id");
+  if (last_seen && !last_seen->empty()) after = *last_seen;
+  Asked asked;
+  auto start = feeds::parse_start(table, after.empty() ? "oldest" : after);
+  if (!start) return fail(ErrorCode::kInvalidQueryParameterValue, "after: " + start.error().message);
+  asked.request = std::move(*start);
+  asked.request.limit = TRY(parameters.limit());
+  TRY(read_values(parameters, asked.request));
+  const auto wait = TRY(parameters.number("wait", 0, kLongestWaitS));
+  asked.wait = std::chrono::seconds(wait.value_or(0));
+  return asked;
+}
+
+/// Changes as server-sent events: event "change" with the token as its id, so that a client that comes back with
+/// Last-Event-ID misses nothing. If the feed can say no more, "end" with the problem. A comment every few seconds keeps
+/// the connection known to be alive. It ends after an hour, for whoever reads that long to ask again.
+class ChangeEvents final : public http::BodySource {
+ public:
+  ChangeEvents(Api& api, std::string table, FeedRequest request, std::shared_ptr<void> slot, std::string request_id,
+               std::function<bool()> peer_gone)
+      : tables_(api.tables),
+        clock_(api.clock),
+        stopping_(api.stopping),
+        table_(std::move(table)),
+        request_(std::move(request)),
+        slot_(std::move(slot)),
+        request_id_(std::move(request_id)),
+        peer_gone_(std::move(peer_gone)),
+        begun_(clock_.monotonic()) {
+    request_.limit = kStreamPage;
+  }
+
+  Task<Result<std::string>> next() override {
+    const auto said = clock_.monotonic();
+    while (!ended_ && !stopping_->load() && clock_.monotonic() - begun_ < kLongestStream) {
+      if (peer_gone_ && peer_gone_()) break;
+      request_.wait = greeted_ ? kWaitSlice : Duration::zero();
+      auto page = co_await tables_.changes(table_, request_);
+      if (page) {
+        request_.start = table_store::FeedStart::kPlace;
+        request_.place = page->next;
+        if (!page->changes.empty()) co_return text_of(*page);
+      } else if (ends(page.error().code)) {
+        ended_ = true;
+        co_return "event: end\ndata: " + json_text(problem_json(page.error(), request_id_)) + "\n\n";
+      } else {
+        co_await sleep_for(clock_, kRetry);  // a store that is away for a moment does not end the stream
+      }
+      if (!std::exchange(greeted_, true) || clock_.monotonic() - said >= kKeepAlive)
+        co_return std::string(": still\n\n");
+    }
+    co_return std::string();
+  }
+
+ private:
+  static bool ends(ErrorCode code) { return code == ErrorCode::kChangesExpired || code == ErrorCode::kFeedNotFound; }
+
+  std::string text_of(const FeedPage& page) {
+    greeted_ = true;
+    std::string out;
+    for (const auto& change : page.changes) {
+      const auto token = token_after(table_, change, page);
+      out += "id: " + token + "\nevent: change\ndata: ";
+      feeds::append_change(out, change, token);
+      out += "\n\n";
+    }
+    return out;
+  }
+
+  table_store::TableClient& tables_;
+  Clock& clock_;
+  std::shared_ptr<const std::atomic<bool>> stopping_;
+  std::string table_;
+  FeedRequest request_;
+  std::shared_ptr<void> slot_;
+  std::string request_id_;
+  std::function<bool()> peer_gone_;
+  Duration begun_;
+  bool greeted_ = false;
+  bool ended_ = false;
+};
+
+Result<http::Response> stream_of_changes(Api& api, const http::Request& request, std::string table, FeedRequest asked) {
+  auto slot = api.streams.take();
+  if (!slot) {
+    return fail(ErrorCode::kServerBusy,
+                "As many streams of events are open as max_event_streams allows. Ask for pages with wait=30, or try "
+                "again later.");
+  }
+  http::Response response;
+  response.set("Content-Type", "text/event-stream");
+  response.set("Cache-Control", "no-store");
+  response.source = std::make_unique<ChangeEvents>(api, std::move(table), std::move(asked), std::move(slot),
+                                                   request.request_id, request.peer_gone);
+  return response;
+}
+
+Answer list_changes(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  const auto parameters = CO_TRY(Parameters::read(request, {"after", "limit", "old", "new", "select", "wait"}));
+  auto asked = CO_TRY(read_asked(request, parameters, table));
+  CO_TRY(check_values(asked.request, CO_TRY(co_await api.tables.feed(table, {})).feed));
+  const bool stream = request.header("accept").value_or("").find("text/event-stream") != std::string_view::npos;
+  if (stream) {
+    // Whoever may not come in, or asks for what is gone, is told at once.
+    auto probe = asked.request;
+    probe.limit = 1;
+    const auto first = CO_TRY(co_await api.tables.changes(table, probe));
+    if (asked.request.start == table_store::FeedStart::kNow) {
+      asked.request.start = table_store::FeedStart::kPlace;
+      asked.request.place = first.next;
+    }
+    co_return stream_of_changes(api, request, std::move(table), std::move(asked.request));
+  }
+  const auto in_vain = [&] { return api.stopping->load() || (request.peer_gone && request.peer_gone()); };
+  const auto page = CO_TRY(co_await await_changes(api, table, std::move(asked.request), asked.wait, in_vain));
+  auto response = json_response(200, {});
+  response.body = "{" + page_members(table, page) + "}";
+  co_return response;
+}
+
+}  // namespace
+
+std::span<const Route> feed_routes() {
+  static constexpr Route kRoutes[] = {
+      {"PUT", "v1/tables/*/feed", put_feed},
+      {"GET", "v1/tables/*/feed", show_feed},
+      {"DELETE", "v1/tables/*/feed", drop_feed},
+      {"GET", "v1/tables/*/changes", list_changes},
+  };
+  return kRoutes;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,169 @@
+#include "feeds/consumers/consumer_store.h"
+
+#include <algorithm>
+
+#include "common/base/encoding.h"
+#include "common/base/text.h"
+#include "feeds/tokens/token.h"
+#include "jobs/spec/spec_members.h"
+#include "jobs/store/fields.h"
+#include "jobs/store/rows.h"
+
+namespace tidemark::feeds {
+namespace {
+
+using jobs::Field;
+using table_store::Entity;
+using table_store::Property;
+
+constexpr std::size_t kMaxNameBytes = 63;
+constexpr std::size_t kMostListed = 1000;
+constexpr int kMaxRaces = 16;
+
+constexpr std::tuple kFields{
+    Field{"Token", &Consumer::token},          Field{"Reader", &Consumer::reader},
+    Field{"Epoch", &Consumer::epoch},          Field{"LeaseUntil", &Consumer::lease_until},
+    Field{"CreatedAt", &Consumer::created_at}, Field{"AcknowledgedAt", &Consumer::acknowledged_at},
+};
+
+Consumer consumer_of(const Entity& row) {
+  Consumer out;
+  jobs::read_properties(row, out, kFields);
+  out.table = row.partition_key;
+  out.group = row.row_key;
+  out.version = row.version;
+  return out;
+}
+
+std::unexpected<Error> unknown(const std::string& table, const std::string& group) {
+  return fail(ErrorCode::kConsumerNotFound, "The table " + table + " has no consumer group " + group +
+                                                ". Make it with PUT /v1/tables/" + table + "/consumers/" + group + ".");
+}
+
+std::unexpected<Error> contended(const std::string& group) {
+  return fail(ErrorCode::kServerBusy, "The consumer group " + group + " is being changed by others. Please retry.");
+}
+
+std::unexpected<Error> taken_over(const Consumer& consumer) {
+  return fail(ErrorCode::kFenced, "The consumer group " + consumer.group + " has gone to another reader, '" +
+                                      consumer.reader + "': what this one does counts no more.");
+}
+
+/// Whether `token` is further than what is stored. One of another generation is.
+bool is_later(const Consumer& consumer, const std::string& token) {
+  const auto stored = parse_token(consumer.table, consumer.token);
+  const auto given = parse_token(consumer.table, token);
+  return !stored || !given || stored->generation != given->generation || *given > *stored;
+}
+
+}  // namespace
+
+bool is_group_name(std::string_view name) {
+  return jobs::is_simple_name(name, kMaxNameBytes) && jobs::is_alphanumeric(name.front());
+}
+
+Task<Result<Consumer>> ConsumerStore::get(std::string table, std::string group) {
+  auto row = co_await tables_.get(std::string(kConsumerTable), to_lower_ascii(table), group);
+  if (row.failed_with(ErrorCode::kTableNotFound)) co_return unknown(table, group);
+  const auto found = CO_TRY(std::move(row));
+  if (!found) co_return unknown(table, group);
+  co_return consumer_of(*found);
+}
+
+Task<Result<std::vector<Consumer>>> ConsumerStore::all(std::string table) {
+  std::vector<Consumer> out;
+  auto request = table.empty() ? table_store::QueryRequest{} : jobs::rows_of(to_lower_ascii(table));
+  request.table = std::string(kConsumerTable);
+  do {
+    auto read = co_await tables_.query(request);
+    if (read.failed_with(ErrorCode::kTableNotFound)) co_return out;
+    auto page = CO_TRY(std::move(read));
+    for (const auto& row : page.entities) out.push_back(consumer_of(row));
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty() && out.size() < kMostListed);
+  co_return out;
+}
+
+/// Inserts or, by compare-and-swap, replaces it; false if somebody else changed the row.
+Task<Result<bool>> ConsumerStore::swap(Consumer& consumer) {
+  std::vector<Property> properties;
+  jobs::add_properties(properties, consumer, kFields);
+  const auto seen = consumer.version == 0 ? std::nullopt : std::optional(consumer.version);
+  const auto written =
+      CO_TRY(co_await jobs::change_row(tables_, std::string(kConsumerTable), consumer.table,
+                                       jobs::write_of(consumer.group, seen, std::move(properties)), std::nullopt));
+  if (written) consumer.version = *written;
+  co_return written.has_value();
+}
+
+Task<Result<ConsumerStore::Stored>> ConsumerStore::put(std::string table, std::string group, std::string token,
+                                                       bool reset) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto found = co_await get(table, group);
+    const bool is_new = found.failed_with(ErrorCode::kConsumerNotFound);
+    Consumer consumer;
+    if (!is_new) consumer = CO_TRY(std::move(found));
+    if (!is_new && !reset) co_return Stored{std::move(consumer), false};
+    if (is_new && CO_TRY(co_await all(table)).size() >= kMaxConsumers) co_return fail(ErrorCode::kTooManyConsumers);
+    consumer.table = to_lower_ascii(table);
+    consumer.group = group;
+    consumer.token = token;
+    if (is_new) {
+      consumer.created_at = clock_.now();
+      // Readers of an earlier group of this name have lower ones.
+      consumer.epoch = static_cast<std::uint64_t>(consumer.created_at.time_since_epoch().count());
+    }
+    // Whoever reads now has another place in mind.
+    ++consumer.epoch;
+    consumer.reader.clear();
+    if (CO_TRY(co_await swap(consumer))) co_return Stored{std::move(consumer), is_new};
+  }
+  co_return contended(group);
+}
+
+Task<Result<void>> ConsumerStore::remove(std::string table, std::string group) {
+  CO_TRY(co_await get(table, group));
+  CO_TRY(co_await jobs::change_row(tables_, std::string(kConsumerTable), to_lower_ascii(table),
+                                   jobs::erasure_of(std::move(group), {}), std::nullopt));
+  co_return Result<void>{};
+}
+
+Task<Result<Consumer>> ConsumerStore::lease(std::string table, std::string group, std::string reader,
+                                            std::optional<std::uint64_t> epoch, Duration lease) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto consumer = CO_TRY(co_await get(table, group));
+    const auto now = clock_.now();
+    if (epoch) {
+      if (*epoch != consumer.epoch || consumer.reader != reader) co_return taken_over(consumer);
+      if (consumer.lease_until - now > lease / 2) co_return consumer;
+    } else if (consumer.leased(now) && consumer.reader != reader) {
+      co_return fail(ErrorCode::kConsumerInUse, "The reader '" + consumer.reader + "' has the consumer group " + group +
+                                                    " until " + to_iso8601(consumer.lease_until) + ". Try again then.");
+    } else {
+      consumer.reader = reader;
+      ++consumer.epoch;
+    }
+    consumer.lease_until = now + lease;
+    if (CO_TRY(co_await swap(consumer))) co_return consumer;
+  }
+  co_return contended(group);
+}
+
+Task<Result<Consumer>> ConsumerStore::acknowledge(std::string table, std::string group, std::uint64_t epoch,
+                                                  std::string token, bool leaves) {
+  for (int race = 0; race < kMaxRaces; ++race) {
+    auto consumer = CO_TRY(co_await get(table, group));
+    if (consumer.epoch != epoch) co_return taken_over(consumer);
+    const bool later = !token.empty() && is_later(consumer, token);
+    if (!later && !leaves) co_return consumer;
+    if (later) {
+      consumer.token = token;
+      consumer.acknowledged_at = clock_.now();
+    }
+    if (leaves) consumer.reader.clear();
+    if (CO_TRY(co_await swap(consumer))) co_return consumer;
+  }
+  co_return contended(group);
+}
+
+}  // namespace tidemark::feeds

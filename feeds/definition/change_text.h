@@ -1,0 +1,14 @@
+// A change of a table's feed as JSON: {"kind","partitionKey"?,"rowKey"?,"version","token","old"?,"new"?}. Entities are
+// as the table endpoint writes them. Pure.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "table_store/model/feed.h"
+
+namespace tidemark::feeds {
+
+/// `token`: of the place after it.
+void append_change(std::string& out, const table_store::Change& change, std::string_view token);
+
+}  // namespace tidemark::feeds

@@ -1,0 +1,20 @@
+// What a person declares of a table's change feed: {"retention","maxBytes","values"}. Pure.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "jobs/spec/spec_members.h"
+#include "table_store/model/feed.h"
+
+namespace tidemark::feeds {
+
+/// What is not given is as in a new ChangeFeed. kInvalidInput, with every problem.
+Result<table_store::ChangeFeed> parse_feed(std::string_view text);
+nlohmann::json to_json(const table_store::ChangeFeed& feed);
+/// Member "values": "keys", "old", "new" or "both".
+void values_member(jobs::SpecMembers& in, bool& old_values, bool& new_values);
+/// "insert", "replace", "merge", "delete", "drop" or "create".
+std::string_view kind_name(table_store::ChangeKind kind);
+
+}  // namespace tidemark::feeds

@@ -1,0 +1,90 @@
+#include "feeds/on_change/on_change.h"
+
+#include "common/base/json.h"
+#include "feeds/definition/feed_json.h"
+#include "jobs/spec/spec_members.h"
+#include "queue_service/model/queue_rules.h"
+#include "table_store/model/filter.h"
+
+namespace tidemark::feeds {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxNameBytes = 63;
+constexpr std::int64_t kMostAttempts = 1000;
+constexpr std::int64_t kLongestTimeoutMs = 120'000;
+constexpr std::string_view kWhat = "The declaration is not valid: ";
+
+void webhook_member(jobs::SpecMembers& in, std::optional<jobs::CallbackEndpoint>& webhook) {
+  if (in.writes()) {
+    if (webhook) in.put("webhook", jobs::on_end_json(*webhook));
+    return;
+  }
+  if (const auto* given = in.object("webhook")) in.nested("webhook", *given, webhook.emplace());
+}
+
+void queue_member(jobs::SpecMembers& in, OnChangeDefinition& definition) {
+  auto& queue = definition.queue;
+  if (in.writes() && queue.empty()) return;
+  if (in.text("queue", queue) && !queue_service::check_queue_name(queue))
+    in.problem("queue must be the name of a queue");
+  if (in.writes() || definition.webhook.has_value() != !queue.empty()) return;
+  if (in.problems().empty()) in.problem("either webhook or queue is needed");
+}
+
+void filter_member(jobs::SpecMembers& in, std::string& filter) {
+  if (in.writes() && filter.empty()) return;
+  if (!in.text("filter", filter)) return;
+  const auto parsed = table_store::Filter::parse(filter);
+  if (!parsed) in.problem("filter: " + parsed.error().message);
+}
+
+void definition_members(jobs::SpecMembers& in, OnChangeDefinition& definition) {
+  webhook_member(in, definition.webhook);
+  queue_member(in, definition);
+  filter_member(in, definition.filter);
+  values_member(in, definition.old_values, definition.new_values);
+  in.number("maxAttempts", definition.max_attempts, 1, kMostAttempts);
+  in.number("timeoutMs", definition.timeout_ms, 1, kLongestTimeoutMs);
+}
+
+}  // namespace
+
+Result<OnChangeRequest> parse_on_change(std::string_view text) {
+  const auto body = read_json(text);
+  if (!body || !body->is_object()) {
+    return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat,
+                         {body ? std::string("it must be a JSON object") : body.error().message});
+  }
+  jobs::SpecMembers in(*body);
+  OnChangeRequest out;
+  definition_members(in, out.definition);
+  in.text("after", out.after);
+  in.refuse_unknown();
+  if (!in.problems().empty()) return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, in.problems());
+  return out;
+}
+
+Result<OnChangeDefinition> parse_on_change_definition(const json& body) {
+  if (!body.is_object()) return fail(ErrorCode::kOnChangeInvalid);
+  jobs::SpecMembers in(body);
+  OnChangeDefinition out;
+  definition_members(in, out);
+  if (!in.problems().empty()) return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, in.problems());
+  return out;
+}
+
+json to_json(const OnChangeDefinition& definition) {
+  auto out = nlohmann::ordered_json::object();
+  auto copy = definition;
+  jobs::SpecMembers to(out);
+  definition_members(to, copy);
+  return out;
+}
+
+bool is_on_change_name(std::string_view name) {
+  return jobs::is_simple_name(name, kMaxNameBytes) && jobs::is_alphanumeric(name.front());
+}
+
+}  // namespace tidemark::feeds

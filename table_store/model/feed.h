@@ -1,0 +1,90 @@
+// The change feed of a table: every change by itself, in the order in which they took effect, kept for a time and up to
+// a size whoever reads. The notes are those of the table's log (changes.h), so they are made in the transaction of the
+// change. Plain values.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table_store/model/entity.h"
+
+namespace tidemark::table_store {
+
+inline constexpr std::uint32_t kMaxFeedChanges = 1000;  // of a page
+inline constexpr std::size_t kMaxFeedProperties = 252;
+inline constexpr std::size_t kMaxFeedPlaces = 1000;
+inline constexpr std::int64_t kMostRetention = 31'622'400;  // 366 days, in seconds
+inline constexpr std::uint64_t kLeastFeedBytes = 1ULL << 20;
+inline constexpr std::uint64_t kMostFeedBytes = 1ULL << 40;
+
+/// What is kept of a table's changes.
+struct ChangeFeed {
+  std::int64_t retention_s = 86'400;     // 1..kMostRetention
+  std::uint64_t max_bytes = 1ULL << 30;  // of notes; the oldest go first. Up to an eighth more may be there.
+  bool old_values = false;               // entities as they were before each change
+  bool new_values = false;               // and as they were after it
+  bool operator==(const ChangeFeed&) const = default;
+};
+
+/// Between two notes: the first that was not read yet. The notes of a transaction are numbered from 0.
+struct FeedPlace {
+  std::uint64_t generation = 0;  // of the feed: one that is declared anew after its end is another one
+  Version version = 0;
+  std::uint32_t index = 0;
+  auto operator<=>(const FeedPlace&) const = default;
+};
+
+enum class ChangeKind : std::uint8_t {
+  kInsert = 1,   // the entity was not there
+  kReplace = 2,  // all of it
+  kMerge = 3,
+  kDelete = 4,
+  kDrop = 5,    // of the table, with all that was in it
+  kCreate = 6,  // of a table of the same name
+  kLast = kCreate,
+};
+
+struct Change {
+  ChangeKind kind = ChangeKind::kInsert;
+  Version version = 0;      // of its transaction, and of the entity, if that is still there
+  std::uint32_t index = 0;  // in the transaction
+  std::string partition_key, row_key;
+  /// What was kept and asked for. Nothing where there was no entity.
+  std::optional<std::vector<Property>> before, after;
+  Version before_version = 0;  // of the entity as it was, if that is told
+};
+
+enum class FeedStart : std::uint8_t { kPlace = 1, kOldest = 2, kNow = 3, kLast = kNow };
+
+struct FeedRequest {
+  FeedStart start = FeedStart::kPlace;
+  FeedPlace place = {};
+  std::uint32_t limit = 100;             // 1..1000 changes
+  Duration wait{};                       // for the first, at most 5 s
+  bool old_values = false;               // as far as they are kept
+  bool new_values = false;               // likewise
+  std::vector<std::string> select = {};  // of the values, only these properties; all if empty
+};
+
+struct FeedPage {
+  std::vector<Change> changes;
+  FeedPlace next;
+  bool more = false;  // there are changes from `next` on already
+};
+
+/// How far behind the end of the feed a place is.
+struct PlaceStatus {
+  std::uint64_t changes = 0, bytes = 0;
+  std::optional<Time> oldest;  // when the next change was made
+  bool gone = false;           // some changes from there on are not kept any more
+};
+
+struct FeedStatus {
+  std::string table;
+  ChangeFeed feed;
+  FeedPlace oldest, end;
+  PlaceStatus kept;                 // of the oldest place
+  std::vector<PlaceStatus> places;  // those that were asked about
+};
+
+}  // namespace tidemark::table_store

@@ -1,0 +1,82 @@
+// What follows changes: its declaration, and its rows.
+#include <nlohmann/json.hpp>
+
+#include "feeds/on_change/on_change_store.h"
+#include "tests/unit/table_loopback.h"
+
+namespace tidemark::feeds {
+namespace {
+
+using table_store::run_task;
+
+OnChangeDefinition definition_of(std::string_view text) {
+  auto parsed = parse_on_change(text);
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return parsed ? parsed->definition : OnChangeDefinition{};
+}
+
+TEST(OnChangeDefinition, IsReadAndWritten) {
+  for (const auto* text :
+       {R"({"queue":"things"})", R"({"webhook":{"url":"https://example.org/in"},"filter":"Age gt 1","values":"both"})",
+        R"({"webhook":{"url":"https://example.org/","headers":{"x-a":"b"},"secret":"other"},"maxAttempts":3})"}) {
+    const auto definition = definition_of(text);
+    const auto again = parse_on_change_definition(to_json(definition));
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(*again, definition) << text;
+  }
+  EXPECT_EQ(parse_on_change(R"({"queue":"things"})")->after, "now");
+  EXPECT_EQ(parse_on_change(R"({"queue":"things","after":"oldest"})")->after, "oldest");
+}
+
+TEST(OnChangeDefinition, WhatIsNoneIsRefused) {
+  for (const auto* bad :
+       {"", "[]", "{}", R"({"queue":"Q"})", R"({"queue":"things","webhook":{"url":"https://a.org/"}})",
+        R"({"webhook":{}})", R"({"webhook":1})", R"({"queue":"things","filter":"("})",
+        R"({"queue":"things","maxAttempts":0})", R"({"queue":"things","x":1})"}) {
+    const auto parsed = parse_on_change(bad);
+    EXPECT_TRUE(parsed.failed_with(ErrorCode::kOnChangeInvalid)) << bad;
+  }
+}
+
+struct OnChangeStoreTest : table_store::TableFixture {
+  table_store::Loopback loopback{table_store::make_table_dispatch(*service)};
+  table_store::TableClient tables{loopback, "acct"};
+  OnChangeStore store{tables, clock, *random};
+  OnChangeDefinition definition = definition_of(R"({"queue":"things"})");
+};
+
+TEST_F(OnChangeStoreTest, OneIsThereUntilItIsRemoved) {
+  EXPECT_TRUE(run_task(store.get("People", "a")).failed_with(ErrorCode::kOnChangeNotFound));
+  const auto before = *run_task(store.changes());
+  const auto made = run_task(store.put("People", "a", definition, "token"));
+  ASSERT_TRUE(made && made->created);
+  EXPECT_GT(*run_task(store.changes()), before);
+  EXPECT_FALSE(run_task(store.put("PEOPLE", "a", definition, "other"))->created);
+  EXPECT_EQ(run_task(store.get("people", "a"))->start, "token");
+  auto other = definition;
+  other.max_attempts = 1;
+  EXPECT_TRUE(run_task(store.put("People", "a", other, "token")).failed_with(ErrorCode::kOnChangeInvalid));
+  ASSERT_TRUE(run_task(store.put("People", "b", other, "token")));
+  EXPECT_EQ(run_task(store.all())->size(), 2U);
+  EXPECT_EQ(run_task(store.resume("people", "a", "from"))->resumes_asked, 1);
+  EXPECT_EQ(run_task(store.get("people", "a"))->resume_after, "from");
+  ASSERT_TRUE(run_task(store.remove("People", "a")));
+  EXPECT_TRUE(run_task(store.get("People", "a")).failed_with(ErrorCode::kOnChangeNotFound));
+  EXPECT_TRUE(run_task(store.remove("People", "a")).failed_with(ErrorCode::kOnChangeNotFound));
+}
+
+TEST_F(OnChangeStoreTest, AnOwnerOfWhatWasRemovedIsFenced) {
+  const auto id = run_task(store.put("People", "a", definition, "token"))->on_change.id;
+  const auto fence = [&](std::uint64_t epoch) { return table_store::Fence{operation_of(id), epoch, ""}; };
+  ASSERT_TRUE(run_task(tables.open_operation(operation_of(id), 5, 0)));
+  OnChangeProgress progress;
+  progress.told = 7;
+  ASSERT_TRUE(run_task(store.write_progress(id, progress, fence(6))));
+  EXPECT_EQ(run_task(store.progress(id))->told, 7U);
+  ASSERT_TRUE(run_task(store.remove("People", "a")));
+  EXPECT_TRUE(run_task(store.write_progress(id, progress, fence(7))).failed_with(ErrorCode::kFenced));
+  EXPECT_EQ(run_task(store.progress(id))->told, 0U);
+}
+
+}  // namespace
+}  // namespace tidemark::feeds

@@ -1,0 +1,267 @@
+#include "workers/on_change/on_change_owner.h"
+
+#include <map>
+
+#include "common/base/bytes.h"
+#include "common/base/encoding.h"
+#include "common/base/side_by_side.h"
+#include "common/process/failures.h"
+#include "feeds/definition/change_text.h"
+#include "feeds/tokens/token.h"
+#include "queue_service/model/queue_rules.h"
+#include "table_store/odata/odata_json.h"
+
+namespace tidemark::workers {
+namespace {
+
+using namespace std::chrono_literals;
+using table_store::Change;
+using table_store::ChangeKind;
+
+constexpr std::uint32_t kPageChanges = 100;
+constexpr Duration kIdleWait = 500ms;
+constexpr std::size_t kPartitionsAtOnce = 8;
+constexpr Duration kLeastPause = 50ms;
+
+bool of_table(const Change& change) { return change.kind == ChangeKind::kDrop || change.kind == ChangeKind::kCreate; }
+
+/// The queue's group for the messages of a partition.
+std::string group_of(const std::string& id, const Change& change) {
+  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
+  for (const auto c : change.partition_key) sum = (sum ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
+  return id + ":" + std::to_string(sum);
+}
+
+/// Whether the feed can say no more from this place on.
+bool is_lost(ErrorCode code) { return code == ErrorCode::kChangesExpired || code == ErrorCode::kFeedNotFound; }
+
+}  // namespace
+
+std::shared_ptr<OnChangeOwner> OnChangeOwner::create(OnChangeServices services, feeds::OnChange on_change,
+                                                     std::uint64_t epoch) {
+  return std::shared_ptr<OnChangeOwner>(new OnChangeOwner(services, std::move(on_change), epoch));
+}
+
+OnChangeOwner::OnChangeOwner(OnChangeServices services, feeds::OnChange on_change, std::uint64_t epoch)
+    : services_(services),
+      on_change_(std::move(on_change)),
+      epoch_(epoch),
+      fences_(feeds::operation_of(on_change_.id), epoch) {}
+
+void OnChangeOwner::start(Executor strand) { spawn(std::move(strand), run(shared_from_this())); }
+
+void OnChangeOwner::update(const feeds::OnChange& on_change) {
+  on_change_.resumes_asked = on_change.resumes_asked;
+  on_change_.resume_after = on_change.resume_after;
+  wake_.notify_all();
+}
+
+void OnChangeOwner::stop() {
+  stopping_ = true;
+  wake_.notify_all();
+}
+
+Task<void> OnChangeOwner::run(std::shared_ptr<OnChangeOwner> self) {
+  while (!self->stopping_) {
+    const auto served = co_await self->serve();
+    if (served || served.error().code == ErrorCode::kFenced) break;
+    process::log_failed_task("worker.on_change " + self->on_change_.name, served.error());
+    const auto pause = self->services_.retries.backoff(++self->failures_, self->services_.random);
+    co_await self->wake_.wait(self->services_.clock, std::max(kLeastPause, pause));
+  }
+  self->ended_ = true;
+}
+
+Task<Result<void>> OnChangeOwner::serve() {
+  CO_TRY(co_await begin());
+  while (!stopping_) {
+    CO_TRY(co_await heed_wishes());
+    if (progress_.state == feeds::kStopped) {
+      co_await wake_.wait(services_.clock, kIdleWait);
+    } else {
+      CO_TRY(co_await step());
+    }
+    failures_ = 0;
+  }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OnChangeOwner::begin() {
+  // From now on, what an earlier owner has sent and given up is refused.
+  const auto fence = fences_.next();
+  CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
+  filter_ = CO_TRY(table_store::Filter::parse(on_change_.definition.filter));
+  progress_ = CO_TRY(co_await services_.store.progress(on_change_.id));
+  if (progress_.token.empty()) progress_.token = on_change_.start;
+  page_ = {};
+  done_.clear();
+  read_ = 0;
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OnChangeOwner::heed_wishes() {
+  if (progress_.resumes >= on_change_.resumes_asked) co_return Result<void>{};
+  progress_.resumes = on_change_.resumes_asked;
+  progress_.state = feeds::kRunning;
+  progress_.attempts = 0;
+  progress_.failed.clear();
+  if (!on_change_.resume_after.empty()) {
+    progress_.token = on_change_.resume_after;
+    page_ = {};
+    done_.clear();
+    read_ = 0;
+  }
+  co_return co_await flush();
+}
+
+Task<Result<void>> OnChangeOwner::step() {
+  if (read_ == page_.changes.size()) CO_TRY(co_await read_page());
+  if (page_.changes.empty()) co_return Result<void>{};
+  const auto told = co_await tell_page();
+  const auto before = read_;
+  while (read_ < done_.size() && done_[read_]) ++read_;
+  if (read_ > before) {
+    progress_.token = token_after(page_.changes[read_ - 1]);
+    progress_.attempts = 0;
+    progress_.failed.clear();
+    stalls_ = 0;
+  }
+  if (!told) co_return co_await fail_with(told.error());
+  progress_.last_error.clear();
+  co_return co_await flush();
+}
+
+Task<Result<void>> OnChangeOwner::read_page() {
+  page_ = {};
+  done_.clear();
+  read_ = 0;
+  table_store::FeedRequest request;
+  const auto place = feeds::parse_token(on_change_.table, progress_.token);
+  if (!place) co_return co_await stop_for(place.error());
+  request.place = *place;
+  request.limit = kPageChanges;
+  request.wait = kIdleWait;
+  // The filter looks at them, too.
+  request.old_values = request.new_values = true;
+  auto page = co_await services_.tables.changes(on_change_.table, std::move(request));
+  if (!page && is_lost(page.error().code)) co_return co_await stop_for(std::move(page.error()));
+  page_ = CO_TRY(std::move(page));
+  done_.assign(page_.changes.size(), false);
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OnChangeOwner::tell_page() {
+  // A drop comes after what was in the table, and before what is in the next one.
+  const auto table_event = std::ranges::any_of(page_.changes, of_table);
+  std::map<std::string, std::vector<std::size_t>> partitions;
+  for (std::size_t i = read_; i < page_.changes.size(); ++i) {
+    if (!done_[i]) partitions[table_event ? std::string() : page_.changes[i].partition_key].push_back(i);
+  }
+  std::vector<std::vector<std::size_t>> lanes;
+  for (auto& [key, numbers] : partitions) lanes.push_back(std::move(numbers));
+  co_return co_await side_by_side(
+      services_.clock, lanes.size(), [&](std::size_t lane) { return tell_in_order(lanes[lane]); }, kPartitionsAtOnce);
+}
+
+Task<Result<void>> OnChangeOwner::tell_in_order(std::vector<std::size_t> numbers) {
+  for (const auto number : numbers) {
+    if (stopping_) co_return fail(ErrorCode::kCancelled);
+    const auto& change = page_.changes[number];
+    if (matches(change)) {
+      CO_TRY(co_await tell(change));
+      ++progress_.told;
+    } else {
+      ++progress_.passed_by;
+    }
+    done_[number] = true;
+  }
+  co_return Result<void>{};
+}
+
+bool OnChangeOwner::matches(const Change& change) const {
+  if (filter_.matches_all()) return true;
+  if (of_table(change)) return false;
+  table_store::Entity entity;
+  entity.partition_key = change.partition_key;
+  entity.row_key = change.row_key;
+  entity.version = change.version;
+  const auto& values = change.kind == ChangeKind::kDelete ? change.before : change.after;
+  if (values) entity.properties = *values;
+  return filter_.matches(entity);
+}
+
+std::string OnChangeOwner::token_after(const Change& change) const {
+  return feeds::token_of(on_change_.table, {page_.next.generation, change.version, change.index + 1});
+}
+
+std::string OnChangeOwner::text_of(const Change& change, const std::string& token, bool values) const {
+  auto told = change;
+  if (!values || !on_change_.definition.old_values) told.before.reset();
+  if (!values || !on_change_.definition.new_values) told.after.reset();
+  std::string out = R"({"onChange":)";
+  table_store::append_json_string(out, on_change_.name);
+  out += R"(,"table":)";
+  table_store::append_json_string(out, on_change_.table);
+  out += R"(,"change":)";
+  feeds::append_change(out, told, token);
+  if (!values) out += R"(,"valuesLeftOut":true)";
+  return out + "}";
+}
+
+Task<Result<void>> OnChangeOwner::tell(const Change& change) {
+  const auto token = token_after(change);
+  if (on_change_.definition.webhook) co_return co_await post(change, token);
+  co_return co_await put(change, token);
+}
+
+Task<Result<void>> OnChangeOwner::post(const Change& change, const std::string& token) {
+  SignedCall call;
+  static_cast<jobs::CallbackEndpoint&>(call.spec) = *on_change_.definition.webhook;
+  call.spec.body = text_of(change, token, true);
+  call.spec.timeout_ms = on_change_.definition.timeout_ms;
+  call.id = on_change_.id + "." + token;
+  call.attempt = progress_.attempts + 1;
+  call.epoch = epoch_;
+  const auto sent = CO_TRY(co_await send_signed(services_.callbacks, services_.clock, std::move(call)));
+  co_return judge_reply(sent.reply, sent.origin, sent.secrets);
+}
+
+Task<Result<void>> OnChangeOwner::put(const Change& change, const std::string& token) {
+  queue_service::PutRequest message;
+  message.text = text_of(change, token, true);
+  if (message.text.size() > queue_service::kMaxTextBytes) message.text = text_of(change, token, false);
+  message.group = group_of(on_change_.id, change);
+  message.idempotency_key = on_change_.id + "." + token;
+  CO_TRY(co_await services_.queues.put(on_change_.definition.queue, std::move(message)));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OnChangeOwner::fail_with(Error error) {
+  if (stopping_) co_return co_await flush();
+  progress_.failed = progress_.token;
+  progress_.last_error = error.message;
+  progress_.last_error_at = services_.clock.now();
+  const auto attempt = progress_.attempts + 1;
+  const auto most = on_change_.definition.max_attempts;
+  const auto decision = services_.retries.decide(error, attempt, stalls_, most, services_.random);
+  if (decision.treatment == Treatment::kAbandon) co_return fail(std::move(error));
+  if (decision.count_attempt) progress_.attempts = attempt;
+  stalls_ = decision.count_attempt ? 0 : stalls_ + 1;
+  if (decision.treatment == Treatment::kPoison) co_return co_await stop_for(std::move(error));
+  CO_TRY(co_await flush());
+  co_await wake_.wait(services_.clock, std::max(kLeastPause, decision.delay));
+  co_return Result<void>{};
+}
+
+Task<Result<void>> OnChangeOwner::stop_for(Error error) {
+  progress_.state = feeds::kStopped;
+  progress_.last_error = error.message;
+  progress_.last_error_at = services_.clock.now();
+  co_return co_await flush();
+}
+
+Task<Result<void>> OnChangeOwner::flush() {
+  co_return co_await services_.store.write_progress(on_change_.id, progress_, fences_.next());
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,88 @@
+// The owner of a declaration of what follows changes (feeds/on_change). It reads the change feed and tells each change
+// that matches: in order within a partition, side by side for several. The place up to which everything was told is
+// written under the owner's fence, so an owner that was taken over moves nothing. What was told and not written down
+// comes again, with the same id. A change that cannot be told in as many attempts as the declaration allows stops it
+// until a person says how to go on.
+// Runs on one strand.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "feeds/on_change/on_change_store.h"
+#include "jobs/kinds/callback/run/callback.h"
+#include "queue_service/client/queue_client.h"
+#include "table_store/model/filter.h"
+#include "workers/indexes/index_rows.h"
+#include "workers/runtime/keeper.h"
+#include "workers/runtime/retry_policy.h"
+
+namespace tidemark::workers {
+
+struct OnChangeServices {
+  table_store::TableClient& tables;
+  queue_service::QueueClient& queues;
+  feeds::OnChangeStore& store;
+  Clock& clock;
+  Random& random;
+  const CallbackServices* callbacks = nullptr;  // null: this worker sends none
+  RetryPolicy retries = {};
+};
+
+class OnChangeOwner : public std::enable_shared_from_this<OnChangeOwner> {
+ public:
+  static std::shared_ptr<OnChangeOwner> create(OnChangeServices services, feeds::OnChange on_change,
+                                               std::uint64_t epoch);
+  void start(Executor strand);
+  /// What a person has changed; the definition itself stays.
+  void update(const feeds::OnChange& on_change);
+  /// Ends after the step under way.
+  void stop();
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  OnChangeOwner(OnChangeServices services, feeds::OnChange on_change, std::uint64_t epoch);
+  static Task<void> run(std::shared_ptr<OnChangeOwner> self);
+  Task<Result<void>> serve();
+  Task<Result<void>> begin();
+  Task<Result<void>> heed_wishes();
+  Task<Result<void>> step();
+  Task<Result<void>> read_page();
+  Task<Result<void>> tell_page();
+  Task<Result<void>> tell_in_order(std::vector<std::size_t> numbers);
+  Task<Result<void>> tell(const table_store::Change& change);
+  Task<Result<void>> post(const table_store::Change& change, const std::string& token);
+  Task<Result<void>> put(const table_store::Change& change, const std::string& token);
+  Task<Result<void>> fail_with(Error error);
+  Task<Result<void>> stop_for(Error error);
+  Task<Result<void>> flush();
+  [[nodiscard]] bool matches(const table_store::Change& change) const;
+  [[nodiscard]] std::string token_after(const table_store::Change& change) const;
+  [[nodiscard]] std::string text_of(const table_store::Change& change, const std::string& token, bool values) const;
+
+  OnChangeServices services_;
+  feeds::OnChange on_change_;
+  std::uint64_t epoch_;
+  Fences fences_;
+  table_store::Filter filter_;
+  feeds::OnChangeProgress progress_;
+  table_store::FeedPage page_;
+  std::vector<bool> done_;    // which of the page's changes were dealt with
+  std::size_t read_ = 0;      // so many of them are behind the place
+  std::uint32_t stalls_ = 0;  // put off in a row
+  std::uint32_t failures_ = 0;
+  bool stopping_ = false;
+  bool ended_ = false;
+  Signal wake_;
+};
+
+struct OnChangeKind {
+  using Thing = feeds::OnChange;
+  using Owner = OnChangeOwner;
+  using Services = OnChangeServices;
+  static constexpr const char* kTask = "worker.on_change";
+};
+using OnChangeKeeper = Keeper<OnChangeKind>;
+
+}  // namespace tidemark::workers
