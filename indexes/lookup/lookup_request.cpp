@@ -94,6 +94,7 @@ class Reader {
       : lists_(std::get_if<ListsKind>(&definition.kind)), copies_(std::get_if<CopiesKind>(&definition.kind)) {
     if (lists_ != nullptr) by_ = lists_->by;
     if (const auto* summary = std::get_if<SummaryKind>(&definition.kind)) by_ = summary->by;
+    if (std::holds_alternative<DenormalisedKind>(definition.kind)) in_table_ = definition.entities();
     if (copies_ == nullptr) return;
     for (const auto* text : {&copies_->partition_key, &copies_->row_key}) {
       for (const auto& part : parts_of(*text)) {
@@ -116,7 +117,11 @@ class Reader {
   }
 
   Result<LookupRequest> finish() {
-    if (copies_ == nullptr) check_groups();
+    if (!in_table_.empty()) {
+      problem("a denormalised index finds nothing: its values are in the entities of " + in_table_ +
+              ", so query those");
+    }
+    if (copies_ == nullptr && in_table_.empty()) check_groups();
     if (copies_ != nullptr) check_copies();
     if (problems_.empty()) return std::move(out_);
     return jobs::invalid(ErrorCode::kInvalidQueryParameterValue, "The lookup is not valid: ", problems_);
@@ -221,6 +226,7 @@ class Reader {
 
   const ListsKind* lists_;
   const CopiesKind* copies_;
+  std::string in_table_;  // of the kind denormalised
   std::vector<std::string> by_;
   std::vector<std::string> seen_;
   std::vector<std::string> problems_;

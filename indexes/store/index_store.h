@@ -9,6 +9,8 @@
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
+//   'references ID GROUP'  of the kind denormalised: the keys of all entities that refer to one, in pieces
+//     (indexes/rows/list_piece.h), under the owner's fence
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
 #include <map>
@@ -52,6 +54,7 @@ struct Progress {
   std::string state{kBuilding};
   std::int64_t position = 0;  // a version: all changes up to it are in the rows
   std::string walk;           // JSON: where the walk over the table or the rows is
+  std::string visits;         // JSON: whose referring entities are still to be visited (workers/indexes/visits.h)
   std::uint64_t walked = 0;   // entities and rows of the walk under way
   std::uint64_t total = 0;    // an estimate of how many there will be; 0: unknown
   Time walk_began{};
@@ -76,6 +79,7 @@ inline constexpr std::tuple kProgressFields{
     jobs::Field{"State", &Progress::state},
     jobs::Field{"Position", &Progress::position},
     jobs::Field{"Walk", &Progress::walk, jobs::kSparse},
+    jobs::Field{"Visits", &Progress::visits, jobs::kSparse},
     jobs::Field{"Walked", &Progress::walked, jobs::kSparse},
     jobs::Field{"Total", &Progress::total, jobs::kSparse},
     jobs::Field{"WalkBegan", &Progress::walk_began},

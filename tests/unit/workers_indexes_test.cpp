@@ -3,18 +3,16 @@
 #include <map>
 #include <set>
 
+#include "index_keepers_fixture.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "jobs/spec/key_template.h"
-#include "workers/indexes/keeper.h"
-#include "workers_fixture.h"
 
 namespace tidemark::workers {
 namespace {
 
 using namespace std::chrono_literals;
-using indexes::Index;
 using table_store::Origin;
 using table_store::Property;
 
@@ -34,58 +32,8 @@ constexpr const char* kInside =
 constexpr const char* kTotals =
     R"({"kind":"summary","source":"Source","by":["Colour"],"of":"Size","destination":"Totals"})";
 
-class WorkersIndexes : public WorkersFixture {
+class WorkersIndexes : public IndexKeepersFixture {
  protected:
-  void TearDown() override {
-    for (auto& keeper : keepers_) run_beside(keeper->stop());
-    drive_until([&] { return true; });
-  }
-
-  /// As run(), while the owners go on.
-  template <class T>
-  T run_beside(Task<T> task) {
-    auto future = asio::co_spawn(io_, std::move(task), asio::use_future);
-    drive_until([&] { return future.wait_for(0s) == std::future_status::ready; });
-    return future.get();
-  }
-  void drive_until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "what was waited for did not come";
-      io_.restart();
-      io_.run_one_for(5ms);
-    }
-  }
-
-  IndexServices index_services() { return {tables_, store_, *clock_, *random_}; }
-  Index declare(const std::string& name, const char* text) {
-    const auto definition = indexes::parse_definition(std::string_view(text));
-    EXPECT_TRUE(definition.has_value()) << definition.error().message;
-    auto stored = run_beside(store_.put(name, *definition));
-    EXPECT_TRUE(stored.has_value()) << stored.error().message;
-    return stored->index;
-  }
-  std::shared_ptr<IndexKeeper> start_keeper(const std::string& worker) {
-    KeeperOptions options{.worker = worker, .poll = 5ms, .beat = 10ms, .lost_after = 200ms};
-    auto keeper = IndexKeeper::create(options, index_services());
-    keeper->start(io_.get_executor());
-    keepers_.push_back(keeper);
-    return keeper;
-  }
-  indexes::Progress progress(const Index& index) {
-    auto read = run_beside(store_.progress(index.id));
-    EXPECT_TRUE(read.has_value());
-    return read && *read ? **read : indexes::Progress{};
-  }
-  void ask(const std::string& name, indexes::IndexStore::Wish wish) {
-    auto asked = run_beside(store_.ask(name, wish));
-    ASSERT_TRUE(asked.has_value()) << asked.error().message;
-  }
-
-  void write(Mutation mutation, const std::string& partition, const std::string& table = "Source") {
-    auto done = run_beside(tables_.mutate(table, partition, {std::move(mutation)}, std::nullopt));
-    ASSERT_TRUE(done.has_value()) << done.error().message;
-  }
   static Mutation entity(const std::string& row, const std::string& colour, std::int64_t size) {
     Mutation mutation;
     mutation.kind = MutationKind::kInsertOrReplace;
@@ -94,21 +42,6 @@ class WorkersIndexes : public WorkersFixture {
     if (!colour.empty()) mutation.properties.push_back({"Colour", colour});
     if (size >= 0) mutation.properties.push_back({"Size", size});
     return mutation;
-  }
-  std::vector<Entity> rows_in(const std::string& table) {
-    std::vector<Entity> out;
-    table_store::QueryRequest request;
-    request.table = table;
-    do {
-      auto page = run_beside(tables_.query(request));
-      if (!page) {
-        EXPECT_EQ(page.error().code, ErrorCode::kTableNotFound);
-        break;
-      }
-      for (auto& row : page->entities) out.push_back(std::move(row));
-      request.continuation = page->continuation;
-    } while (!request.continuation.empty());
-    return out;
   }
   std::vector<Entity> originals() {
     auto all = rows_in("Source");
@@ -187,17 +120,6 @@ class WorkersIndexes : public WorkersFixture {
     return out;
   }
 
-  bool caught_up(const Index& index) {
-    const auto statuses = run_beside(tables_.followers(index.definition.source));
-    EXPECT_TRUE(statuses.has_value());
-    for (const auto& status : *statuses) {
-      if (status.following.follower == index.id) return !status.oldest && !status.stale;
-    }
-    return false;
-  }
-  void wait_until_ready(const Index& index) {
-    drive_until([&] { return progress(index).state == indexes::kReady && caught_up(index); });
-  }
   void expect_true(const Index& index) {
     wait_until_ready(index);
     EXPECT_EQ(actual(index), wanted(index)) << index.name;
@@ -217,9 +139,6 @@ class WorkersIndexes : public WorkersFixture {
       write(std::move(mutation), partition);
     }
   }
-
-  indexes::IndexStore store_{tables_, *clock_, *random_};
-  std::vector<std::shared_ptr<IndexKeeper>> keepers_;
 };
 
 TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {

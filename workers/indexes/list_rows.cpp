@@ -131,20 +131,14 @@ struct PieceChange {
 
 class ListRows final : public IndexRows {
  public:
-  ListRows(IndexRowsContext context, SourceFilter filter) : context_(context), filter_(std::move(filter)) {
-    if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
-      by_ = lists->by;
-      table_ = lists->destination;
-      unique_ = lists->unique;
-      in_partition_ = lists->where == ListsKind::Where::kPartition;
-    } else {
-      const auto& summary = std::get<SummaryKind>(context_.index.definition.kind);
-      by_ = summary.by;
-      table_ = summary.destination;
-      sums_ = true;
-      sum_of_ = summary.of;
-    }
-  }
+  ListRows(IndexRowsContext context, Listing listing)
+      : context_(context),
+        entities_(context.index.definition.entities()),
+        listing_(std::move(listing)),
+        table_(listing_.table),
+        in_partition_(listing_.in_partition),
+        unique_(listing_.unique),
+        sums_(listing_.sums) {}
 
   Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
   Task<Result<Wrong>> check(std::vector<Entity> rows) override;
@@ -153,10 +147,12 @@ class ListRows final : public IndexRows {
   [[nodiscard]] std::uint32_t rows_at_once() const override { return 8; }
 
  private:
-  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const;
-  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
+  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const { return listing_.group_of(entity); }
+  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const {
+    return listing_.place_of(group, partition_key);
+  }
   [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
-  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, context_.index.definition.source); }
+  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, entities_); }
   [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
   Task<Result<Wrong>> make(std::vector<GroupWork> works);
   /// One step of each of these groups.
@@ -173,28 +169,17 @@ class ListRows final : public IndexRows {
   Task<Result<Wrong>> check_summary(std::string group);
 
   IndexRowsContext context_;
-  SourceFilter filter_;
-  std::vector<std::string> by_;
+  std::string entities_;  // the table of what is listed
+  Listing listing_;
   std::string table_;
-  bool in_partition_ = false;
-  bool unique_ = false;
-  bool sums_ = false;
-  std::string sum_of_;
+  bool in_partition_;
+  bool unique_;
+  bool sums_;
 };
-
-std::optional<std::string> ListRows::group_of(const Entity& entity) const {
-  if (!filter_.admits(entity)) return std::nullopt;
-  return indexes::group_of(by_, entity.partition_key, entity.row_key, entity.properties);
-}
-
-GroupPlace ListRows::place_of(const std::string& group, const std::string& partition_key) const {
-  if (!in_partition_) return indexes::group_across(group);
-  return indexes::group_in_partition(context_.index.name, partition_key, group);
-}
 
 ListEntry ListRows::entry_of(const Entity& entity) const {
   ListEntry entry{entity.partition_key, entity.row_key};
-  const auto* value = sum_of_.empty() ? nullptr : entity.find(sum_of_);
+  const auto* value = listing_.sum_of.empty() ? nullptr : entity.find(listing_.sum_of);
   if (value == nullptr) return entry;
   if (const auto* small = std::get_if<std::int32_t>(value)) entry.value = std::int64_t{*small};
   if (const auto* whole = std::get_if<std::int64_t>(value)) entry.value = *whole;
@@ -263,8 +248,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
       if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
     }
   }
-  const auto outcomes =
-      CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), context_.index.definition.source, groups));
+  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     add(std::move(changes[i].changed), changed);
@@ -419,8 +403,7 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
     pieces.push_back(indexes::read_piece(row).value_or(ListPiece{}));
     for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
   }
-  const auto sources =
-      CO_TRY(co_await indexes::read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+  const auto sources = CO_TRY(co_await indexes::read_entities(context_.tables, entities_, std::move(keys)));
   Works works;
   auto source = sources.begin();
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -460,16 +443,14 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   changes[0].partition_key = group;
   changes[0].mutation =
       truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
-                             std::move(changes)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(changes)));
   co_return Wrong{{group, head}};
 }
 
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
-                             std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(erasures)));
   co_return Result<void>{};
 }
 
@@ -480,7 +461,32 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
     return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
   }
-  return std::make_unique<ListRows>(context, std::move(filter));
+  Listing listing;
+  std::vector<std::string> by;
+  if (lists != nullptr) {
+    by = lists->by;
+    listing.unique = lists->unique;
+    listing.in_partition = lists->where == ListsKind::Where::kPartition;
+  } else {
+    const auto& summary = std::get<SummaryKind>(context.index.definition.kind);
+    by = summary.by;
+    listing.sums = true;
+    listing.sum_of = summary.of;
+  }
+  listing.table = context.index.definition.destination();
+  listing.group_of = [by, admitted = std::make_shared<const SourceFilter>(std::move(filter))](const Entity& entity) {
+    if (!admitted->admits(entity)) return std::optional<std::string>();
+    return indexes::group_of(by, entity.partition_key, entity.row_key, entity.properties);
+  };
+  listing.place_of = [in_partition = listing.in_partition, name = context.index.name](
+                         const std::string& group, const std::string& partition_key) {
+    return in_partition ? indexes::group_in_partition(name, partition_key, group) : indexes::group_across(group);
+  };
+  return make_listing(context, std::move(listing));
+}
+
+std::unique_ptr<IndexRows> make_listing(IndexRowsContext context, Listing listing) {
+  return std::make_unique<ListRows>(context, std::move(listing));
 }
 
 }  // namespace tidemark::workers
