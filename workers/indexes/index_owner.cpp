@@ -184,6 +184,7 @@ Task<Result<void>> IndexOwner::step() {
   if (turn && !visits_.empty()) CO_TRY(co_await visit_some());
   if (turn && !walk_.ended && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
   progress_.position = reached();
+  if (position_told_ < last_change_ && progress_.position >= last_change_) dirty_ = true;
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
     progress_.in_the_way += in_the_way.count;
@@ -258,6 +259,7 @@ Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool
     skip_ = page.skip;
     co_return Result<void>{};
   }
+  last_change_ = std::max(last_change_, page.through);
   progress_.changes += page.entities.size();
   if (refers() && !referred_log_) visits_.add(page.entities, position_);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
@@ -272,7 +274,10 @@ Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool
   referred_read_to_end_ = referred_read_to_end_ || !(page.more || old);
   acquit(page, true);
   progress_.changes += page.entities.size();
-  dirty_ = dirty_ || !page.entities.empty();
+  if (!page.entities.empty()) {
+    last_change_ = std::max(last_change_, page.through);
+    dirty_ = true;
+  }
   visits_.add(page.entities, referred_position_);
   if (page.dropped) {
     // Whatever refers to any entity has to be looked at: like building.
@@ -498,6 +503,7 @@ Task<Result<void>> IndexOwner::flush() {
     CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told_there)));
   }
   dirty_ = false;
+  position_told_ = progress_.position;
   flushed_at_ = services_.clock.monotonic();
   co_return Result<void>{};
 }

@@ -120,6 +120,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool read_to_end_ = false;
   bool referred_read_to_end_ = false;
   bool dirty_ = false;  // the progress is not written
+  /// Whether the progress that was written says less than it could: that of two tables rises with the slower one.
+  table_store::Version last_change_ = 0, position_told_ = 0;
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;
