@@ -201,7 +201,8 @@ Result<void> run(const WorkerConfig& config) {
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   auto housekeeping = Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop);
 
-  auto keeper = IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, *clock, *random});
+  auto keeper =
+      IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, stores.jobs, *clock, *random});
 
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {

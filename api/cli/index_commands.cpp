@@ -100,7 +100,7 @@ Result<int> ask(const GlobalOptions& options, const std::string& method, const s
 }
 
 struct PutArguments {
-  std::string name, file;
+  std::string name, file, on_violation;
   std::map<std::string, std::string> texts;
   std::map<std::string, std::int64_t> numbers;
   std::vector<std::string> by, properties;
@@ -123,6 +123,7 @@ Result<std::string> definition(const PutArguments& a) {
     if (renames) out["properties"][name.substr(0, name.find('='))] = name.substr(name.find('=') + 1);
   }
   if (a.unique) out["unique"] = true;
+  if (!a.on_violation.empty()) out["onViolation"]["url"] = a.on_violation;
   return out.dump();
 }
 
@@ -157,6 +158,7 @@ void add_put(const Commands& indexes) {
   text("--where", "where", "of lists: a partition for each value, or the entities' own partitions")
       ->check(CLI::IsMember({"across", "partition"}));
   putting.add_flag("--unique", a->unique, "of lists: report values that several entities have");
+  putting.add_option("--on-violation", a->on_violation, "of unique lists: a URL that is told of each new violation");
   text("--of", "of", "of summary: the property that is summed; entities are only counted if absent");
   text("--beyond", "beyond", "if too much waits for it: stale, or refuse writes to the table")
       ->check(CLI::IsMember({"stale", "refuse"}));

@@ -90,6 +90,17 @@ void other_table(SpecMembers& in, const std::string& source, const std::string& 
   }
 }
 
+void endpoint_member(SpecMembers& in, std::optional<jobs::CallbackEndpoint>& endpoint) {
+  if (in.writes()) {
+    if (endpoint) in.put("onViolation", jobs::on_end_json(*endpoint));
+    return;
+  }
+  const auto* given = in.any("onViolation");
+  if (given == nullptr) return;
+  if (!given->is_object()) return in.problem("onViolation must be an object with a url");
+  in.nested("onViolation", *given, endpoint.emplace());
+}
+
 void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   group_member(in, kind.by);
   in.choice("where", kPlaces, kind.where);
@@ -102,6 +113,8 @@ void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
   if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
   in.flag("unique", kind.unique);
+  endpoint_member(in, kind.on_violation);
+  if (kind.on_violation && !kind.unique) in.problem("onViolation is for lists with unique: true");
 }
 
 void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "jobs/spec/on_end.h"
 
 namespace tidemark::indexes {
 
@@ -43,6 +44,7 @@ struct ListsKind {
   std::string destination;
   std::string container, prefix;
   bool unique = false;  // a value of more than one entity is a violation, which is reported
+  std::optional<jobs::CallbackEndpoint> on_violation;  // who is told of each new one
   bool operator==(const ListsKind&) const = default;
 };
 

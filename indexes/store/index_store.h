@@ -9,6 +9,7 @@
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
+//   'untold ID' / GROUP  likewise, until the endpoint's job has been submitted (onViolation)
 //   'references ID GROUP'  of the kind denormalised: the keys of all entities that refer to one, in pieces
 //     (indexes/rows/list_piece.h), under the owner's fence
 // The id is the name and something random, so what a dropped index left never meets another of its name.
@@ -113,12 +114,19 @@ struct Violation {
   std::string examples;  // JSON: [[PartitionKey, RowKey], ...]
 };
 struct ViolationPage {
-  std::vector<Violation> violations;  // by group
-  std::string continuation;           // empty at the end
+  std::vector<Violation> violations;           // by group
+  std::vector<table_store::Version> versions;  // of their rows
+  std::string continuation;                    // empty at the end
 };
 /// Sets or takes away the row of a group.
 table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
                                               const std::optional<Violation>& violation);
+
+/// Notes that somebody is to be told of it, unless that is noted.
+table_store::PartitionMutations untold_row(const std::string& id, const Violation& violation);
+/// Which of these groups have violations already.
+Task<Result<std::vector<bool>>> are_violated(table_store::TableClient& tables, std::string id,
+                                             std::vector<std::string> groups);
 
 class IndexStore {
  public:
@@ -152,6 +160,10 @@ class IndexStore {
 
   // Of owners.
 
+  /// A page of those that nobody was told of.
+  Task<Result<ViolationPage>> untold(std::string id);
+  Task<Result<void>> note_told(std::string id, std::string group, table_store::Version version);
+
   /// Empty if the owner has not written any yet.
   Task<Result<std::optional<Progress>>> progress(std::string id);
   /// All of them by id.
@@ -169,6 +181,7 @@ class IndexStore {
   Task<Result<void>> forget(Index index);
 
  private:
+  Task<Result<ViolationPage>> violations_in(std::string partition, std::uint32_t limit, std::string continuation);
   Task<Result<void>> forget_violations(std::string id);
 
   table_store::TableClient& tables_;

@@ -42,7 +42,7 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
   if (plan.indexes.empty()) return;
   const workers::KeeperOptions options{
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
-  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, life.clock(), *random_});
+  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, jobs_, life.clock(), *random_});
 }
 
 void WorkerHost::start() {

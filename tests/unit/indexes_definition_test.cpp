@@ -94,6 +94,18 @@ TEST(IndexDefinition, NamesOfDenormalisedPropertiesMayBeTheSame) {
   EXPECT_EQ(kind.missing, DenormalisedKind::Missing::kRemove);
 }
 
+TEST(IndexDefinition, TellsOfViolationsOnlyWhatIsUnique) {
+  constexpr std::string_view kTold =
+      R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","unique":true,
+          "onViolation":{"url":"https://example.com/hook","secret":"s2"}})";
+  const auto definition = read(kTold);
+  EXPECT_EQ(std::get<ListsKind>(definition.kind).on_violation->secret, "s2");
+  EXPECT_EQ(read(to_json(definition).dump()), definition);
+  EXPECT_THAT(problems_of(R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def",
+                              "onViolation":{"url":"ftp://x"}})"),
+              ElementsAre(HasSubstr("onViolation: url"), HasSubstr("for lists with unique: true")));
+}
+
 TEST(IndexDefinition, RefusesDenormalisedValuesThatNeverRest) {
   EXPECT_THAT(
       problems_of(R"({"kind":"denormalised","source":"Abc"})"),

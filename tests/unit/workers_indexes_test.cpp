@@ -383,6 +383,54 @@ TEST_F(WorkersIndexes, AreBuiltAgainWhileTheyServe) {
   }
 }
 
+TEST_F(WorkersIndexes, TellOfEachNewViolationOnce) {
+  const auto text = R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","unique":true,
+                        "onViolation":{"url":"https://example.com/hook"}})";
+  const auto index = declare("by-colour", text);
+  start_keeper("w1");
+  const auto told = [&] {
+    std::vector<std::string> out;
+    drive_until([&] {
+      auto message = run_beside(queues_.receive("tidemark-jobs", 30s, 0s));
+      if (message && *message) out.push_back((*message)->text);
+      return message && !*message && run_beside(store_.untold(index.id))->violations.empty();
+    });
+    return out;
+  };
+  write(entity("r1", "red", 1), "p0");
+  write(entity("r2", "blue", 1), "p0");
+  wait_until_ready(index);
+  EXPECT_TRUE(told().empty());
+  write(entity("r3", "red", 1), "p0");
+  const auto is_violated = [&](std::int64_t count) {
+    const auto page = run_beside(store_.violations(index.id, 10, {}));
+    return page && page->violations.size() == 1 && page->violations.front().count == count;
+  };
+  drive_until([&] { return is_violated(2); });
+  wait_until_ready(index);
+  const auto first = told();
+  ASSERT_EQ(first.size(), 1U);
+  for (const auto* part : {"https://example.com/hook", "index.violated", "by-colour", "red"}) {
+    EXPECT_NE(first.front().find(part), std::string::npos) << first.front();
+  }
+  write(entity("r4", "red", 1), "p0");
+  drive_until([&] { return is_violated(3); });
+  wait_until_ready(index);
+  EXPECT_TRUE(told().empty()) << "it is known";
+  for (const auto* row : {"r3", "r4"}) write(entity(row, "green", 1), row);
+  for (const auto* row : {"r3", "r4"}) {
+    auto erasure = entity(row, "", -1);
+    erasure.kind = MutationKind::kErase;
+    write(erasure, "p0");
+  }
+  wait_until_ready(index);
+  EXPECT_EQ(told().size(), 1U) << "green";
+  write(entity("r2", "red", 1), "p0");
+  drive_until([&] { return run_beside(store_.violations(index.id, 10, {}))->violations.size() == 2; });
+  wait_until_ready(index);
+  EXPECT_EQ(told().size(), 1U) << "red, once more";
+}
+
 TEST_F(WorkersIndexes, GiveARowToWhoeverWantsItNext) {
   const auto text =
       R"({"kind":"copies","source":"Source","destination":"ByName","partitionKey":"names","rowKey":"{Colour}"})";

@@ -36,6 +36,7 @@ struct Listing {
   std::function<indexes::GroupPlace(const std::string& group, const std::string& partition_key)> place_of;
   bool in_partition = false;  // groups are of a partition
   bool unique = false;        // violations are noted
+  bool tells = false;         // and somebody is to be told of new ones
   bool sums = false;
   std::string sum_of = {};
 };

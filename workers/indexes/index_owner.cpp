@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "common/process/failures.h"
 #include "jobs/plan/plan.h"
+#include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 #include "workers/runtime/fail_points.h"
 
@@ -30,6 +31,7 @@ constexpr Duration kIdleWait = 500ms;
 constexpr Duration kFlushInterval = 20ms;
 /// Between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
+constexpr Duration kTellAgain = 1s;
 /// Between two scrubs because there may be room.
 constexpr Duration kRoomPause = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
@@ -191,8 +193,40 @@ Task<Result<void>> IndexOwner::step() {
     progress_.in_the_way_examples = json(in_the_way.examples).dump(-1, ' ', false, json::error_handler_t::replace);
     dirty_ = true;
   }
+  to_tell_ = rows_->take_to_tell() || to_tell_;
+  if (to_tell_ && services_.clock.monotonic() >= tell_at_) co_await tell_violations();
   if (rows_->take_made_room() && progress_.in_the_way > 0) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
+  co_return Result<void>{};
+}
+
+/// If it cannot be, the index follows all the same.
+Task<void> IndexOwner::tell_violations() {
+  const auto* lists = std::get_if<indexes::ListsKind>(&index_.definition.kind);
+  to_tell_ = lists != nullptr && lists->on_violation;
+  if (!to_tell_) co_return;
+  auto told = co_await tell_some(*lists->on_violation);
+  if (told) co_return;
+  process::log_failed_task("worker.index.violations " + index_.name, told.error());
+  to_tell_ = true;
+  tell_at_ = services_.clock.monotonic() + kTellAgain;
+}
+
+/// By a job for each, with an id that follows from the note: whoever finds the note submits the same job.
+Task<Result<void>> IndexOwner::tell_some(jobs::CallbackEndpoint endpoint) {
+  const auto page = CO_TRY(co_await services_.store.untold(index_.id));
+  for (std::size_t i = 0; i < page.violations.size(); ++i) {
+    const auto& violation = page.violations[i];
+    const Time noted(Ticks(page.versions[i]));
+    json data = {{"index", index_.name}, {"group", violation.group}, {"count", violation.count}};
+    data["examples"] = json_or_discarded(violation.examples);
+    const json body = {{"type", "index.violated"}, {"timestamp", to_iso8601(noted)}, {"data", std::move(data)}};
+    auto id = jobs::job_id_of_message(noted, "violation\n" + index_.id + "\n" + violation.group);
+    auto job = jobs::telling_job(endpoint, body, jobs::Priority::kNormal);
+    CO_TRY(co_await services_.jobs.submit(std::move(job), std::move(id)));
+    CO_TRY(co_await services_.store.note_told(index_.id, violation.group, page.versions[i]));
+  }
+  to_tell_ = !page.continuation.empty();
   co_return Result<void>{};
 }
 
@@ -209,7 +243,7 @@ void IndexOwner::heed_wishes() {
 Duration IndexOwner::until_next() const {
   const auto now = services_.clock.monotonic();
   if (!visits_.empty()) return Duration::zero();
-  auto wait = walk_.ended ? kIdleWait : std::min(kIdleWait, walk_at_ - now);
+  auto wait = walk_.ended && referred_log_ ? kIdleWait : std::min(kIdleWait, walk_at_ - now);
   if (dirty_) wait = std::min(wait, flushed_at_ + kFlushInterval - now);
   return std::max(wait, Duration::zero());
 }

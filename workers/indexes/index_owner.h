@@ -16,6 +16,7 @@
 #include <string>
 
 #include "indexes/store/index_store.h"
+#include "jobs/store/job_store.h"
 #include "workers/indexes/change_reader.h"
 #include "workers/indexes/visits.h"
 #include "workers/runtime/retry_policy.h"
@@ -25,6 +26,7 @@ namespace tidemark::workers {
 struct IndexServices {
   table_store::TableClient& tables;
   indexes::IndexStore& store;
+  jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
 };
@@ -83,6 +85,8 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<std::string>> walk_rows();
   void next_walk();
   void end_walk();
+  Task<void> tell_violations();
+  Task<Result<void>> tell_some(jobs::CallbackEndpoint endpoint);
   void suspect(const Wrong& wrong);
   void acquit(const table_store::ChangesPage& page, bool referred);
   Task<Result<void>> judge_suspects();
@@ -110,7 +114,9 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   bool scrub_again_ = false;           // likewise, since the walk under way began
   std::uint32_t skip_ = 0;             // of the position's page (ChangesPage)
   std::uint32_t pages_in_a_row_ = 0;
-  bool more_ = false;  // changes are there already
+  bool more_ = false;    // changes are there already
+  bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
+  Duration tell_at_{};
   // Of the kind denormalised:
   std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
   Visits visits_;

@@ -75,11 +75,14 @@ class IndexRows {
   InTheWay take_in_the_way() { return std::exchange(in_the_way_, {}); }
   /// Whether rows were removed since it was last asked: what they were in the way of may have its place now.
   bool take_made_room() { return std::exchange(made_room_, false); }
+  /// Whether violations were noted that somebody is to be told of, since it was last asked.
+  bool take_to_tell() { return std::exchange(to_tell_, false); }
 
  protected:
   IndexRows() = default;
   InTheWay in_the_way_;
   bool made_room_ = false;
+  bool to_tell_ = false;
 };
 
 /// The fences of an owner's writes. Each write has a higher epoch than those before, so a request that was delayed or

@@ -164,7 +164,12 @@ class ListRows final : public IndexRows {
   Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
-  Task<Result<PartitionMutations>> judge_uniqueness(const PieceChange& change) const;
+  struct Judgement {
+    std::string group;
+    std::optional<indexes::Violation> violation;
+  };
+  Task<Result<Judgement>> judge_uniqueness(const PieceChange& change) const;
+  Task<Result<void>> note_violations(const std::vector<PieceChange>& changes);
   Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
   Task<Result<Wrong>> check_summary(std::string group);
 
@@ -243,11 +248,8 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
     changes.push_back(std::move(*change));
   }
-  if (unique_) {
-    for (const auto& change : changes) {
-      if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
-    }
-  }
+  // First, so that whoever dies before the pieces are written looks at them once more.
+  if (unique_) CO_TRY(co_await note_violations(changes));
   const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -332,7 +334,7 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
 }
 
 /// What the group's violation is now, if it is one.
-Task<Result<PartitionMutations>> ListRows::judge_uniqueness(const PieceChange& change) const {
+Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& change) const {
   const auto& entries = change.piece.entries;
   auto count = static_cast<std::int64_t>(entries.size());
   if (count <= 1) {
@@ -340,19 +342,41 @@ Task<Result<PartitionMutations>> ListRows::judge_uniqueness(const PieceChange& c
     if (change.row) this_piece = change.row->row_key;
     count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
   }
-  std::optional<indexes::Violation> violation;
+  // A group is unique within its partition, if that is where the lists are.
+  const auto& [place, group] = std::tie(change.work->place, change.work->group);
+  Judgement judgement{in_partition_ ? indexes::join_values({place.partition_key, group}) : group, {}};
   if (count > 1) {
     auto examples = nlohmann::json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
       examples.push_back({entries[i].partition_key, entries[i].row_key});
     }
     const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    violation = indexes::Violation{change.work->group, count, text};
+    judgement.violation = indexes::Violation{judgement.group, count, text};
   }
-  // A group is unique within its partition, if that is where the lists are.
-  const auto& [place, group] = std::tie(change.work->place, change.work->group);
-  const auto name = in_partition_ ? indexes::join_values({place.partition_key, group}) : group;
-  co_return indexes::violation_row(context_.index.id, name, violation);
+  co_return judgement;
+}
+
+Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& changes) {
+  std::vector<Judgement> judged;
+  std::vector<std::string> names;
+  for (const auto& change : changes) {
+    if (!change.shares()) continue;
+    judged.push_back(CO_TRY(co_await judge_uniqueness(change)));
+    names.push_back(judged.back().group);
+  }
+  const auto& id = context_.index.id;
+  std::vector<PartitionMutations> groups;
+  if (listing_.tells) {
+    const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, id, std::move(names)));
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
+    }
+    to_tell_ = to_tell_ || !groups.empty();
+    CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::exchange(groups, {})));
+  }
+  for (const auto& [group, violation] : judged) groups.push_back(indexes::violation_row(id, group, violation));
+  CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::move(groups)));
+  co_return Result<void>{};
 }
 
 std::string literal(std::string_view text) {
@@ -466,6 +490,7 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   if (lists != nullptr) {
     by = lists->by;
     listing.unique = lists->unique;
+    listing.tells = lists->on_violation.has_value();
     listing.in_partition = lists->where == ListsKind::Where::kPartition;
   } else {
     const auto& summary = std::get<SummaryKind>(context.index.definition.kind);
