@@ -102,7 +102,8 @@ async function runFile(bin, file) {
   try {
     for (const name of storesFor(file)) {
       const { program, variable } = programs[name] ?? others[name];
-      if (process.env[variable]) continue;
+      const foreign = Object.values(programs).some((each) => process.env[each.variable]);
+      if (process.env[variable] || (others[name] && foreign)) continue;
       const { store, ready } = startStore(bin, name, data);
       stores.push(store);
       await ready;

@@ -34,8 +34,9 @@ describe("the programs of table-patterns.md", () => {
     }
     assert.equal((text.match(/^```text$/gm) ?? []).length, programs.length - 1);
   });
-  for (const { name, output } of programs.filter((program) => program.output !== undefined)) {
-    test(`${name} prints what the document says`, async () => {
+  for (const { name, code, output } of programs.filter((program) => program.output !== undefined)) {
+    const options = code.includes('execFileSync("tidemark"') ? { azurite: "table-indexes" } : {};
+    test(`${name} prints what the document says`, options, async () => {
       const environment = { ...process.env, TIDEMARK_CONNECTION: connection, TIDEMARK_API: process.env.TIDEMARK_API_URL };
       environment.PATH = `${process.env.TIDEMARK_BIN}:${process.env.PATH}`;
       const run = await promisify(execFile)(process.execPath, [path.join(directory, name)], { env: environment });
