@@ -218,11 +218,12 @@ Result<void> run(const WorkerConfig& config) {
   auto loop =
       WorkerLoop::create(worker_options(config), services, runner.get_executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
-  const Beside beside{Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
-                      IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, *clock, *random}),
-                      OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
-                                             {stores.tables, stores.queues, stores.on_changes, *clock, *random,
-                                              services.callbacks, worker_options(config).runner.retry})};
+  const Beside beside{
+      Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
+      IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, stores.jobs, *clock, *random}),
+      OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
+                             {stores.tables, stores.queues, stores.on_changes, *clock, *random, services.callbacks,
+                              worker_options(config).runner.retry})};
 
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {

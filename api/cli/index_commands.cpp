@@ -100,7 +100,7 @@ Result<int> ask(const GlobalOptions& options, const std::string& method, const s
 }
 
 struct PutArguments {
-  std::string name, file;
+  std::string name, file, on_violation;
   std::map<std::string, std::string> texts;
   std::map<std::string, std::int64_t> numbers;
   std::vector<std::string> by, properties;
@@ -117,8 +117,13 @@ Result<std::string> definition(const PutArguments& a) {
     if (number >= 0) out[name] = number;
   }
   if (!a.by.empty()) out["by"] = a.by;
-  if (!a.properties.empty()) out["properties"] = a.properties;
+  const bool renames = std::ranges::any_of(a.properties, [](const auto& name) { return name.contains('='); });
+  if (!a.properties.empty() && !renames) out["properties"] = a.properties;
+  for (const auto& name : a.properties) {
+    if (renames) out["properties"][name.substr(0, name.find('='))] = name.substr(name.find('=') + 1);
+  }
   if (a.unique) out["unique"] = true;
+  if (!a.on_violation.empty()) out["onViolation"]["url"] = a.on_violation;
   return out.dump();
 }
 
@@ -133,18 +138,27 @@ void add_put(const Commands& indexes) {
   const auto text = [&](const char* option, const char* member, const char* meaning) {
     return putting.add_option(option, a->texts[member], meaning);
   };
-  text("--kind", "kind", "copies, lists or summary")->check(CLI::IsMember({"copies", "lists", "summary"}));
-  text("--source", "source", "the table that it is an index of");
-  text("--destination", "destination", "the table that its rows are in");
+  text("--kind", "kind", "copies, lists, summary or denormalised")
+      ->check(CLI::IsMember({"copies", "lists", "summary", "denormalised"}));
+  text("--source", "source", "the table that it is an index of; of denormalised: that the values are taken from");
+  text("--destination", "destination",
+       "the table that its rows are in; of denormalised: whose entities get the values");
   text("--filter", "filter", "OData; other entities have no rows in the index");
-  text("--partition-key", "partitionKey", "of copies: a template, such as {Department}");
-  text("--row-key", "rowKey", "of copies: a template, such as mail_{Email}");
-  putting.add_option("--property-list", a->properties, "of copies: these properties; all if absent")->delimiter(',');
+  text("--partition-key", "partitionKey",
+       "of copies: a template, such as {Department}; of denormalised: of the entity that is referred to");
+  text("--row-key", "rowKey", "of copies: a template, such as mail_{Email}; of denormalised: likewise");
+  putting
+      .add_option("--property-list", a->properties,
+                  "of copies: these properties; all if absent; of denormalised: such as ManagerName=Name")
+      ->delimiter(',');
+  text("--missing", "missing", "of denormalised: what refers to nothing has no values, or empty ones")
+      ->check(CLI::IsMember({"remove", "empty"}));
   putting.add_option("--by", a->by, "of lists and summary: the properties that entities are grouped by")
       ->delimiter(',');
   text("--where", "where", "of lists: a partition for each value, or the entities' own partitions")
       ->check(CLI::IsMember({"across", "partition"}));
   putting.add_flag("--unique", a->unique, "of lists: report values that several entities have");
+  putting.add_option("--on-violation", a->on_violation, "of unique lists: a URL that is told of each new violation");
   text("--of", "of", "of summary: the property that is summed; entities are only counted if absent");
   text("--beyond", "beyond", "if too much waits for it: stale, or refuse writes to the table")
       ->check(CLI::IsMember({"stale", "refuse"}));

@@ -6,6 +6,7 @@
 #include "common/base/query.h"
 #include "indexes/lookup/lookup.h"
 #include "indexes/store/declare.h"
+#include "jobs/spec/spec_members.h"
 #include "table_store/odata/entity_text.h"
 #include "table_store/odata/odata_json.h"
 
@@ -108,12 +109,23 @@ Task<Result<Index>> find_index(Api& api, std::string name) {
   co_return std::move(*found);
 }
 
+Result<void> admit(const Api& api, const indexes::Definition& definition) {
+  const auto* lists = std::get_if<indexes::ListsKind>(&definition.kind);
+  if (lists == nullptr || !lists->on_violation) return {};
+  const auto url = jobs::parse_callback_url(lists->on_violation->url);
+  const auto outcome = url ? api.callbacks.admit(*url) : Result<void>(fail(url.error()));
+  if (outcome) return {};
+  return jobs::invalid(ErrorCode::kIndexInvalid,
+                       "The index is not valid: ", {"onViolation: " + outcome.error().message});
+}
+
 Answer put_index(Api& api, http::Request& request, std::string name) {
   if (!indexes::is_index_name(name)) {
     co_return fail(ErrorCode::kInvalidInput, "An index's name has 1 to 63 letters, digits and '-', a letter first.");
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto definition = CO_TRY(indexes::parse_definition(std::string_view(body)));
+  CO_TRY(admit(api, definition));
   auto stored = CO_TRY(co_await indexes::declare(api.tables, api.indexes, std::move(name), std::move(definition)));
   co_return co_await answer_index(api, stored.created ? 201 : 200, std::move(stored.index));
 }

@@ -28,6 +28,8 @@ constexpr std::int64_t kMostBytes = 1LL << 40;
 constexpr std::int64_t kMostPerSecond = 10'000'000;
 constexpr Names<Where, 3> kPlaces{
     {{Where::kAcross, "across"}, {Where::kPartition, "partition"}, {Where::kBlobs, "blobs"}}};
+constexpr Names<DenormalisedKind::Missing, 2> kMissing{
+    {{DenormalisedKind::Missing::kRemove, "remove"}, {DenormalisedKind::Missing::kEmpty, "empty"}}};
 constexpr Names<bool, 2> kBeyond{{{false, "stale"}, {true, "refuse"}}};
 
 bool is_key(std::string_view property) { return property == "PartitionKey" || property == "RowKey"; }
@@ -88,6 +90,17 @@ void other_table(SpecMembers& in, const std::string& source, const std::string& 
   }
 }
 
+void endpoint_member(SpecMembers& in, std::optional<jobs::CallbackEndpoint>& endpoint) {
+  if (in.writes()) {
+    if (endpoint) in.put("onViolation", jobs::on_end_json(*endpoint));
+    return;
+  }
+  const auto* given = in.any("onViolation");
+  if (given == nullptr) return;
+  if (!given->is_object()) return in.problem("onViolation must be an object with a url");
+  in.nested("onViolation", *given, endpoint.emplace());
+}
+
 void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   group_member(in, kind.by);
   in.choice("where", kPlaces, kind.where);
@@ -100,6 +113,8 @@ void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
   if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
   in.flag("unique", kind.unique);
+  endpoint_member(in, kind.on_violation);
+  if (kind.on_violation && !kind.unique) in.problem("onViolation is for lists with unique: true");
 }
 
 void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source) {
@@ -109,6 +124,69 @@ void read_members(SpecMembers& in, SummaryKind& kind, const std::string& source)
   }
   in.table("destination", kind.destination);
   other_table(in, source, kind.destination);
+}
+
+/// A list of names that are the same in both entities, or an object with the names in the one that refers.
+std::optional<std::vector<DenormalisedKind::Taken>> taken_in(const json& given) {
+  std::vector<DenormalisedKind::Taken> out;
+  for (const auto& [key, value] : given.items()) {
+    if (!value.is_string()) return std::nullopt;
+    const auto from = value.get<std::string>();
+    out.push_back({given.is_object() ? key : from, from});
+  }
+  std::ranges::sort(out, {}, &DenormalisedKind::Taken::name);
+  const bool repeats = std::ranges::adjacent_find(out, {}, &DenormalisedKind::Taken::name) != out.end();
+  const bool good = std::ranges::all_of(out, [](const auto& taken) {
+    return jobs::is_property_name(taken.name) && jobs::is_property_name(taken.from) && !is_key(taken.name) &&
+           taken.name != "Timestamp" && taken.from != "Timestamp";
+  });
+  if (out.empty() || out.size() > kMaxProjectedProperties || repeats || !good) return std::nullopt;
+  return out;
+}
+
+void taken_member(SpecMembers& in, std::vector<DenormalisedKind::Taken>& properties) {
+  if (in.writes()) {
+    auto out = nlohmann::ordered_json::object();
+    for (const auto& taken : properties) out[taken.name] = taken.from;
+    return in.put("properties", std::move(out));
+  }
+  const auto* given = in.any("properties");
+  if (given == nullptr) return in.problem("properties is missing");
+  auto taken = given->is_array() || given->is_object() ? taken_in(*given) : std::nullopt;
+  if (taken) {
+    properties = std::move(*taken);
+  } else {
+    in.problem("properties must be 1 to " + std::to_string(kMaxProjectedProperties) +
+               " names, or an object with the names here and there, such as {\"ManagerName\":\"Name\"}");
+  }
+}
+
+bool sets(const std::vector<DenormalisedKind::Taken>& properties, std::string_view name) {
+  return std::ranges::find(properties, name, &DenormalisedKind::Taken::name) != properties.end();
+}
+
+void read_members(SpecMembers& in, DenormalisedKind& kind, const std::string& source) {
+  in.table("destination", kind.destination);
+  template_member(in, "partitionKey", kind.partition_key);
+  template_member(in, "rowKey", kind.row_key);
+  for (const char* name : {"partitionKey", "rowKey"}) {
+    if (!in.writes() && !in.has(name)) in.problem(std::string(name) + " is missing");
+  }
+  taken_member(in, kind.properties);
+  in.choice("missing", kMissing, kind.missing);
+  std::vector<std::string> in_keys;
+  add_names_in_template(kind.partition_key, in_keys);
+  add_names_in_template(kind.row_key, in_keys);
+  for (const auto& name : in_keys) {
+    if (!sets(kind.properties, name)) continue;
+    in.problem("properties must not set " + name + ", which says what the entity refers to: a circle would never end");
+  }
+  for (const auto& taken : kind.properties) {
+    if (source.empty() || !iequals_ascii(source, kind.destination) || !sets(kind.properties, taken.from)) continue;
+    if (taken.from == taken.name) continue;
+    in.problem("properties must not set " + taken.from + " and take it as " + taken.name +
+               " in one table: a circle may never end");
+  }
 }
 
 void filter_member(SpecMembers& in, std::string& text) {
@@ -136,11 +214,23 @@ void kind_members(SpecMembers& in, Definition& definition) {
   std::visit([&](auto& kind) { read_members(in, kind, definition.source); }, definition.kind);
 }
 
+void check_denormalised(SpecMembers& in, const Definition& definition) {
+  const auto* kind = std::get_if<DenormalisedKind>(&definition.kind);
+  if (kind == nullptr) return;
+  if (definition.refuse_writes) {
+    in.problem("beyond: refuse is not for denormalised: its own writes would be refused as well");
+  }
+  for (const auto& name : names_in_filter(definition.filter)) {
+    if (sets(kind->properties, name)) in.problem("filter must not use " + name + ", which the index sets");
+  }
+}
+
 /// False if there is no such kind.
 bool choose_kind(std::string_view name, Definition& definition) {
   if (name == CopiesKind::kName) definition.kind = CopiesKind{};
   if (name == ListsKind::kName) definition.kind = ListsKind{};
   if (name == SummaryKind::kName) definition.kind = SummaryKind{};
+  if (name == DenormalisedKind::kName) definition.kind = DenormalisedKind{};
   return name == definition.kind_name();
 }
 
@@ -154,6 +244,21 @@ std::string Definition::destination() const {
   return std::visit([](const auto& each) { return each.destination; }, kind);
 }
 
+bool DenormalisedKind::same_names() const {
+  return std::ranges::any_of(properties, [](const auto& taken) { return taken.name == taken.from; });
+}
+
+const std::string& Definition::entities() const {
+  const auto* denormalised = std::get_if<DenormalisedKind>(&kind);
+  return denormalised != nullptr ? denormalised->destination : source;
+}
+
+std::string Definition::referred() const { return iequals_ascii(entities(), source) ? std::string() : source; }
+
+bool Definition::follows(std::string_view table) const {
+  return iequals_ascii(table, source) || iequals_ascii(table, entities());
+}
+
 std::vector<std::string> Definition::key_properties() const {
   auto names = names_in_filter(filter);
   if (const auto* copies = std::get_if<CopiesKind>(&kind)) {
@@ -163,6 +268,9 @@ std::vector<std::string> Definition::key_properties() const {
     names.insert(names.end(), lists->by.begin(), lists->by.end());
   } else if (const auto* summary = std::get_if<SummaryKind>(&kind)) {
     names.insert(names.end(), summary->by.begin(), summary->by.end());
+  } else if (const auto* denormalised = std::get_if<DenormalisedKind>(&kind)) {
+    add_names_in_template(denormalised->partition_key, names);
+    add_names_in_template(denormalised->row_key, names);
   }
   std::erase_if(names, is_key);
   std::ranges::sort(names);
@@ -178,10 +286,11 @@ Result<Definition> parse_definition(const json& body) {
   const bool named = in.text("kind", kind, true);
   common_members(in, definition);
   if (!choose_kind(kind, definition)) {
-    if (named) in.problem("kind must be one of copies, lists, summary");
+    if (named) in.problem("kind must be one of copies, lists, summary, denormalised");
     return refused(in.problems());  // what the other members should be is not known
   }
   kind_members(in, definition);
+  check_denormalised(in, definition);
   in.refuse_unknown();
   if (in.problems().empty() && definition.key_properties().size() > table_store::kMaxFollowedProperties) {
     in.problem("keys and filter name more than " + std::to_string(table_store::kMaxFollowedProperties) + " properties");

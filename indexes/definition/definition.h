@@ -3,6 +3,7 @@
 //   copies   each entity once more under other keys (intra- and inter-partition secondary index), whole or projected
 //   lists    the keys of all entities with a value of a property (index entities)
 //   summary  count, sum, minimum and maximum of a property for each group
+//   denormalised  properties of an entity kept in those that refer to it (denormalization)
 // Plain values, and their JSON form.
 #pragma once
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "jobs/spec/on_end.h"
 
 namespace tidemark::indexes {
 
@@ -42,6 +44,7 @@ struct ListsKind {
   std::string destination;
   std::string container, prefix;
   bool unique = false;  // a value of more than one entity is a violation, which is reported
+  std::optional<jobs::CallbackEndpoint> on_violation;  // who is told of each new one
   bool operator==(const ListsKind&) const = default;
 };
 
@@ -53,10 +56,31 @@ struct SummaryKind {
   bool operator==(const SummaryKind&) const = default;
 };
 
+/// What an entity of `destination` says of an entity of the source, which it refers to.
+struct DenormalisedKind {
+  static constexpr std::string_view kName = "denormalised";
+  /// What the values are of an entity that refers to one that is not there.
+  enum class Missing : std::uint8_t { kRemove, kEmpty };
+  struct Taken {
+    std::string name;  // in the entity that refers
+    std::string from;  // in the one that it refers to
+    bool operator==(const Taken&) const = default;
+  };
+  std::string destination;             // a table, which may be the source
+  std::string partition_key, row_key;  // templates: an entity of `destination` refers to the one with these keys
+  std::vector<Taken> properties;       // by name
+  Missing missing = Missing::kRemove;
+  /// Whether a property has one name in both. Within one table, an entity that refers to none is then one to be
+  /// referred to, and keeps its own; and what refers to another is not itself taken from, so that no value goes round.
+  [[nodiscard]] bool same_names() const;
+  bool operator==(const DenormalisedKind&) const = default;
+};
+
 struct Definition {
   std::string source;
-  std::string filter;  // OData; empty: every entity. Others have no rows in the index.
-  std::variant<CopiesKind, ListsKind, SummaryKind> kind;
+  /// OData; empty: every entity. Others have no rows in the index. It is of the entities of entities().
+  std::string filter;
+  std::variant<CopiesKind, ListsKind, SummaryKind, DenormalisedKind> kind;
   // How much may wait for the index (table_store/model/changes.h).
   std::uint64_t max_changes = 1'000'000;
   std::uint64_t max_bytes = 1ULL << 30;
@@ -68,6 +92,11 @@ struct Definition {
   [[nodiscard]] std::string_view kind_name() const;
   /// The tables that the index writes; empty for blobs.
   [[nodiscard]] std::string destination() const;
+  /// The table whose entities the index is about: the source, or of denormalised the one whose entities refer to it.
+  [[nodiscard]] const std::string& entities() const;
+  /// Besides entities(), the table whose changes the index follows; empty: none.
+  [[nodiscard]] std::string referred() const;
+  [[nodiscard]] bool follows(std::string_view table) const;
   /// On whose values the place of an entity's rows depends, the filter's included.
   [[nodiscard]] std::vector<std::string> key_properties() const;
 };

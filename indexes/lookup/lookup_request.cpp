@@ -75,6 +75,11 @@ std::vector<ValueType> types_for(const std::vector<std::string>& texts, const st
 
 std::string text_in_key(ValueType type, const std::string& text) { return value_text(*read_value(type, text)); }
 
+/// The end of a range. Strings compare without their marks.
+std::string end_in_key(ValueType type, const std::string& text) {
+  return type == ValueType::kString ? string_text(text) : text_in_key(type, text);
+}
+
 std::vector<jobs::TemplatePart> parts_of(const std::string& text) {
   auto parts = jobs::parse_key_template(text);
   return parts ? std::move(*parts) : std::vector<jobs::TemplatePart>{};
@@ -94,6 +99,7 @@ class Reader {
       : lists_(std::get_if<ListsKind>(&definition.kind)), copies_(std::get_if<CopiesKind>(&definition.kind)) {
     if (lists_ != nullptr) by_ = lists_->by;
     if (const auto* summary = std::get_if<SummaryKind>(&definition.kind)) by_ = summary->by;
+    if (std::holds_alternative<DenormalisedKind>(definition.kind)) in_table_ = definition.entities();
     if (copies_ == nullptr) return;
     for (const auto* text : {&copies_->partition_key, &copies_->row_key}) {
       for (const auto& part : parts_of(*text)) {
@@ -116,7 +122,11 @@ class Reader {
   }
 
   Result<LookupRequest> finish() {
-    if (copies_ == nullptr) check_groups();
+    if (!in_table_.empty()) {
+      problem("a denormalised index finds nothing: its values are in the entities of " + in_table_ +
+              ", so query those");
+    }
+    if (copies_ == nullptr && in_table_.empty()) check_groups();
     if (copies_ != nullptr) check_copies();
     if (problems_.empty()) return std::move(out_);
     return jobs::invalid(ErrorCode::kInvalidQueryParameterValue, "The lookup is not valid: ", problems_);
@@ -221,6 +231,7 @@ class Reader {
 
   const ListsKind* lists_;
   const CopiesKind* copies_;
+  std::string in_table_;  // of the kind denormalised
   std::vector<std::string> by_;
   std::vector<std::string> seen_;
   std::vector<std::string> problems_;
@@ -272,12 +283,27 @@ std::string GroupRange::beginning() const {
   return out;
 }
 
+namespace {
+
+/// Behind the texts of all Strings up to `most`, and of no others but what begins so: what has a mark is behind texts
+/// that go on with a character before '%'.
+std::string last_text(const std::string& most) {
+  auto last = most + '\x01';
+  for (std::size_t length = 1; length <= most.size(); ++length) {
+    const auto text = most.substr(0, length);
+    if (type_in_text(text) != ValueType::kString) last = std::max(last, text + "%\x01");
+  }
+  return last;
+}
+
+}  // namespace
+
 GroupRange::Place GroupRange::place(char after_group, std::size_t properties) const {
   const auto head = beginning();
   if (whole) return {head, head};
   if (!most) return {head + std::max(least, prefix), head + prefix + std::string(kLast)};
   const char behind = equal.size() + 1 < properties ? ',' : after_group;
-  if (behind == 0) return {head + least, head + *most + '\x01'};
+  if (behind == 0) return {head + least, head + last_text(*most)};
   // A shorter text comes before `most`, but in a key what is behind it may be greater than that with which `most` goes
   // on.
   const auto safe = std::ranges::find_if(
@@ -289,7 +315,8 @@ bool GroupRange::admits_text(std::size_t place, const std::string& text) const {
   if (place < equal.size()) return equal[place].text == text;
   if (place > equal.size()) return true;
   const auto at_most = [](std::string_view a, std::string_view b) { return table_store::compare_ordinal(a, b) <= 0; };
-  return at_most(least, text) && text.starts_with(prefix) && (!most || at_most(text, *most));
+  const auto bare = without_mark(text);
+  return at_most(least, bare) && bare.starts_with(prefix) && (!most || at_most(bare, *most));
 }
 
 bool GroupRange::admits(const std::vector<ValueText>& values) const {
@@ -307,6 +334,7 @@ bool GroupRange::admits(const std::string& group, std::size_t properties) const 
   while (texts.size() < properties) texts.emplace_back(take_item(rest));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (!admits_text(i, texts[i])) return false;
+    if (i == equal.size() && type && type_in_text(texts[i]) != *type) return false;
   }
   return true;
 }
@@ -328,7 +356,7 @@ std::vector<GroupRange> ranges_of(const LookupRequest& request, std::size_t prop
   if (request.prefix) {
     for (auto& range : ranges) {
       range.type = ValueType::kString;
-      range.prefix = value_text(Value(*request.prefix));
+      range.prefix = string_text(*request.prefix);
     }
   }
   if (!request.from && !request.to) return ranges;
@@ -339,8 +367,8 @@ std::vector<GroupRange> ranges_of(const LookupRequest& request, std::size_t prop
   for (const auto type : types_for(ends, given_type(request.values.size()))) {
     for (auto range : ranges) {
       range.type = type;
-      if (request.from) range.least = text_in_key(type, *request.from);
-      if (request.to) range.most = text_in_key(type, *request.to);
+      if (request.from) range.least = end_in_key(type, *request.from);
+      if (request.to) range.most = end_in_key(type, *request.to);
       out.push_back(std::move(range));
     }
   }

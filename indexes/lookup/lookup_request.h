@@ -9,6 +9,7 @@
 
 #include "common/base/time.h"
 #include "indexes/definition/definition.h"
+#include "indexes/rows/group_text.h"
 #include "table_store/model/entity.h"
 
 namespace tidemark::indexes {
@@ -33,8 +34,6 @@ struct LookupRequest {
 Result<LookupRequest> read_lookup(const Definition& definition,
                                   const std::vector<std::pair<std::string, std::string>>& parameters);
 
-/// What the text of a value in a key may stand for; both kinds of whole numbers are one.
-enum class ValueType : std::uint8_t { kString, kWhole, kDouble, kBoolean, kTime, kGuid, kBinary };
 ValueType type_of(const table_store::Value& value);
 
 /// A value of one type, as it stands in keys.

@@ -15,6 +15,17 @@ std::optional<FollowerStatus> follower_in(const std::vector<FollowerStatus>& fol
   return found == followers.end() ? std::nullopt : std::optional(*found);
 }
 
+/// What waits in either of two logs.
+std::optional<FollowerStatus> together(std::optional<FollowerStatus> a, std::optional<FollowerStatus> b) {
+  if (!a || !b) return std::nullopt;
+  a->position = std::min(a->position, b->position);
+  a->changes_behind += b->changes_behind;
+  a->bytes_behind += b->bytes_behind;
+  if (!a->oldest || (b->oldest && *b->oldest < *a->oldest)) a->oldest = b->oldest;
+  a->stale = a->stale || b->stale;
+  return a;
+}
+
 void add_owner(const std::map<std::string, Owner>& owners, Status& status) {
   const auto owner = owners.find(status.index.id);
   if (owner == owners.end()) return;
@@ -53,6 +64,10 @@ Task<Result<Status>> status_of(table_store::TableClient& tables, IndexStore& sto
   // In this order: an owner says that its index is not ready before it lets the log begin anew. The other way round, an
   // index that was ready would go with a log in which nothing waits any more.
   status.follower = follower_in(CO_TRY(co_await tables.followers(index.definition.source)), index.id);
+  if (!index.definition.referred().empty()) {
+    auto there = follower_in(CO_TRY(co_await tables.followers(index.definition.entities())), index.id);
+    status.follower = together(std::move(status.follower), std::move(there));
+  }
   status.progress = CO_TRY(co_await store.progress(index.id)).value_or(Progress{});
   status.index = std::move(index);
   co_return status;
@@ -62,9 +77,10 @@ Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables
                                                 std::vector<Index> indexes) {
   std::map<std::string, std::vector<FollowerStatus>> followers;  // by table, in lower case
   for (const auto& index : indexes) {
-    auto source = index.definition.source;
-    const auto key = to_lower_ascii(source);
-    if (!followers.contains(key)) followers[key] = CO_TRY(co_await tables.followers(std::move(source)));
+    for (const auto& table : {index.definition.source, index.definition.entities()}) {
+      const auto key = to_lower_ascii(table);
+      if (!followers.contains(key)) followers[key] = CO_TRY(co_await tables.followers(table));
+    }
   }
   std::map<std::string, Progress> progresses;  // after the logs, as above
   for (auto& [id, progress] : CO_TRY(co_await store.all_progress())) progresses.emplace(id, std::move(progress));
@@ -75,6 +91,10 @@ Task<Result<std::vector<Status>>> status_of_all(table_store::TableClient& tables
     const auto progress = progresses.find(index.id);
     if (progress != progresses.end()) status.progress = progress->second;
     status.follower = follower_in(followers[to_lower_ascii(index.definition.source)], index.id);
+    if (!index.definition.referred().empty()) {
+      status.follower = together(std::move(status.follower),
+                                 follower_in(followers[to_lower_ascii(index.definition.entities())], index.id));
+    }
     status.index = std::move(index);
     add_owner(owners, status);
   }

@@ -28,10 +28,20 @@ std::string floating_number(double value) {
   return text;
 }
 
-std::string without_commas(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == ',' ? std::string("%2C") : std::string(1, c);
-  return out;
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_time(std::string_view text) {
+  constexpr std::size_t kLength = 28;
+  const auto time = text.size() == kLength ? parse_iso8601(text) : std::nullopt;
+  return time && to_iso8601_7digits(*time) == text;
+}
+
+bool is_guid(std::string_view text) {
+  constexpr std::size_t kLength = 36;
+  const auto guid = text.size() == kLength ? table_store::parse_guid(text) : std::nullopt;
+  return guid && table_store::guid_text(*guid) == text;
 }
 
 std::string bounded(std::string text) {
@@ -41,16 +51,45 @@ std::string bounded(std::string text) {
 
 }  // namespace
 
+ValueType type_in_text(std::string_view text) {
+  constexpr std::size_t kWholeDigits = 19;
+  constexpr std::size_t kDoubleDigits = 16;
+  const auto rest = text.substr(text.empty() ? 0 : 1);
+  const bool digits = std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; });
+  const char first = text.empty() ? '\0' : text.front();
+  if ((first == 'p' || first == 'n') && rest.size() == kWholeDigits && digits) return ValueType::kWhole;
+  if (first == 'd' && rest.size() == kDoubleDigits && is_hex(rest)) return ValueType::kDouble;
+  if (text.starts_with("%x")) return ValueType::kBinary;
+  if (text == "true" || text == "false") return ValueType::kBoolean;
+  if (is_time(text)) return ValueType::kTime;
+  return is_guid(text) ? ValueType::kGuid : ValueType::kString;
+}
+
+std::string string_text(std::string_view value) {
+  std::string out;
+  for (const char c : jobs::escape_key_text(value)) out += c == ',' ? std::string("%2C") : std::string(1, c);
+  return out;
+}
+
+std::string_view without_mark(std::string_view text) {
+  if (text.ends_with('%')) text.remove_suffix(1);
+  return text;
+}
+
 std::string value_text(const table_store::Value& value) {
   struct Text {
-    std::string operator()(const std::string& v) const { return without_commas(jobs::escape_key_text(v)); }
+    std::string operator()(const std::string& v) const {
+      auto text = string_text(v);
+      if (type_in_text(text) != ValueType::kString) text += '%';
+      return text;
+    }
     std::string operator()(std::int32_t v) const { return whole_number(v); }
     std::string operator()(std::int64_t v) const { return whole_number(v); }
     std::string operator()(double v) const { return floating_number(v); }
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(const Time& v) const { return to_iso8601_7digits(v); }
     std::string operator()(const table_store::Guid& v) const { return table_store::guid_text(v); }
-    std::string operator()(const table_store::Binary& v) const { return hex_encode(v.bytes); }
+    std::string operator()(const table_store::Binary& v) const { return "%x" + hex_encode(v.bytes); }
   };
   return std::visit(Text{}, value);
 }

@@ -163,6 +163,12 @@ std::string GroupPlace::end() const {
 
 GroupPlace group_across(std::string_view group) { return {std::string(group), "keys_"}; }
 
+std::string references_of(std::string_view index_id) { return "references " + std::string(index_id); }
+
+GroupPlace references_to(std::string_view index_id, std::string_view group) {
+  return {references_of(index_id) + " " + std::string(group), "keys_"};
+}
+
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group) {
   return {std::string(partition_key), std::string(index_name) + "_" + std::string(group) + "_"};
 }

@@ -67,6 +67,10 @@ struct GroupPlace {
   [[nodiscard]] std::string end() const;
 };
 GroupPlace group_across(std::string_view group);
+/// Of the kind denormalised: what refers to an entity. Group: the values of its keys.
+GroupPlace references_to(std::string_view index_id, std::string_view group);
+/// What the partitions of an index's references begin with; ' ' follows.
+std::string references_of(std::string_view index_id);
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group);
 /// Of an index job. The partition's key is the value's text, with %XX for '%' and what a key cannot have; one that is
 /// too long is "%sha256:" and its digest.

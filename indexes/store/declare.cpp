@@ -26,6 +26,7 @@ std::vector<RowForm> forms_of(const std::string& name, const Definition& definit
   if (const auto* copies = std::get_if<CopiesKind>(&definition.kind)) {
     return {{literal_prefix(copies->partition_key), literal_prefix(copies->row_key)}};
   }
+  if (std::holds_alternative<DenormalisedKind>(definition.kind)) return {};
   const auto* lists = std::get_if<ListsKind>(&definition.kind);
   if (lists != nullptr && lists->where == ListsKind::Where::kPartition) return {{"", name + "_"}};
   std::vector<RowForm> forms{{"", std::string(kPieces)}};
@@ -46,24 +47,61 @@ bool may_meet(const std::vector<RowForm>& some, const std::vector<RowForm>& othe
   return false;
 }
 
-/// An index within its table does not follow its own rows.
-bool leads_on(const Definition& definition) { return !iequals_ascii(definition.source, definition.destination()); }
+/// Whether the index sets the property in entities of its destination.
+bool sets(const DenormalisedKind& kind, std::string_view property) {
+  return std::ranges::find(kind.properties, property, &DenormalisedKind::Taken::name) != kind.properties.end();
+}
 
-/// The indexes that lead from one table to another, one after the other; empty if none do.
-std::vector<std::string> way(const std::string& from, const std::string& to, const std::vector<Index>& indexes,
+/// Whether what the first writes makes work for the second that may change what the second writes. Of values that are
+/// kept in entities, only the properties that are set and read count; of all else, the table.
+bool feeds(const Definition& first, const Definition& second) {
+  const auto written = first.destination();
+  const auto* setter = std::get_if<DenormalisedKind>(&first.kind);
+  const auto* taker = std::get_if<DenormalisedKind>(&second.kind);
+  // An index within its table does not follow its own rows.
+  if (setter == nullptr && iequals_ascii(first.source, written)) return false;
+  const bool of_source = iequals_ascii(written, second.source);
+  if (setter == nullptr || taker == nullptr) return of_source;
+  const auto read = [&](const auto& taken) { return sets(*setter, taken.from); };
+  if (of_source && std::ranges::any_of(taker->properties, read)) return true;
+  return iequals_ascii(written, second.entities()) &&
+         std::ranges::any_of(second.key_properties(), [&](const auto& name) { return sets(*setter, name); });
+}
+
+/// The indexes that lead from what one writes to what another reads, one after the other; empty if none do.
+std::vector<std::string> way(const Definition& from, const Definition& to, const std::vector<Index>& indexes,
                              std::vector<std::string>& seen) {
   for (const auto& index : indexes) {
-    if (!leads_on(index.definition) || !iequals_ascii(index.definition.source, from)) continue;
-    const auto reached = index.definition.destination();
-    if (iequals_ascii(reached, to)) return {index.name};
-    if (std::ranges::find(seen, to_lower_ascii(reached)) != seen.end()) continue;
-    seen.push_back(to_lower_ascii(reached));
-    auto rest = way(reached, to, indexes, seen);
+    if (!feeds(from, index.definition) || std::ranges::find(seen, index.name) != seen.end()) continue;
+    if (feeds(index.definition, to)) return {index.name};
+    seen.push_back(index.name);
+    auto rest = way(index.definition, to, indexes, seen);
     if (rest.empty()) continue;
     rest.insert(rest.begin(), index.name);
     return rest;
   }
   return {};
+}
+
+/// Properties of the same entities that another index sets as well.
+void add_shared_properties(const Definition& definition, const Index& other, std::vector<std::string>& problems) {
+  const auto* kind = std::get_if<DenormalisedKind>(&definition.kind);
+  const auto* others = std::get_if<DenormalisedKind>(&other.definition.kind);
+  if (kind == nullptr || others == nullptr || !iequals_ascii(kind->destination, others->destination)) return;
+  for (const auto& taken : kind->properties) {
+    if (sets(*others, taken.name)) problems.push_back("properties: " + taken.name + " is set by index " + other.name);
+  }
+}
+
+void add_full_tables(const Definition& definition, const std::vector<Index>& others,
+                     std::vector<std::string>& problems) {
+  for (const auto& table : {definition.entities(), definition.referred()}) {
+    const auto followers = std::ranges::count_if(
+        others, [&](const Index& other) { return !table.empty() && other.definition.follows(table); });
+    if (static_cast<std::size_t>(followers) < table_store::kMaxFollowers) continue;
+    problems.push_back((iequals_ascii(table, definition.source) ? "source " : "destination ") + table + " has " +
+                       std::to_string(table_store::kMaxFollowers) + " indexes, as many as a table can have");
+  }
 }
 
 bool needs_table_of_its_own(const Definition& definition) {
@@ -89,6 +127,9 @@ Task<Result<std::vector<std::string>>> problems_of(table_store::TableClient& tab
     problems.push_back("source: there is no table " + definition.source);
   }
   const auto destination = definition.destination();
+  if (!definition.referred().empty() && !CO_TRY(co_await tables.table_exists(destination))) {
+    problems.push_back("destination: there is no table " + destination);
+  }
   if (needs_table_of_its_own(definition) && CO_TRY(co_await holds_others_rows(tables, destination))) {
     problems.push_back("destination " + destination + " holds rows that are not of an index");
   }
@@ -111,21 +152,17 @@ std::vector<std::string> conflicts_of(const std::string& name, const Definition&
   std::vector<std::string> problems;
   const auto destination = definition.destination();
   const auto forms = forms_of(name, definition);
-  std::size_t of_source = 0;
   for (const auto& other : others) {
-    if (iequals_ascii(other.definition.source, definition.source)) ++of_source;
+    add_shared_properties(definition, other, problems);
     if (iequals_ascii(other.definition.destination(), destination) &&
         may_meet(forms, forms_of(other.name, other.definition))) {
       problems.push_back("destination " + destination + " has rows of index " + other.name +
                          ", which may have the same keys: give them another table, or keys with another beginning");
     }
   }
-  if (of_source >= table_store::kMaxFollowers) {
-    problems.push_back("source " + definition.source + " has " + std::to_string(table_store::kMaxFollowers) +
-                       " indexes, as many as a table can have");
-  }
+  add_full_tables(definition, others, problems);
   std::vector<std::string> seen;
-  const auto back = leads_on(definition) ? way(destination, definition.source, others, seen) : seen;
+  const auto back = way(definition, definition, others, seen);
   if (!back.empty()) {
     problems.push_back("destination " + destination + " leads back to the source " + definition.source +
                        " by the indexes " + jobs::joined(back) + ": a circle would never end");

@@ -1,6 +1,7 @@
 #include "indexes/store/index_store.h"
 
 #include "common/base/encoding.h"
+#include "indexes/store/read_entities.h"
 
 namespace tidemark::indexes {
 namespace {
@@ -37,6 +38,7 @@ constexpr std::tuple kViolationFields{
 };
 
 std::string violations_of(const std::string& id) { return "violations " + id; }
+std::string untold_of(const std::string& id) { return "untold " + id; }
 std::string index_table() { return std::string(kIndexTable); }
 
 std::vector<Property> properties_of(const Index& index) {
@@ -228,8 +230,38 @@ table_store::PartitionMutations violation_row(const std::string& id, std::string
   return {index_table(), violations_of(id), {std::move(mutation)}};
 }
 
+table_store::PartitionMutations untold_row(const std::string& id, const Violation& violation) {
+  Mutation mutation;
+  mutation.row_key = violation.group;
+  mutation.lenient = true;
+  jobs::add_properties(mutation.properties, violation, kViolationFields);
+  return {index_table(), untold_of(id), {std::move(mutation)}};
+}
+
+Task<Result<std::vector<bool>>> are_violated(table_store::TableClient& tables, std::string id,
+                                             std::vector<std::string> groups) {
+  std::vector<jobs::EntityKey> keys;
+  for (auto& group : groups) keys.push_back({violations_of(id), std::move(group)});
+  const auto rows = CO_TRY(co_await read_entities(tables, index_table(), std::move(keys)));
+  std::vector<bool> out;
+  for (const auto& row : rows) out.push_back(row.has_value());
+  co_return out;
+}
+
+Task<Result<ViolationPage>> IndexStore::untold(std::string id) { return violations_in(untold_of(id), 100, {}); }
+
+Task<Result<void>> IndexStore::note_told(std::string id, std::string group, Version version) {
+  CO_TRY(co_await change(tables_, untold_of(id), erasure_of(std::move(group), version)));
+  co_return Result<void>{};
+}
+
 Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t limit, std::string continuation) {
-  auto request = jobs::rows_of(violations_of(id));
+  return violations_in(violations_of(id), limit, std::move(continuation));
+}
+
+Task<Result<ViolationPage>> IndexStore::violations_in(std::string partition, std::uint32_t limit,
+                                                      std::string continuation) {
+  auto request = jobs::rows_of(partition);
   request.table = index_table();
   request.top = std::clamp<std::uint32_t>(limit, 1, 1000);
   request.continuation = std::move(continuation);
@@ -241,19 +273,23 @@ Task<Result<ViolationPage>> IndexStore::violations(std::string id, std::uint32_t
   for (const auto& row : page.entities) {
     auto& violation = out.violations.emplace_back();
     violation.group = row.row_key;
+    out.versions.push_back(row.version);
     jobs::read_properties(row, violation, kViolationFields);
   }
   co_return out;
 }
 
 Task<Result<void>> IndexStore::forget_violations(std::string id) {
-  while (true) {
-    const auto page = CO_TRY(co_await violations(id, 100, {}));
-    std::vector<Mutation> erasures;
-    for (const auto& violation : page.violations) erasures.push_back(erasure_of(violation.group, {}));
-    if (erasures.empty()) co_return Result<void>{};
-    CO_TRY(co_await tables_.mutate(index_table(), violations_of(id), std::move(erasures), std::nullopt));
+  for (const auto& partition : {violations_of(id), untold_of(id)}) {
+    while (true) {
+      const auto page = CO_TRY(co_await violations_in(partition, 100, {}));
+      std::vector<Mutation> erasures;
+      for (const auto& violation : page.violations) erasures.push_back(erasure_of(violation.group, {}));
+      if (erasures.empty()) break;
+      CO_TRY(co_await tables_.mutate(index_table(), partition, std::move(erasures), std::nullopt));
+    }
   }
+  co_return Result<void>{};
 }
 
 // The owner's row goes last: without it the next owner would begin with the first epoch, and be fenced for ever.

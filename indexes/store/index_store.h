@@ -4,15 +4,16 @@
 //     Definition String (definition.h)   Id String   CreatedAt DateTime   Paused Dropping Boolean
 //     RebuildsAsked ScrubsAsked Int32: how many a person has asked for
 //   'progress' / ID        what the owner says (kProgressFields), under its fence
-//   'owners' / ID          whose it is: Owner String, Epoch Int64, Beat Int64
-//   'owners' / 'keeper W'  that worker W lives: likewise
+//   'owners' / ...         whose it is (jobs/store/owner_rows.h)
 //   'owners' / 'job D'     the index job that may write the table D (workers/indexes/build_claims.h)
 //   'changes' / 'last'     its version rises with every change by a person
 //   'violations ID' / GROUP  a value of a unique index that several entities have, under the owner's fence:
 //     Count Int64 (at least, if they are very many), Examples String: JSON of two of the entities' keys
+//   'untold ID' / GROUP  likewise, until the endpoint's job has been submitted (onViolation)
+//   'references ID GROUP'  of the kind denormalised: the keys of all entities that refer to one, in pieces
+//     (indexes/rows/list_piece.h), under the owner's fence
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,14 +22,14 @@
 #include "indexes/definition/definition.h"
 #include "jobs/store/fields.h"
 #include "jobs/store/job_record.h"
+#include "jobs/store/owner_rows.h"
 #include "jobs/store/rows.h"
 
 namespace tidemark::indexes {
 
 using jobs::kIndexTable;
+using jobs::Owner;
 inline constexpr std::size_t kMaxIndexes = 500;
-/// What the row key of a worker's own row among the owners begins with; its name follows.
-inline constexpr std::string_view kKeeperRow = "keeper ";
 
 struct Index {
   std::string name;
@@ -53,6 +54,7 @@ struct Progress {
   std::string state{kBuilding};
   std::int64_t position = 0;  // a version: all changes up to it are in the rows
   std::string walk;           // JSON: where the walk over the table or the rows is
+  std::string visits;         // JSON: whose referring entities are still to be visited (workers/indexes/visits.h)
   std::uint64_t walked = 0;   // entities and rows of the walk under way
   std::uint64_t total = 0;    // an estimate of how many there will be; 0: unknown
   Time walk_began{};
@@ -77,6 +79,7 @@ inline constexpr std::tuple kProgressFields{
     jobs::Field{"State", &Progress::state},
     jobs::Field{"Position", &Progress::position},
     jobs::Field{"Walk", &Progress::walk, jobs::kSparse},
+    jobs::Field{"Visits", &Progress::visits, jobs::kSparse},
     jobs::Field{"Walked", &Progress::walked, jobs::kSparse},
     jobs::Field{"Total", &Progress::total, jobs::kSparse},
     jobs::Field{"WalkBegan", &Progress::walk_began},
@@ -96,13 +99,6 @@ inline constexpr std::tuple kProgressFields{
 };
 // clang-format on
 
-struct Owner {
-  std::string worker;  // empty: nobody's
-  std::uint64_t epoch = 0;
-  std::uint64_t beat = 0;            // rises while the owner lives
-  table_store::Version version = 0;  // of the row; 0: there is none
-};
-
 /// A group of a unique index that has more than one entity.
 struct Violation {
   std::string group;
@@ -110,17 +106,24 @@ struct Violation {
   std::string examples;  // JSON: [[PartitionKey, RowKey], ...]
 };
 struct ViolationPage {
-  std::vector<Violation> violations;  // by group
-  std::string continuation;           // empty at the end
+  std::vector<Violation> violations;           // by group
+  std::vector<table_store::Version> versions;  // of their rows
+  std::string continuation;                    // empty at the end
 };
 /// Sets or takes away the row of a group.
 table_store::PartitionMutations violation_row(const std::string& id, std::string_view group,
                                               const std::optional<Violation>& violation);
 
-class IndexStore {
+/// Notes that somebody is to be told of it, unless that is noted.
+table_store::PartitionMutations untold_row(const std::string& id, const Violation& violation);
+/// Which of these groups have violations already.
+Task<Result<std::vector<bool>>> are_violated(table_store::TableClient& tables, std::string id,
+                                             std::vector<std::string> groups);
+
+class IndexStore : public jobs::OwnerRows {
  public:
   IndexStore(table_store::TableClient& tables, Clock& clock, Random& random)
-      : tables_(tables), clock_(clock), random_(random) {}
+      : OwnerRows(tables, kIndexTable, 4 * kMaxIndexes), tables_(tables), clock_(clock), random_(random) {}
 
   // Of persons. Names match in their own case only.
 
@@ -149,23 +152,21 @@ class IndexStore {
 
   // Of owners.
 
+  /// A page of those that nobody was told of.
+  Task<Result<ViolationPage>> untold(std::string id);
+  Task<Result<void>> note_told(std::string id, std::string group, table_store::Version version);
+
   /// Empty if the owner has not written any yet.
   Task<Result<std::optional<Progress>>> progress(std::string id);
   /// All of them by id.
   Task<Result<std::vector<std::pair<std::string, Progress>>>> all_progress();
   /// kFenced if another owner has taken over.
   Task<Result<void>> write_progress(std::string id, Progress progress, table_store::Fence fence);
-  Task<Result<Owner>> owner(std::string id);
-  /// All owner rows by id, those of the keepers themselves too (workers/indexes/keeper.h).
-  Task<Result<std::map<std::string, Owner>>> all_owners();
-  /// By compare-and-swap; false if somebody else changed the row. Sets the new version.
-  Task<Result<bool>> swap_owner(std::string id, Owner& owner);
-  /// Unless it has changed since.
-  Task<Result<void>> remove_owner(std::string id, Owner owner);
   /// Removes all rows of an index that has been dropped.
   Task<Result<void>> forget(Index index);
 
  private:
+  Task<Result<ViolationPage>> violations_in(std::string partition, std::uint32_t limit, std::string continuation);
   Task<Result<void>> forget_violations(std::string id);
 
   table_store::TableClient& tables_;

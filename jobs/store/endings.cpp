@@ -29,15 +29,7 @@ FollowUp message_of(std::string id, const JobSpec& spec) {
 }
 
 FollowUp callback_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
-  CallbackSpec callback;
-  static_cast<CallbackEndpoint&>(callback) = endpoint;
-  callback.body = body.dump(-1, ' ', false, json::error_handler_t::ignore);
-  JobSpec spec;
-  spec.work = std::move(callback);
-  spec.max_attempts = kTellAttempts;
-  spec.retry_cap_ms = kTellRetryCapMs;
-  spec.priority = priority;
-  return message_of(std::move(id), spec);
+  return message_of(std::move(id), telling_job(endpoint, body, priority));
 }
 
 /// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
@@ -70,6 +62,18 @@ json summary_of(const GroupStatus& status) {
 }
 
 }  // namespace
+
+JobSpec telling_job(const CallbackEndpoint& endpoint, const json& body, Priority priority) {
+  CallbackSpec callback;
+  static_cast<CallbackEndpoint&>(callback) = endpoint;
+  callback.body = body.dump(-1, ' ', false, json::error_handler_t::ignore);
+  JobSpec spec;
+  spec.work = std::move(callback);
+  spec.max_attempts = kTellAttempts;
+  spec.retry_cap_ms = kTellRetryCapMs;
+  spec.priority = priority;
+  return spec;
+}
 
 std::string ending_job_id(const JobRecord& ended) {
   return job_id_of_message(ended.finished_at.value_or(ended.submitted_at), "end\n" + ended.id);

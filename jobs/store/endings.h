@@ -6,6 +6,7 @@
 // After a crash in between the message is delivered again, and its worker does the rest. A job that is sent back from
 // poison ends anew, and tells anew; its group counts it once. References must outlive the calls.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class Endings {
   queue_service::QueueClient& queues_;
 };
 
+/// A callback that is sent for a long time, because people have to hear of it.
+JobSpec telling_job(const CallbackEndpoint& endpoint, const nlohmann::json& body, Priority priority);
 /// Whether an end has to be told or counted at all.
 inline bool has_followers(const JobSpec& spec) { return spec.on_end || spec.group || !spec.then.empty(); }
 /// The job that tells of an end.

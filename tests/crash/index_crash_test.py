@@ -14,7 +14,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, TableClient, patiently  # noqa: E402
-from indexes import INDEXES, SOURCE, caught_up, index_of, rows_of, wanted_rows  # noqa: E402
+from indexes import INDEXES, REFERRED, SOURCE, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
 DEATH_LIMIT_S = 40.0
@@ -35,6 +35,7 @@ class IndexCrashTest(unittest.TestCase):
         self.choice = random.Random(7)
         self.workers = 0
         self.tables.create_table(SOURCE)
+        self.tables.create_table(REFERRED)
 
     def worker(self, fail_point=None):
         self.workers += 1
@@ -42,6 +43,8 @@ class IndexCrashTest(unittest.TestCase):
 
     def write(self, count):
         for _ in range(count):
+            if self.choice.random() < 0.3:
+                patiently(change_colours, self.tables, self.choice, ["red", "green", "blue"])
             key = f"p{self.choice.randrange(3)}", f"w{self.choice.randrange(40):02}"
             if self.choice.random() < 0.2:
                 patiently(self.delete, *key)
@@ -72,8 +75,10 @@ class IndexCrashTest(unittest.TestCase):
     def check(self):
         wait_until(lambda: all(patiently(caught_up, self.api, name) for name in INDEXES), "the indexes catch up", 60)
         originals = {key: entity for key, entity in self.tables.scan(SOURCE).items() if key[1].startswith("w")}
+        referred = self.tables.scan(REFERRED)
         for name, definition in INDEXES.items():
-            self.assertEqual(rows_of(self.tables, name, definition), wanted_rows(name, definition, originals), name)
+            wanted = wanted_rows(name, definition, originals, referred)
+            self.assertEqual(rows_of(self.tables, name, definition), wanted, name)
             self.assertEqual(index_of(self.api, name)["wrongEver"], 0, name)
 
     def test_owners_die_at_every_step(self):

@@ -19,12 +19,13 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpFailure, TableClient, patiently  # noqa: E402
-from indexes import INDEXES, caught_up, index_of, rows_of, wanted_rows  # noqa: E402
+from indexes import INDEXES, REFERRED, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
 TABLE = "Things"
 WRITERS = 4
 PARTITIONS = 6
+KEPT = ("PartitionKey", "RowKey", "ColourRank")  # what writers do not say
 COLOURS = ["red", "red", "red", "red", "green", "blue", "yellow", None]
 FREEZE_S = 7.0  # longer than the time after which a keeper counts as lost
 
@@ -61,10 +62,18 @@ class Writer(threading.Thread):
             self.error = error
             raise
 
+    def change_a_colour(self):
+        try:
+            change_colours(self.tables, self.choice, COLOURS)
+        except (HttpFailure, OSError, Exception):  # noqa: BLE001
+            time.sleep(0.02)
+
     def key(self):
         return f"p{self.choice.randrange(PARTITIONS)}", f"w{self.number}_{self.choice.randrange(60):02}"
 
     def write(self):
+        if self.choice.random() < 0.05:
+            self.change_a_colour()
         partition, row = self.key()
         kind = self.choice.random()
         if kind < 0.15:
@@ -167,6 +176,7 @@ class Run:
 
     def work(self):
         self.tables.create_table(TABLE)
+        self.tables.create_table(REFERRED)
         for _ in range(2):
             self.start_worker()
         for name, definition in INDEXES.items():
@@ -197,14 +207,16 @@ class Run:
         for writer in writers:
             for key, possible in writer.known.items():
                 found = originals.get(key)
-                bare = None if found is None else {k: v for k, v in found.items() if k not in ("PartitionKey", "RowKey")}
+                bare = None if found is None else {k: v for k, v in found.items() if k not in KEPT}
                 assert bare in possible, f"{key} is {bare}, which is none of {possible}"
         begun = time.monotonic()
         wait_until(lambda: all(caught_up(self.api, name) for name in INDEXES), "the indexes catch up", 120)
         took = time.monotonic() - begun
+        originals = {key: entity for key, entity in self.tables.scan(TABLE).items() if key[1].startswith("w")}
+        referred = self.tables.scan(REFERRED)
         rows = 0
         for name, definition in INDEXES.items():
-            actual, wanted = rows_of(self.tables, name, definition), wanted_rows(name, definition, originals)
+            actual, wanted = rows_of(self.tables, name, definition), wanted_rows(name, definition, originals, referred)
             assert actual == wanted, difference(name, actual, wanted)
             rows += len(actual)
         for name in INDEXES:

@@ -1,6 +1,6 @@
 // Starts the stores that a test file needs on free ports with a temporary data directory, runs the file (*.test.mjs with
 // node's test runner, python/*_test.py with Debian's python3, which has Debian's Azure SDK), and stops the stores again.
-// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL;
+// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that and may name api and worker, too. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL;
 // TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,6 +15,11 @@ const programs = {
   queue: { program: "queue_service", variable: "TIDEMARK_QUEUE_URL" },
   blob: { program: "blob_store", variable: "TIDEMARK_BLOB_URL" },
 };
+// What a file names beside the stores.
+const others = {
+  api: { program: "api", variable: "TIDEMARK_API_URL" },
+  worker: { program: "worker", arguments: ["--poll-s", "2"] },
+};
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 20_000;
 
@@ -23,15 +28,15 @@ function storesFor(file) {
   const wanted = declared
     ? declared[1].trim().split(/\s+/)
     : Object.keys(programs).filter((name) => path.basename(file).startsWith(name));
-  const unknown = wanted.find((name) => !programs[name]);
+  const unknown = wanted.find((name) => !programs[name] && !others[name]);
   if (unknown !== undefined) throw new Error(`${file}: unknown store ${unknown}`);
   return wanted.length > 0 ? wanted : Object.keys(programs);
 }
 
-// Resolves when the store printed its ready line, with its port.
+// Resolves when the program printed its ready line, with its port if it has one.
 function startStore(bin, name, data) {
-  const { program } = programs[name];
-  const child = spawn(path.join(bin, program), ["--port", "0", "--data", data], { stdio: ["ignore", "pipe", "pipe"] });
+  const { program, arguments: line = ["--port", "0"] } = programs[name] ?? others[name];
+  const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"] });
   const store = { name, program, child, errors: "", expectedExit: false, exited: false };
   child.stderr.on("data", (piece) => (store.errors += piece));
   store.exit = new Promise((resolve) => {
@@ -47,10 +52,10 @@ function startStore(bin, name, data) {
     let output = "";
     child.stdout.on("data", (piece) => {
       output += piece;
-      const match = new RegExp(`ready ${program}\\b.*?\\bport=(\\d+)`).exec(output);
+      const match = new RegExp(`ready ${program}\\b.*?(?:\\bport=(\\d+)|\\n)`).exec(output);
       if (!match) return;
       clearTimeout(timer);
-      store.port = Number(match[1]);
+      store.port = Number(match[1] ?? 0);
       resolve();
     });
     child.on("error", (error) => {
@@ -96,12 +101,13 @@ async function runFile(bin, file) {
   let passed = false;
   try {
     for (const name of storesFor(file)) {
-      const { program, variable } = programs[name];
-      if (process.env[variable]) continue;
+      const { program, variable } = programs[name] ?? others[name];
+      const foreign = Object.values(programs).some((each) => process.env[each.variable]);
+      if (process.env[variable] || (others[name] && foreign)) continue;
       const { store, ready } = startStore(bin, name, data);
       stores.push(store);
       await ready;
-      environment[variable] = `http://127.0.0.1:${store.port}/${account}`;
+      if (variable) environment[variable] = `http://127.0.0.1:${store.port}${programs[name] ? `/${account}` : ""}`;
       console.log(`${program} listens on ${store.port}`);
     }
     passed = await runTests(file, environment);

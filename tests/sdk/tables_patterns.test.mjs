@@ -1,4 +1,4 @@
-// stores: table blob
+// stores: table blob queue api worker
 // The programs in docs/table-patterns.md: each is taken out of the document, run against the stores, and has to print
 // what the document says it prints.
 import assert from "node:assert/strict";
@@ -34,9 +34,11 @@ describe("the programs of table-patterns.md", () => {
     }
     assert.equal((text.match(/^```text$/gm) ?? []).length, programs.length - 1);
   });
-  for (const { name, output } of programs.filter((program) => program.output !== undefined)) {
-    test(`${name} prints what the document says`, async () => {
-      const environment = { ...process.env, TIDEMARK_CONNECTION: connection };
+  for (const { name, code, output } of programs.filter((program) => program.output !== undefined)) {
+    const options = code.includes('execFileSync("tidemark"') ? { azurite: "table-indexes" } : {};
+    test(`${name} prints what the document says`, options, async () => {
+      const environment = { ...process.env, TIDEMARK_CONNECTION: connection, TIDEMARK_API: process.env.TIDEMARK_API_URL };
+      environment.PATH = `${process.env.TIDEMARK_BIN}:${process.env.PATH}`;
       const run = await promisify(execFile)(process.execPath, [path.join(directory, name)], { env: environment });
       assert.equal(run.stdout, output);
     });

@@ -42,7 +42,7 @@ WorkerHost::WorkerHost(Network& network, Life& life, Stores stores, const Plan& 
   if (plan.indexes.empty()) return;
   const workers::KeeperOptions options{
       .worker = std::move(name), .poll = 100ms, .beat = 300ms, .lost_after = plan.lease};
-  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, life.clock(), *random_});
+  keeper_ = workers::IndexKeeper::create(options, {tables_, indexes_, jobs_, life.clock(), *random_});
 }
 
 void WorkerHost::start() {
@@ -161,6 +161,13 @@ Task<void> PeopleHost::fill(PeopleHost& self) {
   }
   auto changes = change_entities(self);
   spawn(self.life_.executor(), std::move(changes));
+  if (std::ranges::count(self.plan_.indexes, kDenormalisedIndex, &PlannedIndex::name) > 0) {
+    std::string referring = kReferringTable;
+    auto made = co_await self.source_.create_table(referring);
+    if (!made) std::abort();
+    auto changes_there = change_referring(self);
+    spawn(self.life_.executor(), std::move(changes_there));
+  }
   --self.notes_.busy;
 }
 
@@ -175,6 +182,30 @@ Task<void> PeopleHost::change_entities(PeopleHost& self) {
     std::string table = kSourceTable;
     auto done = co_await self.source_.mutate(table, key.first, std::move(mutations), std::nullopt);
     if (done) ++self.notes_.changes;
+    co_await sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
+  }
+  --self.notes_.busy;
+}
+
+/// Entities that refer to some of the source, to one after the other.
+Task<void> PeopleHost::change_referring(PeopleHost& self) {
+  ++self.notes_.busy;
+  std::string table = kReferringTable;
+  while (!self.notes_.stop && !self.life_.dead()) {
+    const auto& [partition, row] = self.plan_.keys[self.dice_.below(self.plan_.hot_keys)];
+    Mutation mutation;
+    mutation.row_key = "r" + std::to_string(self.dice_.below(20));
+    mutation.lenient = true;
+    mutation.kind = self.dice_.chance(2000)   ? MutationKind::kErase
+                    : self.dice_.chance(5000) ? MutationKind::kInsertOrMerge
+                                              : MutationKind::kInsertOrReplace;
+    if (mutation.kind != MutationKind::kErase) {
+      mutation.properties = {{"Mark", self.next_number_++}, {"Partition", partition}, {"Row", row}};
+    }
+    std::vector<Mutation> mutations;
+    mutations.push_back(std::move(mutation));
+    std::string own = "p" + std::to_string(self.dice_.below(2));
+    std::ignore = co_await self.source_.mutate(table, std::move(own), std::move(mutations), std::nullopt);
     co_await sleep_for(self.life_.clock(), self.dice_.between(100us, self.plan_.user_pause));
   }
   --self.notes_.busy;

@@ -61,6 +61,7 @@ class PeopleHost final : public Program {
  private:
   static Task<void> fill(PeopleHost& self);
   static Task<void> change_entities(PeopleHost& self);
+  static Task<void> change_referring(PeopleHost& self);
   static Task<void> submit(PeopleHost& self, PlannedJob job);
   static Task<void> submit_group(PeopleHost& self);
   void add_others(const std::pair<std::string, std::string>& first, std::vector<table_store::Mutation>& mutations);

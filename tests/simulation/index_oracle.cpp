@@ -5,6 +5,7 @@
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "indexes/store/index_store.h"
+#include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
 #include "tests/simulation/table_oracle.h"
 #include "tests/support/stored_entities.h"
@@ -18,7 +19,8 @@ constexpr const char* kLists = "by-group";
 constexpr const char* kCopies = "by-number";
 constexpr const char* kSums = "sums";
 constexpr const char* kByJob = "ByJob";
-const std::map<std::string, std::string> kTableOf{{kLists, "ByGroup"}, {kCopies, "ByNumber"}, {kSums, "Sums"}};
+const std::map<std::string, std::string> kTableOf{
+    {kLists, "ByGroup"}, {kCopies, "ByNumber"}, {kSums, "Sums"}, {kDenormalisedIndex, kReferringTable}};
 
 std::uint64_t generation_in(std::string_view key) {
   key.remove_prefix(1);
@@ -41,7 +43,9 @@ const std::map<std::string, std::string>& simulated_indexes() {
       {kLists, R"({"kind":"lists","source":"Source","by":["Group"],"destination":"ByGroup"})"},
       {kCopies, R"({"kind":"copies","source":"Source","destination":"ByNumber","partitionKey":"g{Group}",
                     "rowKey":"{Number}","filter":"Number ge 0"})"},
-      {kSums, R"({"kind":"summary","source":"Source","by":["Group"],"of":"Number","destination":"Sums"})"}};
+      {kSums, R"({"kind":"summary","source":"Source","by":["Group"],"of":"Number","destination":"Sums"})"},
+      {kDenormalisedIndex, R"({"kind":"denormalised","source":"Source","destination":"Referring",
+                               "partitionKey":"{Partition}","rowKey":"{Row}","properties":{"Told":"Number"}})"}};
   return kIndexes;
 }
 
@@ -77,6 +81,8 @@ void IndexOracle::committed(const std::vector<RowChange>& changes) {
     if (table == kSourceTable) {
       source_[key] = {std::move(now), version};
       last_change_ = std::max(last_change_, version);
+    } else if (table == kReferringTable) {
+      referring_changed(key, std::move(now), version);
     } else if (table == indexes::kIndexTable) {
       if (now && key.first == "progress") progress.emplace_back(key.second, std::move(*now));
     } else {
@@ -106,6 +112,46 @@ void IndexOracle::row_changed(const std::string& table, const Key& key, std::opt
     }
   }
   rows_[table][key] = std::move(*now);
+}
+
+/// People change the mark with every write, and never what was told: what they write comes without it, or is merged.
+void IndexOracle::referring_changed(const Key& key, std::optional<Row> now, Version version) {
+  auto& known = referring_[key];
+  last_referring_change_ = std::max(last_referring_change_, version);
+  const auto mark = [](const Row& row) { return jobs::property_or<std::int32_t>(row, "Mark", -1); };
+  const auto others = [](const Row& row) {
+    std::map<std::string, std::string> out;
+    for (const auto& [name, value] : row.properties) {
+      if (name != "Told") out[name] = jobs::value_text(value);
+    }
+    return out;
+  };
+  const auto told = [](const Row& row) { return jobs::property_or<std::int32_t>(row, "Told", -1); };
+  if (now && known.row && mark(*now) != mark(*known.row) && told(*now) != -1 && told(*now) != told(*known.row)) {
+    violated("I7: another " + shown(key) + " came back with what it was told");
+  }
+  if (now && known.row && mark(*now) == mark(*known.row) && others(*now) != others(*known.row)) {
+    violated("I7: more than was told changed in " + shown(key));
+  }
+  if (now && !known.row && now->find("Told") != nullptr) violated("I5: " + shown(key) + " came back");
+  known = {std::move(now), version};
+}
+
+void IndexOracle::check_told(Version position) {
+  for (const auto& [key, referring] : referring_) {
+    if (referring.changed > position || !referring.row) continue;
+    const auto part = [&](const char* name) {
+      return jobs::escape_key_text(jobs::property_or<std::string>(*referring.row, name));
+    };
+    const auto source = source_.find({part("Partition"), part("Row")});
+    if (source != source_.end() && source->second.changed > position) continue;
+    const bool there = source != source_.end() && source->second.row;
+    const auto* wanted = there ? jobs::property<std::int32_t>(*source->second.row, "Number") : nullptr;
+    const auto* told = jobs::property<std::int32_t>(*referring.row, "Told");
+    if (wanted == nullptr ? told == nullptr : told != nullptr && *told == *wanted) continue;
+    violated("I7: " + shown(key) + " was told " + (told == nullptr ? "nothing" : std::to_string(*told)) +
+             ", but what it refers to says " + (wanted == nullptr ? "nothing" : std::to_string(*wanted)));
+  }
 }
 
 void IndexOracle::check_summaries(const std::set<std::string>& groups) {
@@ -176,6 +222,7 @@ IndexOracle::Claims IndexOracle::claims_of(const std::string& name) const {
 }
 
 void IndexOracle::check_up_to(const std::string& name, Version position) {
+  if (name == kDenormalisedIndex) return check_told(position);
   const auto claims = claims_of(name);
   if (claims.contains({"twice", ""})) violated("I4: " + name + " lists a key twice");
   for (const auto& [key, source] : source_) {
@@ -191,11 +238,15 @@ void IndexOracle::check_up_to(const std::string& name, Version position) {
   }
 }
 
+Version IndexOracle::last_change_of(const std::string& name) const {
+  return name == kDenormalisedIndex ? std::max(last_change_, last_referring_change_) : last_change_;
+}
+
 bool IndexOracle::settled(const std::set<std::string>& names) const {
   for (const auto& name : names) {
     const bool ready = std::ranges::any_of(known_, [&](const auto& known) {
       return name_in(known.first) == name && known.second.state == indexes::kReady &&
-             known.second.position >= last_change_;
+             known.second.position >= last_change_of(name);
     });
     if (!ready) return false;
   }
@@ -203,7 +254,7 @@ bool IndexOracle::settled(const std::set<std::string>& names) const {
 }
 
 void IndexOracle::check_quiet(const std::set<std::string>& names) {
-  for (const auto& name : names) check_up_to(name, last_change_);
+  for (const auto& name : names) check_up_to(name, last_change_of(name));
 }
 
 bool IndexOracle::gone(const std::set<std::string>& names) const {

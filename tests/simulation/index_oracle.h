@@ -4,6 +4,8 @@
 //   I3      the position only rises
 //   I4      pieces are within their limit; together they have each key once
 //   I5      nothing that was deleted comes back: covered by I2
+//   I7      what an index keeps in entities of the user is what the entities that they refer to say, and nobody else's
+//           property changes with it
 //   I6      a summary is what the pieces beside it say, at every commit
 //   I7      once an index job has ended and all is quiet, its table has what a scan gives
 // and that no scrub ever finds anything wrong, because nobody but the owners writes rows. One thread.
@@ -17,6 +19,10 @@
 #include "tests/simulation/store_hosts.h"
 
 namespace tidemark::simulation {
+
+/// What the index of kind denormalised writes into; its entities refer to those of the source.
+inline constexpr const char* kReferringTable = "Referring";
+inline constexpr const char* kDenormalisedIndex = "told";
 
 /// The indexes of a run, by name: their definitions.
 const std::map<std::string, std::string>& simulated_indexes();
@@ -53,6 +59,9 @@ class IndexOracle {
   void row_changed(const std::string& table, const Key& key, std::optional<Row> now);
   void progress_changed(const std::string& id, const Row& now);
   void check_up_to(const std::string& name, table_store::Version position);
+  void referring_changed(const Key& key, std::optional<Row> now, table_store::Version version);
+  void check_told(table_store::Version position);
+  [[nodiscard]] table_store::Version last_change_of(const std::string& name) const;
   void check_summaries(const std::set<std::string>& groups);
   [[nodiscard]] Claims claims_of(const std::string& name) const;
   [[nodiscard]] std::string claim_of(const std::string& name, const Row& source) const;
@@ -64,6 +73,8 @@ class IndexOracle {
   std::map<std::string, std::map<Key, Row>> rows_;  // by table
   std::map<std::string, Known> known_;              // by index id
   table_store::Version last_change_ = 0;            // of the source
+  std::map<Key, Source> referring_;
+  table_store::Version last_referring_change_ = 0;
 };
 
 }  // namespace tidemark::simulation

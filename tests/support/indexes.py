@@ -5,9 +5,15 @@ Keys of the things begin with "w"; their values need no escaping.
 import collections
 import json
 
-SOURCE = "Things"
+from clients import HttpFailure
 
+SOURCE = "Things"
+REFERRED = "Colours"  # ("colours", COLOUR) has the rank of the colour
+
+# That of kind denormalised is the first: what it writes into things is what the others follow.
 INDEXES = {
+    "ranks": {"kind": "denormalised", "source": REFERRED, "destination": SOURCE, "partitionKey": "colours",
+              "rowKey": "{Colour}", "properties": {"ColourRank": "Rank"}},
     "by-colour": {"kind": "lists", "source": SOURCE, "by": ["Colour"], "destination": "ThingsByColour"},
     "in-partition": {"kind": "lists", "source": SOURCE, "by": ["Colour", "Section"], "where": "partition",
                      "destination": SOURCE},
@@ -31,6 +37,8 @@ def caught_up(api, name):
 def rows_of(tables, name, definition):
     """{place: content}; of pieces, the keys of a group together, which must not repeat."""
     found = {}
+    if definition["kind"] == "denormalised":
+        return {key: entity.get("ColourRank") for key, entity in tables.scan(SOURCE).items() if key[1].startswith("w")}
     for (partition, row), entity in tables.scan(definition["destination"]).items():
         content = {k: v for k, v in entity.items() if k not in ("PartitionKey", "RowKey", "Parts")}
         if definition["destination"] == SOURCE and row.startswith("w"):
@@ -53,10 +61,26 @@ def rows_of(tables, name, definition):
     return found
 
 
-def wanted_rows(name, definition, originals):
-    """The same from the entities."""
+def change_colours(tables, choice, colours):
+    """Some colour gets another rank, or none."""
+    colour = choice.choice([each for each in colours if each])
+    if choice.random() < 0.2:
+        try:
+            tables.delete(REFERRED, "colours", colour)
+        except HttpFailure as failure:
+            if failure.status != 404:
+                raise
+    else:
+        tables.put(REFERRED, {"PartitionKey": "colours", "RowKey": colour, "Rank": choice.randrange(1000)})
+
+
+def wanted_rows(name, definition, originals, referred):
+    """The same from the entities, and from those that they refer to."""
     del name
     found = {}
+    if definition["kind"] == "denormalised":
+        ranks = {row: entity.get("Rank") for (_, row), entity in referred.items()}
+        return {key: ranks.get(entity.get("Colour")) for key, entity in originals.items()}
     if definition["kind"] == "copies":
         for (partition, row), entity in originals.items():
             if definition.get("filter") and not entity.get("Size", -1) >= 0:

@@ -29,6 +29,11 @@ constexpr std::string_view kLists =
 constexpr std::string_view kSummary =
     R"({"kind":"summary","source":"Packages","by":["Section"],"of":"InstalledSize","destination":"Sections"})";
 
+constexpr std::string_view kDenormalised =
+    R"({"kind":"denormalised","source":"Departments","destination":"Employees","filter":"Left ne true",
+        "partitionKey":"{Country}","rowKey":"{DepartmentId}","properties":{"DepartmentName":"Name","Head":"Head"},
+        "missing":"empty"})";
+
 Definition read(std::string_view text) {
   auto definition = parse_definition(text);
   EXPECT_TRUE(definition) << definition.error().message;
@@ -46,7 +51,7 @@ std::vector<std::string> problems_of(std::string_view text) {
 }
 
 TEST(IndexDefinition, IsReadAndWrittenWithoutLoss) {
-  for (const auto text : {kCopies, kLists, kSummary}) {
+  for (const auto text : {kCopies, kLists, kSummary, kDenormalised}) {
     const auto definition = read(text);
     EXPECT_EQ(read(to_json(definition).dump()), definition) << to_json(definition);
   }
@@ -65,6 +70,60 @@ TEST(IndexDefinition, KnowsOnWhatThePlaceOfARowDepends) {
   EXPECT_THAT(read(kCopies).key_properties(), ElementsAre("Department", "Email", "Grade", "Left", "Timestamps"));
   EXPECT_THAT(read(kLists).key_properties(), ElementsAre("Maintainer"));
   EXPECT_THAT(read(kSummary).key_properties(), ElementsAre("Section"));
+  EXPECT_THAT(read(kDenormalised).key_properties(), ElementsAre("Country", "DepartmentId", "Left"));
+}
+
+TEST(IndexDefinition, KnowsWhatItFollows) {
+  EXPECT_EQ(read(kLists).entities(), "Packages");
+  EXPECT_EQ(read(kLists).referred(), "");
+  const auto denormalised = read(kDenormalised);
+  EXPECT_EQ(denormalised.entities(), "Employees");
+  EXPECT_EQ(denormalised.referred(), "Departments");
+  EXPECT_TRUE(denormalised.follows("departments"));
+  EXPECT_TRUE(denormalised.follows("employees"));
+  EXPECT_FALSE(denormalised.follows("Others"));
+}
+
+TEST(IndexDefinition, NamesOfDenormalisedPropertiesMayBeTheSame) {
+  const auto definition = read(
+      R"({"kind":"denormalised","source":"Abc","destination":"Def","partitionKey":"a","rowKey":"{B}",
+          "properties":["Name","Head"]})");
+  const auto& kind = std::get<DenormalisedKind>(definition.kind);
+  EXPECT_THAT(kind.properties,
+              ElementsAre(DenormalisedKind::Taken{"Head", "Head"}, DenormalisedKind::Taken{"Name", "Name"}));
+  EXPECT_EQ(kind.missing, DenormalisedKind::Missing::kRemove);
+}
+
+TEST(IndexDefinition, TellsOfViolationsOnlyWhatIsUnique) {
+  constexpr std::string_view kTold =
+      R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","unique":true,
+          "onViolation":{"url":"https://example.com/hook","secret":"s2"}})";
+  const auto definition = read(kTold);
+  EXPECT_EQ(std::get<ListsKind>(definition.kind).on_violation->secret, "s2");
+  EXPECT_EQ(read(to_json(definition).dump()), definition);
+  EXPECT_THAT(problems_of(R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def",
+                              "onViolation":{"url":"ftp://x"}})"),
+              ElementsAre(HasSubstr("onViolation: url"), HasSubstr("for lists with unique: true")));
+}
+
+TEST(IndexDefinition, RefusesDenormalisedValuesThatNeverRest) {
+  EXPECT_THAT(
+      problems_of(R"({"kind":"denormalised","source":"Abc"})"),
+      ElementsAre("destination is missing", "partitionKey is missing", "rowKey is missing", "properties is missing"));
+  EXPECT_THAT(problems_of(R"({"kind":"denormalised","source":"Abc","destination":"abc","partitionKey":"{A}",
+                              "rowKey":"{B}","properties":{"B":"C","C":"D","E":"C"},"filter":"E eq 1",
+                              "beyond":"refuse","missing":"null"})"),
+              ElementsAre(HasSubstr("missing must be one of remove, empty"), HasSubstr("properties must not set B"),
+                          HasSubstr("must not set C and take it as B in one table"),
+                          HasSubstr("must not set C and take it as E in one table"),
+                          HasSubstr("beyond: refuse is not for denormalised"), HasSubstr("filter must not use E")));
+  for (const auto* bad : {"[]", "{}", "\"A\"", "[\"A\",\"A\"]", "[1]", "{\"RowKey\":\"A\"}", "{\"A\":\"Timestamp\"}"}) {
+    EXPECT_THAT(problems_of(std::string(R"({"kind":"denormalised","source":"Abc","destination":"Def",
+                                            "partitionKey":"a","rowKey":"{B}","properties":)") +
+                            bad + "}"),
+                ElementsAre(HasSubstr("properties must be 1 to 64 names")))
+        << bad;
+  }
 }
 
 TEST(IndexDefinition, ListsEveryProblem) {
@@ -119,8 +178,8 @@ TEST(IndexDefinition, RefusesWhatCouldNotFollow) {
         first_problem(std::string(R"({"kind":"lists","by":["X"],"destination":"Def","source":")") + table + "\"}"),
         HasSubstr("source must not be"));
   }
-  EXPECT_THAT(problems_of(R"({"kind":"denormalised","source":"Abc"})"),
-              ElementsAre("kind must be one of copies, lists, summary"));
+  EXPECT_THAT(problems_of(R"({"kind":"triggers","source":"Abc"})"),
+              ElementsAre("kind must be one of copies, lists, summary, denormalised"));
 }
 
 TEST(IndexDefinition, Names) {
@@ -172,11 +231,38 @@ TEST(IndexConflicts, Circles) {
   EXPECT_THAT(conflicts_of("d", read(lists("Def", "Def", "partition")), others), IsEmpty());
 }
 
+std::string denormalised(const std::string& source, const std::string& destination, const std::string& row_key,
+                         const std::string& properties) {
+  return R"({"kind":"denormalised","partitionKey":"{P}","source":")" + source + R"(","destination":")" + destination +
+         R"(","rowKey":"{)" + row_key + R"(}","properties":)" + properties + "}";
+}
+
+TEST(IndexConflicts, CirclesOfDenormalisedValues) {
+  const std::vector<Index> others{declared("a", denormalised("Abc", "Def", "R", R"({"X":"Y"})"))};
+  const auto problems = [&](const std::string& text) { return conflicts_of("b", read(text), others); };
+  EXPECT_THAT(problems(denormalised("Def", "Abc", "R", R"({"Y":"X"})")), ElementsAre(HasSubstr("leads back")));
+  EXPECT_THAT(problems(denormalised("Def", "Abc", "R", R"({"Z":"X"})")), IsEmpty()) << "nobody takes Z";
+  EXPECT_THAT(problems(denormalised("Def", "Abc", "R", R"({"Y":"Z"})")), IsEmpty()) << "nobody sets Z";
+  EXPECT_THAT(problems(denormalised("Def", "Def", "X", R"({"Z":"V"})")), IsEmpty());
+  EXPECT_THAT(problems(denormalised("Ghi", "Def", "R", R"({"X":"V"})")), ElementsAre(HasSubstr("X is set by index a")));
+  EXPECT_THAT(problems(lists("Def", "Abc")), ElementsAre(HasSubstr("leads back"))) << "any row of Abc may be taken";
+  EXPECT_THAT(problems(lists("Def", "Ghi")), IsEmpty());
+  const std::vector<Index> in_one{declared("a", denormalised("Abc", "Abc", "R", R"({"X":"Y"})"))};
+  EXPECT_THAT(conflicts_of("b", read(denormalised("Abc", "Abc", "S", R"({"Y":"X"})")), in_one),
+              ElementsAre(HasSubstr("leads back")));
+  EXPECT_THAT(conflicts_of("b", read(denormalised("Abc", "Abc", "X", R"({"Z":"V"})")), in_one), IsEmpty());
+  EXPECT_THAT(conflicts_of("b", read(denormalised("Abc", "Abc", "X", R"({"R":"V"})")), in_one),
+              ElementsAre(HasSubstr("leads back")))
+      << "each sets what the other refers by";
+}
+
 TEST(IndexConflicts, AsManyAsATableCanHave) {
   std::vector<Index> others;
   for (char c = 'a'; c < 'q'; ++c) others.push_back(declared({c}, lists("Abc", std::string("Def") + c)));
   ASSERT_THAT(others, SizeIs(table_store::kMaxFollowers));
   EXPECT_THAT(conflicts_of("z", read(lists("Abc", "Defz")), others), ElementsAre(HasSubstr("as many as a table")));
+  EXPECT_THAT(conflicts_of("z", read(denormalised("Ghi", "Abc", "R", R"(["X"])")), others),
+              ElementsAre(HasSubstr("destination Abc has 16 indexes")));
 }
 
 }  // namespace

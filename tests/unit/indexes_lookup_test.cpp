@@ -117,7 +117,8 @@ TEST(LookupRanges, TextIsWhateverItMayBe) {
               ElementsAre("5", value_text(Value(std::int32_t{5})), value_text(Value(5.0))));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "5"}, {"type", "Int64"}})),
               ElementsAre(value_text(Value(std::int64_t{5}))));
-  EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}})), ElementsAre("true", "true"));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}})), ElementsAre("true%", "true"));
+  EXPECT_THAT(beginnings(ranges(one, {{"value", "true"}, {"type", "String"}})), ElementsAre("true%"));
   EXPECT_THAT(beginnings(ranges(one, {{"value", "2026-01-01"}})),
               ElementsAre("2026-01-01", "2026-01-01T00:00:00.0000000Z"));
   EXPECT_THAT(beginnings(ranges(lists(R"("A","B")"), {{"value", "a,b"}})), ElementsAre("a%2Cb,"));
@@ -127,25 +128,9 @@ TEST(LookupRanges, TextIsWhateverItMayBe) {
 
 /// Whether every group that is meant lies where the range looks for it.
 TEST(LookupRanges, MissNothing) {
-  const std::vector<std::string> values{"",
-                                        "a",
-                                        "a!",
-                                        "a b",
-                                        "a-",
-                                        "a,",
-                                        "ab",
-                                        "a_",
-                                        "a_b",
-                                        "aB",
-                                        "a1",
-                                        "b",
-                                        "A",
-                                        "%",
-                                        "/",
-                                        "z",
-                                        "~",
-                                        "\xEF\xBF\xBD",
-                                        "\xF0\x9F\x98\x80"};
+  const std::vector<std::string> values{
+      "",   "a",   "true", "true ", "truer", "x", "x!", "a!", "a b", "a-", "a,",           "ab",
+      "a_", "a_b", "aB",   "a1",    "b",     "A", "%",  "/",  "z",   "~",  "\xEF\xBF\xBD", "\xF0\x9F\x98\x80"};
   const auto text = [](const std::string& value) { return value_text(Value(value)); };
   const auto is_between = [](const std::string& key, const GroupRange::Place& place) {
     return table_store::compare_ordinal(place.first, key) <= 0 && table_store::compare_ordinal(key, place.before) < 0;

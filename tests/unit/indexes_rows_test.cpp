@@ -33,6 +33,34 @@ TEST(GroupText, SortsAsTheValuesDo) {
   EXPECT_EQ(value_text(Value(-0.0)), value_text(Value(0.0)));
 }
 
+TEST(GroupText, TellsTypesApart) {
+  table_store::Guid guid;
+  guid.bytes.fill(7);
+  const std::vector<Value> others{std::int64_t{-42},
+                                  1.5,
+                                  true,
+                                  false,
+                                  parse_iso8601("2026-11-22T17:05:11Z").value(),
+                                  guid,
+                                  table_store::Binary{"ab"},
+                                  table_store::Binary{}};
+  const std::vector<ValueType> types{ValueType::kWhole, ValueType::kDouble, ValueType::kBoolean, ValueType::kBoolean,
+                                     ValueType::kTime,  ValueType::kGuid,   ValueType::kBinary,  ValueType::kBinary};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto text = value_text(others[i]);
+    EXPECT_EQ(type_in_text(text), types[i]) << text;
+    if (types[i] == ValueType::kBinary) continue;  // no String is written so
+    EXPECT_EQ(value_text(Value(text)), text + "%") << "a String that looks like it";
+    EXPECT_EQ(type_in_text(text + "%"), ValueType::kString);
+    EXPECT_EQ(without_mark(text + "%"), string_text(text));
+    EXPECT_EQ(value_text(Value(text + "x")), text + "x");
+  }
+  for (const auto* text : {"", "42", "abcd", "pear", "True", "x", "xab", "d5", "%"}) {
+    EXPECT_EQ(value_text(Value(std::string(text))), string_text(text)) << text;
+  }
+  EXPECT_EQ(value_text(Value(std::string("%"))), "%25");
+}
+
 TEST(GroupText, TellsCompoundValuesApart) {
   EXPECT_EQ(join_values({value_text(Value("Jones")), value_text(Value("Sales"))}), "Jones,Sales");
   EXPECT_NE(join_values({value_text(Value("a,b")), value_text(Value("c"))}),

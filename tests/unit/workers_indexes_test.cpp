@@ -3,18 +3,16 @@
 #include <map>
 #include <set>
 
+#include "index_keepers_fixture.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/group_totals.h"
 #include "indexes/rows/list_piece.h"
 #include "jobs/spec/key_template.h"
-#include "workers/indexes/keeper.h"
-#include "workers_fixture.h"
 
 namespace tidemark::workers {
 namespace {
 
 using namespace std::chrono_literals;
-using indexes::Index;
 using table_store::Origin;
 using table_store::Property;
 
@@ -34,58 +32,8 @@ constexpr const char* kInside =
 constexpr const char* kTotals =
     R"({"kind":"summary","source":"Source","by":["Colour"],"of":"Size","destination":"Totals"})";
 
-class WorkersIndexes : public WorkersFixture {
+class WorkersIndexes : public IndexKeepersFixture {
  protected:
-  void TearDown() override {
-    for (auto& keeper : keepers_) run_beside(keeper->stop());
-    drive_until([&] { return true; });
-  }
-
-  /// As run(), while the owners go on.
-  template <class T>
-  T run_beside(Task<T> task) {
-    auto future = asio::co_spawn(io_, std::move(task), asio::use_future);
-    drive_until([&] { return future.wait_for(0s) == std::future_status::ready; });
-    return future.get();
-  }
-  void drive_until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "what was waited for did not come";
-      io_.restart();
-      io_.run_one_for(5ms);
-    }
-  }
-
-  IndexServices index_services() { return {tables_, store_, *clock_, *random_}; }
-  Index declare(const std::string& name, const char* text) {
-    const auto definition = indexes::parse_definition(std::string_view(text));
-    EXPECT_TRUE(definition.has_value()) << definition.error().message;
-    auto stored = run_beside(store_.put(name, *definition));
-    EXPECT_TRUE(stored.has_value()) << stored.error().message;
-    return stored->index;
-  }
-  std::shared_ptr<IndexKeeper> start_keeper(const std::string& worker) {
-    KeeperOptions options{.worker = worker, .poll = 5ms, .beat = 10ms, .lost_after = 200ms};
-    auto keeper = IndexKeeper::create(options, index_services());
-    keeper->start(io_.get_executor());
-    keepers_.push_back(keeper);
-    return keeper;
-  }
-  indexes::Progress progress(const Index& index) {
-    auto read = run_beside(store_.progress(index.id));
-    EXPECT_TRUE(read.has_value());
-    return read && *read ? **read : indexes::Progress{};
-  }
-  void ask(const std::string& name, indexes::IndexStore::Wish wish) {
-    auto asked = run_beside(store_.ask(name, wish));
-    ASSERT_TRUE(asked.has_value()) << asked.error().message;
-  }
-
-  void write(Mutation mutation, const std::string& partition, const std::string& table = "Source") {
-    auto done = run_beside(tables_.mutate(table, partition, {std::move(mutation)}, std::nullopt));
-    ASSERT_TRUE(done.has_value()) << done.error().message;
-  }
   static Mutation entity(const std::string& row, const std::string& colour, std::int64_t size) {
     Mutation mutation;
     mutation.kind = MutationKind::kInsertOrReplace;
@@ -94,21 +42,6 @@ class WorkersIndexes : public WorkersFixture {
     if (!colour.empty()) mutation.properties.push_back({"Colour", colour});
     if (size >= 0) mutation.properties.push_back({"Size", size});
     return mutation;
-  }
-  std::vector<Entity> rows_in(const std::string& table) {
-    std::vector<Entity> out;
-    table_store::QueryRequest request;
-    request.table = table;
-    do {
-      auto page = run_beside(tables_.query(request));
-      if (!page) {
-        EXPECT_EQ(page.error().code, ErrorCode::kTableNotFound);
-        break;
-      }
-      for (auto& row : page->entities) out.push_back(std::move(row));
-      request.continuation = page->continuation;
-    } while (!request.continuation.empty());
-    return out;
   }
   std::vector<Entity> originals() {
     auto all = rows_in("Source");
@@ -187,17 +120,6 @@ class WorkersIndexes : public WorkersFixture {
     return out;
   }
 
-  bool caught_up(const Index& index) {
-    const auto statuses = run_beside(tables_.followers(index.definition.source));
-    EXPECT_TRUE(statuses.has_value());
-    for (const auto& status : *statuses) {
-      if (status.following.follower == index.id) return !status.oldest && !status.stale;
-    }
-    return false;
-  }
-  void wait_until_ready(const Index& index) {
-    drive_until([&] { return progress(index).state == indexes::kReady && caught_up(index); });
-  }
   void expect_true(const Index& index) {
     wait_until_ready(index);
     EXPECT_EQ(actual(index), wanted(index)) << index.name;
@@ -217,9 +139,6 @@ class WorkersIndexes : public WorkersFixture {
       write(std::move(mutation), partition);
     }
   }
-
-  indexes::IndexStore store_{tables_, *clock_, *random_};
-  std::vector<std::shared_ptr<IndexKeeper>> keepers_;
 };
 
 TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {
@@ -282,9 +201,9 @@ TEST_F(WorkersIndexes, AnOwnerThatWasReplacedChangesNothing) {
 
 TEST_F(WorkersIndexes, AreTakenOverFromAKeeperThatDoesNotLive) {
   const auto index = declare("by-colour", kByColour);
-  indexes::Owner dead{.worker = "dead", .epoch = 7, .beat = 3};
+  jobs::Owner dead{.worker = "dead", .epoch = 7, .beat = 3};
   ASSERT_TRUE(run(store_.swap_owner("keeper dead", dead)).value_or(false));
-  indexes::Owner owner{.worker = "dead", .epoch = 7};
+  jobs::Owner owner{.worker = "dead", .epoch = 7};
   ASSERT_TRUE(run(store_.swap_owner(index.id, owner)).value_or(false));
   write_at_random(30);
   start_keeper("w1");
@@ -344,7 +263,7 @@ TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {
   ASSERT_TRUE(run_beside(store_.write_progress(index.id, found, fence)).has_value());
   const table_store::Following following{index.id, index.definition.key_properties()};
   ASSERT_TRUE(run_beside(tables_.follow("Source", following, true)).has_value());
-  indexes::Owner owner = *run_beside(store_.owner(index.id));
+  jobs::Owner owner = *run_beside(store_.owner(index.id));
   owner.epoch = 1 << 20;
   ASSERT_TRUE(*run_beside(store_.swap_owner(index.id, owner)));
   start_keeper("w2");
@@ -462,6 +381,54 @@ TEST_F(WorkersIndexes, AreBuiltAgainWhileTheyServe) {
     drive_until([&] { return progress(index).rebuilds == round; });
     expect_true(index);
   }
+}
+
+TEST_F(WorkersIndexes, TellOfEachNewViolationOnce) {
+  const auto text = R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","unique":true,
+                        "onViolation":{"url":"https://example.com/hook"}})";
+  const auto index = declare("by-colour", text);
+  start_keeper("w1");
+  const auto told = [&] {
+    std::vector<std::string> out;
+    drive_until([&] {
+      auto message = run_beside(queues_.receive("tidemark-jobs", 30s, 0s));
+      if (message && *message) out.push_back((*message)->text);
+      return message && !*message && run_beside(store_.untold(index.id))->violations.empty();
+    });
+    return out;
+  };
+  write(entity("r1", "red", 1), "p0");
+  write(entity("r2", "blue", 1), "p0");
+  wait_until_ready(index);
+  EXPECT_TRUE(told().empty());
+  write(entity("r3", "red", 1), "p0");
+  const auto is_violated = [&](std::int64_t count) {
+    const auto page = run_beside(store_.violations(index.id, 10, {}));
+    return page && page->violations.size() == 1 && page->violations.front().count == count;
+  };
+  drive_until([&] { return is_violated(2); });
+  wait_until_ready(index);
+  const auto first = told();
+  ASSERT_EQ(first.size(), 1U);
+  for (const auto* part : {"https://example.com/hook", "index.violated", "by-colour", "red"}) {
+    EXPECT_NE(first.front().find(part), std::string::npos) << first.front();
+  }
+  write(entity("r4", "red", 1), "p0");
+  drive_until([&] { return is_violated(3); });
+  wait_until_ready(index);
+  EXPECT_TRUE(told().empty()) << "it is known";
+  for (const auto* row : {"r3", "r4"}) write(entity(row, "green", 1), row);
+  for (const auto* row : {"r3", "r4"}) {
+    auto erasure = entity(row, "", -1);
+    erasure.kind = MutationKind::kErase;
+    write(erasure, "p0");
+  }
+  wait_until_ready(index);
+  EXPECT_EQ(told().size(), 1U) << "green";
+  write(entity("r2", "red", 1), "p0");
+  drive_until([&] { return run_beside(store_.violations(index.id, 10, {}))->violations.size() == 2; });
+  wait_until_ready(index);
+  EXPECT_EQ(told().size(), 1U) << "red, once more";
 }
 
 TEST_F(WorkersIndexes, GiveARowToWhoeverWantsItNext) {

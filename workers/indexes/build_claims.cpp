@@ -14,7 +14,7 @@ struct Claimant {
   std::string job, source;
 };
 
-Claimant claimant_of(const indexes::Owner& row) {
+Claimant claimant_of(const jobs::Owner& row) {
   const auto space = row.worker.find(' ');
   if (space == std::string::npos) return {};
   return {row.worker.substr(0, space), row.worker.substr(space + 1)};
@@ -32,7 +32,7 @@ Task<Result<bool>> has_ended(jobs::JobStore& jobs, std::string job) {
 }
 
 Task<Result<void>> release(table_store::TableClient& tables, indexes::IndexStore& store, std::string name,
-                           indexes::Owner row) {
+                           jobs::Owner row) {
   CO_TRY(co_await tables.unfollow(claimant_of(row).source, name));
   row.worker.clear();
   CO_TRY(co_await store.swap_owner(std::move(name), row));

@@ -1,5 +1,8 @@
 // The kinds of index, and what they share. Private to this folder.
 #pragma once
+#include <functional>
+
+#include "indexes/rows/list_piece.h"
 #include "workers/indexes/index_rows.h"
 
 namespace tidemark::workers {
@@ -24,5 +27,21 @@ inline void add(Wrong more, Wrong& to) {
 Result<std::unique_ptr<IndexRows>> make_copy_rows(IndexRowsContext context, SourceFilter filter);
 /// Of the kinds lists and summary.
 Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter);
+Result<std::unique_ptr<IndexRows>> make_denormal_rows(IndexRowsContext context, SourceFilter filter);
+
+/// What is listed, and where.
+struct Listing {
+  std::string table;                                                  // of the lists
+  std::function<std::optional<std::string>(const Entity&)> group_of;  // nothing: the entity is in no list
+  std::function<indexes::GroupPlace(const std::string& group, const std::string& partition_key)> place_of;
+  bool in_partition = false;  // groups are of a partition
+  bool unique = false;        // violations are noted
+  bool tells = false;         // and somebody is to be told of new ones
+  bool sums = false;
+  std::string sum_of = {};
+  indexes::PieceForm form = indexes::kListForm;
+  bool of_job = false;
+};
+std::unique_ptr<IndexRows> make_listing(IndexRowsContext context, Listing listing);
 
 }  // namespace tidemark::workers

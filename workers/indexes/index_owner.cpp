@@ -1,9 +1,11 @@
 #include "workers/indexes/index_owner.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/base/json.h"
 #include "common/process/failures.h"
+#include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
 #include "workers/indexes/source_walk.h"
 #include "workers/runtime/fail_points.h"
@@ -16,6 +18,11 @@ using nlohmann::json;
 using table_store::QueryRequest;
 
 constexpr std::uint32_t kPageEntities = 1000;
+/// How much of a walk in a hurry is held in memory.
+constexpr std::size_t kHurriedEntities = 20'000;
+/// Each of them may have many that refer to it.
+constexpr std::uint32_t kReferredPage = 100;
+constexpr std::size_t kVisitedAtOnce = 2000;
 /// Pages of changes before a walk has its turn.
 constexpr std::uint32_t kPagesInARow = 10;
 constexpr Duration kIdleWait = 500ms;
@@ -23,6 +30,7 @@ constexpr Duration kIdleWait = 500ms;
 constexpr Duration kFlushInterval = 20ms;
 /// Between two slow scrubs.
 constexpr Duration kScrubPause = 30s;
+constexpr Duration kTellAgain = 1s;
 /// Between two scrubs because there may be room.
 constexpr Duration kRoomPause = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
@@ -36,7 +44,10 @@ std::shared_ptr<IndexOwner> IndexOwner::create(IndexServices services, indexes::
 IndexOwner::IndexOwner(IndexServices services, indexes::Index index, std::uint64_t epoch)
     : services_(services), index_(std::move(index)), epoch_(epoch), fences_("index/" + index_.id, epoch) {}
 
-void IndexOwner::start(Executor strand) { spawn(std::move(strand), run(shared_from_this())); }
+void IndexOwner::start(Executor strand) {
+  strand_ = strand;
+  spawn(std::move(strand), run(shared_from_this()));
+}
 
 void IndexOwner::update(const indexes::Index& index) {
   index_.paused = index.paused;
@@ -44,12 +55,12 @@ void IndexOwner::update(const indexes::Index& index) {
   index_.rebuilds_asked = index.rebuilds_asked;
   index_.scrubs_asked = index.scrubs_asked;
   index_.version = index.version;
-  wake_.notify_all();
+  wake_->notify_all();
 }
 
 void IndexOwner::stop() {
   stopping_ = true;
-  wake_.notify_all();
+  wake_->notify_all();
 }
 
 Task<void> IndexOwner::run(std::shared_ptr<IndexOwner> self) {
@@ -61,9 +72,16 @@ Task<void> IndexOwner::run(std::shared_ptr<IndexOwner> self) {
     if (self->stopping_) break;
     const auto pause =
         std::max<Duration>(kRetries.base / 2, kRetries.backoff(++self->failures_, self->services_.random));
-    co_await self->wake_.wait(self->services_.clock, pause);
+    co_await self->wake_->wait(self->services_.clock, pause);
   }
+  co_await self->await_readers();
   self->ended_ = true;
+}
+
+Task<void> IndexOwner::await_readers() {
+  for (const auto& log : {entities_log_, referred_log_}) {
+    while (log && log->reads()) co_await wake_->wait(services_.clock, kIdleWait);
+  }
 }
 
 /// So that a person can see why it is behind.
@@ -81,7 +99,7 @@ Task<Result<void>> IndexOwner::serve() {
     if (index_.dropping) co_return co_await drop();
     if (index_.paused) {
       if (dirty_) CO_TRY(co_await flush());
-      co_await wake_.wait(services_.clock, kIdleWait);
+      co_await wake_->wait(services_.clock, kIdleWait);
       continue;
     }
     CO_TRY(co_await step());
@@ -112,6 +130,7 @@ Task<Result<void>> IndexOwner::begin() {
   if (index_.dropping) co_return Result<void>{};
   // Whoever found that it was stale may have died before it began to build.
   if (progress_.state == indexes::kStale) co_return co_await begin_anew();
+  referred_position_ = visits_.read(progress_.visits);
   CO_TRY(co_await follow(false));
   if (progress_.walk_began == Time{}) begin_walk();
   co_return Result<void>{};
@@ -119,34 +138,95 @@ Task<Result<void>> IndexOwner::begin() {
 
 Task<Result<void>> IndexOwner::follow(bool anew) {
   const auto& definition = index_.definition;
-  table_store::Following following{index_.id, definition.key_properties(), definition.max_changes, definition.max_bytes,
-                                   definition.refuse_writes};
-  const auto status = CO_TRY(co_await services_.tables.follow(definition.source, std::move(following), anew));
+  co_await await_readers();
+  if (anew) visits_.clear();
   // What was acknowledged is in the rows, even if the progress could not be written any more.
+  const auto position = CO_TRY(co_await follow_table(definition.entities(), definition.key_properties(), anew));
   skip_ = 0;
-  progress_.position = anew ? status.position : std::max(progress_.position, status.position);
+  position_ = anew ? position : std::max(progress_.position, position);
+  const auto referred = definition.referred();
+  if (referred.empty()) {
+    position_ = std::max(position_, referred_position_);
+  } else {
+    const auto position_there = CO_TRY(co_await follow_table(referred, {}, anew));
+    referred_skip_ = 0;
+    referred_position_ = anew ? position_there : std::max(referred_position_, position_there);
+    entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id);
+    referred_log_ = ChangeReader::create(services_.tables, referred, index_.id);
+  }
+  progress_.position = reached();
   dirty_ = true;
   co_return Result<void>{};
+}
+
+Task<Result<table_store::Version>> IndexOwner::follow_table(std::string table, std::vector<std::string> properties,
+                                                            bool anew) {
+  const auto& definition = index_.definition;
+  table_store::Following following{index_.id, std::move(properties), definition.max_changes, definition.max_bytes,
+                                   definition.refuse_writes};
+  const auto status = CO_TRY(co_await services_.tables.follow(std::move(table), std::move(following), anew));
+  co_return status.position;
+}
+
+/// The version up to which all changes are in the rows.
+table_store::Version IndexOwner::reached() const {
+  if (!referred_log_) return visits_.reached(position_);
+  return std::min(position_, visits_.reached(referred_position_));
 }
 
 Task<Result<void>> IndexOwner::step() {
   heed_wishes();
   CO_TRY(co_await take_changes(until_next()));
-  if (walk_.ended && !more_) next_walk();
+  const bool read_to_end = read_to_end_ && (!referred_log_ || referred_read_to_end_);
+  if (read_to_end) CO_TRY(co_await judge_suspects());
+  if (walk_.ended && read_to_end) next_walk();
   // A walk has its turn even if changes never end.
   const bool turn = !more_ || ++pages_in_a_row_ >= kPagesInARow;
-  if (turn && services_.clock.monotonic() >= walk_at_) {
-    pages_in_a_row_ = 0;
-    CO_TRY(co_await walk_page());
-  }
+  if (turn) pages_in_a_row_ = 0;
+  if (turn && !visits_.empty()) CO_TRY(co_await visit_some());
+  if (turn && !walk_.ended && services_.clock.monotonic() >= walk_at_) CO_TRY(co_await walk_page());
+  progress_.position = reached();
+  if (position_told_ < last_change_ && progress_.position >= last_change_) dirty_ = true;
   const auto in_the_way = rows_->take_in_the_way();
   if (in_the_way.count > 0) {
     progress_.in_the_way += in_the_way.count;
     progress_.in_the_way_examples = json(in_the_way.examples).dump(-1, ' ', false, json::error_handler_t::replace);
     dirty_ = true;
   }
+  to_tell_ = rows_->take_to_tell() || to_tell_;
+  if (to_tell_ && services_.clock.monotonic() >= tell_at_) co_await tell_violations();
   if (rows_->take_made_room() && progress_.in_the_way > 0) scrub_soon();
   if (dirty_ && services_.clock.monotonic() - flushed_at_ >= kFlushInterval) co_return co_await flush();
+  co_return Result<void>{};
+}
+
+/// If it cannot be, the index follows all the same.
+Task<void> IndexOwner::tell_violations() {
+  const auto* lists = std::get_if<indexes::ListsKind>(&index_.definition.kind);
+  to_tell_ = lists != nullptr && lists->on_violation;
+  if (!to_tell_) co_return;
+  auto told = co_await tell_some(*lists->on_violation);
+  if (told) co_return;
+  process::log_failed_task("worker.index.violations " + index_.name, told.error());
+  to_tell_ = true;
+  tell_at_ = services_.clock.monotonic() + kTellAgain;
+}
+
+/// By a job for each, with an id that follows from the note: whoever finds the note submits the same job.
+Task<Result<void>> IndexOwner::tell_some(jobs::CallbackEndpoint endpoint) {
+  const auto page = CO_TRY(co_await services_.store.untold(index_.id));
+  for (std::size_t i = 0; i < page.violations.size(); ++i) {
+    const auto& violation = page.violations[i];
+    const Time noted(Ticks(page.versions[i]));
+    json data = {{"index", index_.name}, {"group", violation.group}, {"count", violation.count}};
+    data["examples"] = json_or_discarded(violation.examples);
+    const json body = {{"type", "index.violated"}, {"timestamp", to_iso8601(noted)}, {"data", std::move(data)}};
+    auto id = jobs::job_id_of_message(noted, "violation\n" + index_.id + "\n" + violation.group);
+    auto job = jobs::telling_job(endpoint, body, jobs::Priority::kNormal);
+    CO_TRY(co_await services_.jobs.submit(std::move(job), std::move(id)));
+    CO_TRY(co_await services_.store.note_told(index_.id, violation.group, page.versions[i]));
+  }
+  to_tell_ = !page.continuation.empty();
   co_return Result<void>{};
 }
 
@@ -162,44 +242,128 @@ void IndexOwner::heed_wishes() {
 /// How long to wait for changes: not at all if there is other work.
 Duration IndexOwner::until_next() const {
   const auto now = services_.clock.monotonic();
-  auto wait = std::min(kIdleWait, walk_at_ - now);
+  if (!visits_.empty()) return Duration::zero();
+  auto wait = walk_.ended && referred_log_ ? kIdleWait : std::min(kIdleWait, walk_at_ - now);
   if (dirty_) wait = std::min(wait, flushed_at_ + kFlushInterval - now);
   return std::max(wait, Duration::zero());
 }
 
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
-  auto page = CO_TRY(co_await services_.tables.changed_entities(index_.definition.source, index_.id, progress_.position,
+  if (referred_log_) co_return co_await take_changes_of_two(wait);
+  if (visits_.full()) co_return Result<void>{};
+  auto page = CO_TRY(co_await services_.tables.changed_entities(index_.definition.entities(), index_.id, position_,
                                                                 skip_, kPageEntities, wait));
+  co_return co_await take_entities(std::move(page));
+}
+
+/// Whichever has changes first.
+Task<Result<void>> IndexOwner::take_changes_of_two(Duration wait) {
+  const auto ticket = wake_->ticket();
+  const bool hurries = walk_.ended || !suspects_.empty();
+  const auto patience = [&](bool read_to_end) { return hurries && !read_to_end ? Duration::zero() : kIdleWait / 2; };
+  entities_log_->read_on(strand_, position_, skip_, kPageEntities, patience(read_to_end_), wake_);
+  if (!visits_.full()) {
+    referred_log_->read_on(strand_, referred_position_, referred_skip_, kReferredPage, patience(referred_read_to_end_),
+                           wake_);
+  }
+  if (!entities_log_->has_page() && !referred_log_->has_page()) {
+    co_await wake_->wait(ticket, services_.clock, wait);
+  }
+  if (entities_log_->has_page()) {
+    const bool old = entities_log_->is_old();
+    auto page = CO_TRY(entities_log_->take());
+    if (page.stale) co_return co_await begin_anew();
+    CO_TRY(co_await take_entities(std::move(page), old));
+  }
+  if (!referred_log_->has_page()) co_return Result<void>{};
+  const bool old = referred_log_->is_old();
+  auto page = CO_TRY(referred_log_->take());
+  if (page.stale) co_return co_await begin_anew();
+  co_return co_await take_referred(std::move(page), old);
+}
+
+Task<Result<void>> IndexOwner::take_entities(table_store::ChangesPage page, bool old) {
   if (page.stale) co_return co_await begin_anew();
   more_ = page.more;
-  judge_suspects(page);
+  read_to_end_ = read_to_end_ || !(page.more || old);
+  acquit(page, false);
   if (page.entities.empty() && !page.dropped) {
     // Nothing to write down: the log holds nothing that was not dealt with.
-    progress_.position = page.through;
+    position_ = page.through;
     skip_ = page.skip;
     co_return Result<void>{};
   }
+  last_change_ = std::max(last_change_, page.through);
   progress_.changes += page.entities.size();
+  if (refers() && !referred_log_) visits_.add(page.entities, position_);
   CO_TRY(co_await rows_->reconcile(std::move(page.entities)));
   if (page.dropped) CO_TRY(co_await remove_orphans());
-  progress_.position = page.through;
+  position_ = page.through;
   skip_ = page.skip;
   dirty_ = true;
   co_return Result<void>{};
 }
 
-void IndexOwner::suspect(const Wrong& wrong) {
-  if (progress_.state == indexes::kBuilding) return;
-  for (const auto& key : wrong) suspects_.emplace(key.partition_key, key.row_key);
+Task<Result<void>> IndexOwner::take_referred(table_store::ChangesPage page, bool old) {
+  referred_read_to_end_ = referred_read_to_end_ || !(page.more || old);
+  acquit(page, true);
+  progress_.changes += page.entities.size();
+  if (!page.entities.empty()) {
+    last_change_ = std::max(last_change_, page.through);
+    dirty_ = true;
+  }
+  visits_.add(page.entities, referred_position_);
+  if (page.dropped) {
+    // Whatever refers to any entity has to be looked at: like building.
+    progress_.state = indexes::kBuilding;
+    begin_walk();
+  }
+  referred_position_ = page.through;
+  referred_skip_ = page.skip;
+  co_return Result<void>{};
 }
 
-void IndexOwner::judge_suspects(const table_store::ChangesPage& page) {
+/// A page of what refers to entities that have changed.
+Task<Result<void>> IndexOwner::visit_some() {
+  auto visits = CO_TRY(co_await rows_->referrers()->go_on(visits_.next(), std::min(kVisitedAtOnce, most_at_once())));
+  visits_.done(std::move(visits));
+  dirty_ = true;
+  co_return Result<void>{};
+}
+
+std::size_t IndexOwner::most_at_once() const {
+  const auto most = refers() ? index_.definition.max_changes / 4 : kHurriedEntities;
+  return std::clamp<std::uint64_t>(most, 1, kHurriedEntities);
+}
+
+void IndexOwner::suspect(const Wrong& wrong) {
+  if (progress_.state == indexes::kBuilding) return;
+  for (const auto& entity : wrong) {
+    // Whoever is still to be visited is only late.
+    if (entity.refers_to && visits_.waits_for(*entity.refers_to)) continue;
+    suspects_.try_emplace({entity.partition_key, entity.row_key}, entity);
+  }
+}
+
+void IndexOwner::acquit(const table_store::ChangesPage& page, bool referred) {
   if (suspects_.empty()) return;
-  for (const auto& entity : page.entities) suspects_.erase({entity.partition_key, entity.row_key});
   if (page.dropped) suspects_.clear();
-  if (page.more) return;
+  std::set<std::pair<std::string, std::string>> changed;
+  for (const auto& entity : page.entities) changed.emplace(entity.partition_key, entity.row_key);
+  std::erase_if(suspects_, [&](const auto& suspect) {
+    if (!referred && changed.contains(suspect.first)) return true;
+    const auto& refers_to = suspect.second.refers_to;
+    return refers_to && (referred || !referred_log_) &&
+           changed.contains({refers_to->partition_key, refers_to->row_key});
+  });
+}
+
+Task<Result<void>> IndexOwner::judge_suspects() {
+  if (suspects_.empty()) co_return Result<void>{};
   walk_.wrong += suspects_.size();
-  suspects_.clear();
+  Wrong wrong;
+  for (auto& [key, entity] : std::exchange(suspects_, {})) wrong.push_back(std::move(entity));
+  co_return co_await rows_->mend(std::move(wrong));
 }
 
 /// The log has not waited for this index.
@@ -255,6 +419,10 @@ void IndexOwner::begin_walk() {
 Task<Result<void>> IndexOwner::walk_page() {
   const auto before = walk_.checked;
   walk_.continuation = CO_TRY(co_await (walk_.over_rows ? walk_rows() : walk_table()));
+  read_to_end_ = referred_read_to_end_ = false;
+  for (const auto& log : {entities_log_, referred_log_}) {
+    if (log) log->mark_time();
+  }
   const auto seen = walk_.checked - before;
   progress_.walked = walk_.checked;
   dirty_ = true;
@@ -282,23 +450,29 @@ void IndexOwner::next_walk() {
 
 Task<Result<std::string>> IndexOwner::walk_table() {
   QueryRequest request;
-  request.table = index_.definition.source;
+  request.table = index_.definition.entities();
   request.filter = index_.definition.filter;
   request.sources_only = true;
   request.continuation = walk_.continuation;
   const auto rate = index_.definition.scrub_per_second;
-  request.top = in_a_hurry() ? kPageEntities : std::clamp<std::uint32_t>(rate, 1, kPageEntities);
-  auto answer = co_await read_source_page(services_.tables, std::move(request), in_a_hurry());
+  const auto most = most_at_once();
+  request.top = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(in_a_hurry() ? most : std::min<std::size_t>(rate, most), 1, kPageEntities));
+  const bool many = in_a_hurry() && most > kPageEntities;
+  auto answer = co_await read_source_page(services_.tables, std::move(request), many);
   if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
   auto page = CO_TRY(std::move(answer));
   walk_.checked += page.entities.size();
-  suspect(CO_TRY(co_await rows_->reconcile(std::move(page.entities))));
+  const bool building = progress_.state == indexes::kBuilding;
+  auto entities = std::move(page.entities);
+  suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
   co_return std::move(page.continuation);
 }
 
 QueryRequest IndexOwner::rows_page(std::string continuation) const {
   QueryRequest request;
   request.table = rows_->table();
+  request.filter = rows_->row_filter();
   request.follower = index_.id;
   request.continuation = std::move(continuation);
   request.top = rows_->rows_at_once();
@@ -344,12 +518,21 @@ Task<Result<void>> IndexOwner::flush() {
   walk["asked"] = walk_.asked;
   walk["lost"] = walk_.after_loss;
   progress_.walk = walk.dump();
+  progress_.position = reached();
+  if (refers()) progress_.visits = visits_.text(referred_log_ ? referred_position_ : position_);
   if (failures_ == 0 && progress_.errors > 0) progress_.errors = 0;
   auto written = services_.store.write_progress(index_.id, progress_, fences_.next());
   CO_TRY(co_await fail_points::kFollowProgress.around(std::move(written)));
-  auto told = services_.tables.acknowledge(index_.definition.source, index_.id, progress_.position);
+  const auto dealt_with = referred_log_ ? position_ : progress_.position;
+  auto told = services_.tables.acknowledge(index_.definition.entities(), index_.id, dealt_with);
   CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told)));
+  if (referred_log_) {
+    auto told_there =
+        services_.tables.acknowledge(index_.definition.referred(), index_.id, visits_.reached(referred_position_));
+    CO_TRY(co_await fail_points::kFollowAcknowledge.around(std::move(told_there)));
+  }
   dirty_ = false;
+  position_told_ = progress_.position;
   flushed_at_ = services_.clock.monotonic();
   co_return Result<void>{};
 }
@@ -366,7 +549,9 @@ Task<Result<void>> IndexOwner::drop() {
     CO_TRY(co_await rows_->erase(std::move(page.entities)));
   } while (!continuation.empty() && !stopping_);
   if (stopping_) co_return Result<void>{};
-  CO_TRY(co_await services_.tables.unfollow(index_.definition.source, index_.id));
+  for (const auto& table : {index_.definition.entities(), index_.definition.referred()}) {
+    if (!table.empty()) CO_TRY(co_await services_.tables.unfollow(table, index_.id));
+  }
   CO_TRY(co_await services_.store.forget(index_));
   const auto fence = fences_.next();
   CO_TRY(co_await services_.tables.close_operation(fence.operation_id, fence.epoch, 0));

@@ -7,14 +7,18 @@
 // one. A page of a walk is read after the position in the log and written before the changes that come after it, so a
 // walk brings nothing back that was deleted meanwhile. The position never passes a change whose rows are not durable.
 // Whatever is repeated after a crash changes nothing.
+// Of the kind denormalised, the entities are those that refer to others. The table of those others has a log of its
+// own, which is read beside the first; all that refer to what changed there is visited by pages (visits.h).
 // Runs on one strand.
 #pragma once
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "indexes/store/index_store.h"
-#include "workers/indexes/index_rows.h"
+#include "jobs/store/job_store.h"
+#include "workers/indexes/change_reader.h"
+#include "workers/indexes/visits.h"
 #include "workers/runtime/retry_policy.h"
 
 namespace tidemark::workers {
@@ -22,6 +26,7 @@ namespace tidemark::workers {
 struct IndexServices {
   table_store::TableClient& tables;
   indexes::IndexStore& store;
+  jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
 };
@@ -58,10 +63,18 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> serve();
   Task<Result<void>> begin();
   Task<Result<void>> follow(bool anew);
+  Task<Result<table_store::Version>> follow_table(std::string table, std::vector<std::string> properties, bool anew);
+  [[nodiscard]] bool refers() const { return rows_->referrers() != nullptr; }
+  [[nodiscard]] table_store::Version reached() const;
   Task<Result<void>> step();
   void heed_wishes();
 
   Task<Result<void>> take_changes(Duration wait);
+  Task<Result<void>> take_changes_of_two(Duration wait);
+  Task<Result<void>> take_entities(table_store::ChangesPage page, bool old = false);
+  Task<Result<void>> take_referred(table_store::ChangesPage page, bool old);
+  Task<void> await_readers();
+  Task<Result<void>> visit_some();
   Task<Result<void>> begin_anew();
   Task<Result<void>> remove_orphans();
 
@@ -73,8 +86,13 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<std::string>> walk_rows();
   void next_walk();
   void end_walk();
+  Task<void> tell_violations();
+  Task<Result<void>> tell_some(jobs::CallbackEndpoint endpoint);
   void suspect(const Wrong& wrong);
-  void judge_suspects(const table_store::ChangesPage& page);
+  void acquit(const table_store::ChangesPage& page, bool referred);
+  Task<Result<void>> judge_suspects();
+  /// How many entities to take at once, so that the index's own writes do not leave it too far behind.
+  [[nodiscard]] std::size_t most_at_once() const;
   [[nodiscard]] table_store::QueryRequest rows_page(std::string continuation) const;
 
   [[nodiscard]] Duration until_next() const;
@@ -91,19 +109,33 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Walk walk_;
   /// Whose rows the page of a walk found wrong. It was read after the position in the log, so they may only be late:
   /// those who do not come up in the log by then were really wrong.
-  std::set<std::pair<std::string, std::string>> suspects_;
-  bool scrub_now_ = false;    // there may be room for rows that others were in the way of
-  bool scrub_again_ = false;  // likewise, since the walk under way began
-  std::uint32_t skip_ = 0;    // of the position's page (ChangesPage)
+  std::map<std::pair<std::string, std::string>, WrongEntity> suspects_;
+  table_store::Version position_ = 0;  // in the log of the entities
+  bool scrub_now_ = false;             // there may be room for rows that others were in the way of
+  bool scrub_again_ = false;           // likewise, since the walk under way began
+  std::uint32_t skip_ = 0;             // of the position's page (ChangesPage)
   std::uint32_t pages_in_a_row_ = 0;
-  bool more_ = false;   // changes are there already
+  bool more_ = false;    // changes are there already
+  bool to_tell_ = true;  // an earlier owner may have left violations that nobody was told of
+  Duration tell_at_{};
+  // Of the kind denormalised:
+  std::shared_ptr<ChangeReader> entities_log_, referred_log_;  // if those are two tables
+  Visits visits_;
+  table_store::Version referred_position_ = 0;
+  std::uint32_t referred_skip_ = 0;
+  // Whether the logs were read to their ends since the last page of a walk.
+  bool read_to_end_ = false;
+  bool referred_read_to_end_ = false;
   bool dirty_ = false;  // the progress is not written
+  /// Whether the progress that was written says less than it could: that of two tables rises with the slower one.
+  table_store::Version last_change_ = 0, position_told_ = 0;
   Duration flushed_at_{};
   Duration walk_at_{};  // when the next page may be read
   std::uint32_t failures_ = 0;
   bool stopping_ = false;
   bool ended_ = false;
-  Signal wake_;
+  std::shared_ptr<Signal> wake_ = std::make_shared<Signal>();
+  Executor strand_;
 };
 
 }  // namespace tidemark::workers

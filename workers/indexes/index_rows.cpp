@@ -26,6 +26,9 @@ Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context) {
   if (std::holds_alternative<indexes::CopiesKind>(context.index.definition.kind)) {
     return make_copy_rows(context, std::move(filter));
   }
+  if (std::holds_alternative<indexes::DenormalisedKind>(context.index.definition.kind)) {
+    return make_denormal_rows(context, std::move(filter));
+  }
   return make_list_rows(context, std::move(filter));
 }
 

@@ -25,8 +25,28 @@ struct InTheWay {
   void add(const std::string& table, const std::string& partition_key, const std::string& row_key);
 };
 
-/// Entities whose rows were not what they should be.
-using Wrong = std::vector<jobs::EntityKey>;
+/// An entity whose rows were not what they should be.
+struct WrongEntity {
+  std::string partition_key, row_key;
+  std::optional<jobs::EntityKey> refers_to = {};  // if that is what it depended on
+};
+using Wrong = std::vector<WrongEntity>;
+
+/// Gives entities what those that they refer to say now.
+class Referrers {
+ public:
+  struct Visit {
+    jobs::EntityKey referred;
+    std::string at;  // where it goes on; empty: at the beginning
+    bool done = false;
+  };
+  Referrers() = default;
+  Referrers(const Referrers&) = delete;
+  Referrers& operator=(const Referrers&) = delete;
+  virtual ~Referrers() = default;
+  /// Goes on with some of these visits, up to a page of about `most` entities.
+  virtual Task<Result<std::vector<Visit>>> go_on(std::vector<Visit> visits, std::size_t most) = 0;
+};
 
 class IndexRows {
  public:
@@ -36,12 +56,20 @@ class IndexRows {
 
   /// Gives each entity the rows that it should have now, and removes those that it had before.
   virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
+  /// The same for a comparison: what mend() is for may stay as it is.
+  virtual Task<Result<Wrong>> compare(std::vector<ChangedEntity> entities) { return reconcile(std::move(entities)); }
+  /// What was found wrong, and is not late.
+  virtual Task<Result<void>> mend(Wrong) { co_return Result<void>{}; }
   /// Removes from these rows of the index what no entity says.
   virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;
   /// Removes these rows of the index.
   virtual Task<Result<void>> erase(std::vector<Entity> rows) = 0;
   /// Where the rows are. A table may hold others beside them.
   [[nodiscard]] virtual std::string table() const = 0;
+  /// Which rows of that table to look at; empty: all.
+  [[nodiscard]] virtual std::string row_filter() const { return {}; }
+  /// Not null of a kind whose entities refer to others.
+  virtual Referrers* referrers() { return nullptr; }
   /// How many to give to check(), so that changes need not wait for long.
   [[nodiscard]] virtual std::uint32_t rows_at_once() const = 0;
 
@@ -49,11 +77,14 @@ class IndexRows {
   InTheWay take_in_the_way() { return std::exchange(in_the_way_, {}); }
   /// Whether rows were removed since it was last asked: what they were in the way of may have its place now.
   bool take_made_room() { return std::exchange(made_room_, false); }
+  /// Whether violations were noted that somebody is to be told of, since it was last asked.
+  bool take_to_tell() { return std::exchange(to_tell_, false); }
 
  protected:
   IndexRows() = default;
   InTheWay in_the_way_;
   bool made_room_ = false;
+  bool to_tell_ = false;
 };
 
 /// The fences of an owner's writes. Each write has a higher epoch than those before, so a request that was delayed or

@@ -143,21 +143,14 @@ struct PieceChange {
 
 class ListRows final : public IndexRows {
  public:
-  ListRows(IndexRowsContext context, SourceFilter filter, indexes::PieceForm form)
-      : context_(context), filter_(std::move(filter)), form_(form), of_job_(!form.last_row.empty()) {
-    if (const auto* lists = std::get_if<ListsKind>(&context_.index.definition.kind)) {
-      by_ = lists->by;
-      table_ = lists->destination;
-      unique_ = lists->unique;
-      in_partition_ = lists->where == ListsKind::Where::kPartition;
-    } else {
-      const auto& summary = std::get<SummaryKind>(context_.index.definition.kind);
-      by_ = summary.by;
-      table_ = summary.destination;
-      sums_ = true;
-      sum_of_ = summary.of;
-    }
-  }
+  ListRows(IndexRowsContext context, Listing listing)
+      : context_(context),
+        entities_(context.index.definition.entities()),
+        listing_(std::move(listing)),
+        table_(listing_.table),
+        in_partition_(listing_.in_partition),
+        unique_(listing_.unique),
+        sums_(listing_.sums) {}
 
   Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
   Task<Result<Wrong>> check(std::vector<Entity> rows) override;
@@ -166,11 +159,13 @@ class ListRows final : public IndexRows {
   [[nodiscard]] std::uint32_t rows_at_once() const override { return 8; }
 
  private:
-  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const;
+  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const { return listing_.group_of(entity); }
   [[nodiscard]] GroupPlace place_of(const ListPiece& piece, const Entity& row) const;
-  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const;
+  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const {
+    return listing_.place_of(group, partition_key);
+  }
   [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
-  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, context_.index.definition.source); }
+  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, entities_); }
   [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
   Task<Result<Wrong>> make(std::vector<GroupWork> works);
   /// One step of each of these groups.
@@ -182,37 +177,27 @@ class ListRows final : public IndexRows {
   Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
   [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
   [[nodiscard]] Mutation erasure(std::string row_key) const;
-  Task<Result<PartitionMutations>> judge_uniqueness(const PieceChange& change) const;
+  struct Judgement {
+    std::string group;
+    std::optional<indexes::Violation> violation;
+  };
+  Task<Result<Judgement>> judge_uniqueness(const PieceChange& change) const;
+  Task<Result<void>> note_violations(const std::vector<PieceChange>& changes);
   Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
   Task<Result<Wrong>> check_summary(std::string group);
 
   IndexRowsContext context_;
-  SourceFilter filter_;
-  indexes::PieceForm form_;
-  bool of_job_;
-  std::vector<std::string> by_;
+  std::string entities_;  // the table of what is listed
+  Listing listing_;
   std::string table_;
-  bool in_partition_ = false;
-  bool unique_ = false;
-  bool sums_ = false;
-  std::string sum_of_;
+  bool in_partition_;
+  bool unique_;
+  bool sums_;
 };
-
-std::optional<std::string> ListRows::group_of(const Entity& entity) const {
-  if (!filter_.admits(entity)) return std::nullopt;
-  if (of_job_) return jobs::property_text(entity, by_.front());
-  return indexes::group_of(by_, entity.partition_key, entity.row_key, entity.properties);
-}
-
-GroupPlace ListRows::place_of(const std::string& group, const std::string& partition_key) const {
-  if (of_job_) return indexes::group_of_value(group);
-  if (!in_partition_) return indexes::group_across(group);
-  return indexes::group_in_partition(context_.index.name, partition_key, group);
-}
 
 /// Where the piece is that was read from this row. A job's row may lack the value.
 GroupPlace ListRows::place_of(const ListPiece& piece, const Entity& row) const {
-  if (!of_job_) return place_of(piece.group, row.partition_key);
+  if (!listing_.of_job) return place_of(piece.group, row.partition_key);
   auto place = indexes::group_of_value("");
   place.partition_key = row.partition_key;
   return place;
@@ -220,7 +205,7 @@ GroupPlace ListRows::place_of(const ListPiece& piece, const Entity& row) const {
 
 ListEntry ListRows::entry_of(const Entity& entity) const {
   ListEntry entry{entity.partition_key, entity.row_key};
-  const auto* value = sum_of_.empty() ? nullptr : entity.find(sum_of_);
+  const auto* value = listing_.sum_of.empty() ? nullptr : entity.find(listing_.sum_of);
   if (value == nullptr) return entry;
   if (const auto* small = std::get_if<std::int32_t>(value)) entry.value = std::int64_t{*small};
   if (const auto* whole = std::get_if<std::int64_t>(value)) entry.value = *whole;
@@ -284,13 +269,9 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     groups.push_back(CO_TRY(co_await mutations_of(*change, found.as_of)));
     changes.push_back(std::move(*change));
   }
-  if (unique_) {
-    for (const auto& change : changes) {
-      if (change.shares()) groups.push_back(CO_TRY(co_await judge_uniqueness(change)));
-    }
-  }
-  const auto outcomes =
-      CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), context_.index.definition.source, groups));
+  // First, so that whoever dies before the pieces are written looks at them once more.
+  if (unique_) CO_TRY(co_await note_violations(changes));
+  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, groups));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     for (std::size_t m = 0; m < outcomes[i].size(); ++m) {
@@ -314,7 +295,7 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   change.piece.group = work.group;
   if (row) {
     // What cannot be read is made anew by the next scrub, like what is missing.
-    if (auto piece = indexes::read_piece(*row, form_)) change.piece = std::move(*piece);
+    if (auto piece = indexes::read_piece(*row, listing_.form)) change.piece = std::move(*piece);
     change.row = std::move(row);
   }
   work.search_from.clear();
@@ -343,8 +324,8 @@ Task<Result<PartitionMutations>> ListRows::mutations_of(const PieceChange& chang
   if (change.piece.entries.empty()) {
     if (change.row) out.mutations.push_back(erasure(change.row->row_key));
   } else {
-    for (auto& row : indexes::piece_rows(change.piece, form_)) {
-      if (of_job_) row.properties.push_back({"SourceVersion", as_of});
+    for (auto& row : indexes::piece_rows(change.piece, listing_.form)) {
+      if (listing_.of_job) row.properties.push_back({"SourceVersion", as_of});
       out.mutations.push_back(put(place.row_key(row.bound), as_of, std::move(row.properties)));
     }
   }
@@ -376,7 +357,7 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
 }
 
 /// What the group's violation is now, if it is one.
-Task<Result<PartitionMutations>> ListRows::judge_uniqueness(const PieceChange& change) const {
+Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& change) const {
   const auto& entries = change.piece.entries;
   auto count = static_cast<std::int64_t>(entries.size());
   if (count <= 1) {
@@ -384,19 +365,41 @@ Task<Result<PartitionMutations>> ListRows::judge_uniqueness(const PieceChange& c
     if (change.row) this_piece = change.row->row_key;
     count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
   }
-  std::optional<indexes::Violation> violation;
+  // A group is unique within its partition, if that is where the lists are.
+  const auto& [place, group] = std::tie(change.work->place, change.work->group);
+  Judgement judgement{in_partition_ ? indexes::join_values({place.partition_key, group}) : group, {}};
   if (count > 1) {
     auto examples = nlohmann::json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
       examples.push_back({entries[i].partition_key, entries[i].row_key});
     }
     const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    violation = indexes::Violation{change.work->group, count, text};
+    judgement.violation = indexes::Violation{judgement.group, count, text};
   }
-  // A group is unique within its partition, if that is where the lists are.
-  const auto& [place, group] = std::tie(change.work->place, change.work->group);
-  const auto name = in_partition_ ? indexes::join_values({place.partition_key, group}) : group;
-  co_return indexes::violation_row(context_.index.id, name, violation);
+  co_return judgement;
+}
+
+Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& changes) {
+  std::vector<Judgement> judged;
+  std::vector<std::string> names;
+  for (const auto& change : changes) {
+    if (!change.shares()) continue;
+    judged.push_back(CO_TRY(co_await judge_uniqueness(change)));
+    names.push_back(judged.back().group);
+  }
+  const auto& id = context_.index.id;
+  std::vector<PartitionMutations> groups;
+  if (listing_.tells) {
+    const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, id, std::move(names)));
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
+    }
+    to_tell_ = to_tell_ || !groups.empty();
+    CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::exchange(groups, {})));
+  }
+  for (const auto& [group, violation] : judged) groups.push_back(indexes::violation_row(id, group, violation));
+  CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::move(groups)));
+  co_return Result<void>{};
 }
 
 std::string literal(std::string_view text) {
@@ -444,11 +447,10 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
   std::vector<ListPiece> pieces;
   std::vector<EntityKey> keys;
   for (const auto& row : rows) {
-    pieces.push_back(indexes::read_piece(row, form_).value_or(ListPiece{}));
+    pieces.push_back(indexes::read_piece(row, listing_.form).value_or(ListPiece{}));
     for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
   }
-  const auto sources =
-      CO_TRY(co_await indexes::read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+  const auto sources = CO_TRY(co_await indexes::read_entities(context_.tables, entities_, std::move(keys)));
   Works works;
   auto source = sources.begin();
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -456,8 +458,9 @@ Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
       const auto& entity = *source++;
       const auto group = entity ? group_of(*entity) : std::nullopt;
       const auto place = place_of(pieces[i], rows[i]);
-      const bool belongs = of_job_ ? group && indexes::group_of_value(*group).partition_key == place.partition_key
-                                   : group == pieces[i].group;
+      const bool belongs = listing_.of_job
+                               ? group && indexes::group_of_value(*group).partition_key == place.partition_key
+                               : group == pieces[i].group;
       if (belongs && (!sums_ || entry_of(*entity).value == entry.value)) continue;
       if (belongs) entry = entry_of(*entity);
       works.want(place, pieces[i].group, entry, belongs);
@@ -490,16 +493,14 @@ Task<Result<Wrong>> ListRows::check_summary(std::string group) {
   changes[0].partition_key = group;
   changes[0].mutation =
       truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
-                             std::move(changes)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(changes)));
   co_return Wrong{{group, head}};
 }
 
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), context_.index.definition.source, table_,
-                             std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(erasures)));
   co_return Result<void>{};
 }
 
@@ -510,11 +511,44 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
   if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
     return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
   }
-  return std::make_unique<ListRows>(context, std::move(filter), indexes::kListForm);
+  Listing listing;
+  std::vector<std::string> by;
+  if (lists != nullptr) {
+    by = lists->by;
+    listing.unique = lists->unique;
+    listing.tells = lists->on_violation.has_value();
+    listing.in_partition = lists->where == ListsKind::Where::kPartition;
+  } else {
+    const auto& summary = std::get<SummaryKind>(context.index.definition.kind);
+    by = summary.by;
+    listing.sums = true;
+    listing.sum_of = summary.of;
+  }
+  listing.table = context.index.definition.destination();
+  listing.group_of = [by, admitted = std::make_shared<const SourceFilter>(std::move(filter))](const Entity& entity) {
+    if (!admitted->admits(entity)) return std::optional<std::string>();
+    return indexes::group_of(by, entity.partition_key, entity.row_key, entity.properties);
+  };
+  listing.place_of = [in_partition = listing.in_partition, name = context.index.name](
+                         const std::string& group, const std::string& partition_key) {
+    return in_partition ? indexes::group_in_partition(name, partition_key, group) : indexes::group_across(group);
+  };
+  return make_listing(context, std::move(listing));
+}
+
+std::unique_ptr<IndexRows> make_listing(IndexRowsContext context, Listing listing) {
+  return std::make_unique<ListRows>(context, std::move(listing));
 }
 
 std::unique_ptr<IndexRows> make_job_rows(IndexRowsContext context) {
-  return std::make_unique<ListRows>(context, SourceFilter(table_store::Filter{}), indexes::kIndexJobForm);
+  const auto& lists = std::get<ListsKind>(context.index.definition.kind);
+  Listing listing;
+  listing.table = lists.destination;
+  listing.form = indexes::kIndexJobForm;
+  listing.of_job = true;
+  listing.group_of = [by = lists.by.front()](const Entity& entity) { return jobs::property_text(entity, by); };
+  listing.place_of = [](const std::string& group, const std::string&) { return indexes::group_of_value(group); };
+  return make_listing(context, std::move(listing));
 }
 
 }  // namespace tidemark::workers

@@ -1,0 +1,93 @@
+#include "workers/indexes/visits.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "common/base/json.h"
+
+namespace tidemark::workers {
+namespace {
+
+using nlohmann::json;
+using table_store::Version;
+
+constexpr std::size_t kMost = 100;
+constexpr std::size_t kAtOnce = 100;
+constexpr std::size_t kMaxTextBytes = 30'000;
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
+void Visits::add(const std::vector<ChangedEntity>& changed, Version since) {
+  for (const auto& entity : changed) {
+    const jobs::EntityKey key{entity.partition_key, entity.row_key};
+    const auto found = std::ranges::find(waiting_, key, &Waiting::referred);
+    if (found == waiting_.end()) {
+      waiting_.push_back({key, {}, since});
+    } else if (!found->at.empty() && found->again == 0) {
+      found->again = since;
+    }
+  }
+}
+
+bool Visits::full() const { return waiting_.size() >= kMost; }
+
+bool Visits::waits_for(const jobs::EntityKey& referred) const {
+  return std::ranges::find(waiting_, referred, &Waiting::referred) != waiting_.end();
+}
+
+Version Visits::reached(Version position) const {
+  for (const auto& waiting : waiting_) position = std::min(position, waiting.since);
+  return position;
+}
+
+std::vector<Referrers::Visit> Visits::next() const {
+  std::vector<Referrers::Visit> out;
+  for (std::size_t i = 0; i < std::min(waiting_.size(), kAtOnce); ++i) {
+    out.push_back({waiting_[i].referred, waiting_[i].at});
+  }
+  return out;
+}
+
+/// Those that went on go behind the others, so that one with very many referring entities lets the others pass.
+void Visits::done(std::vector<Referrers::Visit> visits) {
+  std::vector<Waiting> later;
+  std::deque<Waiting> rest;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    auto& waiting = waiting_[i];
+    if (i >= visits.size() || (visits[i].at == waiting.at && !visits[i].done)) {
+      rest.push_back(std::move(waiting));
+      continue;
+    }
+    if (visits[i].done && waiting.again == 0) continue;
+    waiting.at = visits[i].done ? std::string() : std::move(visits[i].at);
+    if (visits[i].done) waiting.since = std::exchange(waiting.again, 0);
+    later.push_back(std::move(waiting));
+  }
+  for (auto& waiting : later) rest.push_back(std::move(waiting));
+  waiting_ = std::move(rest);
+}
+
+std::string Visits::text(Version position) const {
+  auto waiting = json::array();
+  for (const auto& each : waiting_) {
+    waiting.push_back({each.referred.partition_key, each.referred.row_key, each.at, each.since, each.again});
+  }
+  auto text = text_of({{"position", position}, {"waiting", std::move(waiting)}});
+  // Otherwise the changes are read once more.
+  return text.size() <= kMaxTextBytes ? text : text_of({{"position", reached(position)}});
+}
+
+Version Visits::read(const std::string& text) {
+  waiting_.clear();
+  const auto value = json_or_discarded(text);
+  if (!value.is_object()) return 0;
+  for (const auto& each : value.value("waiting", json::array())) {
+    if (!each.is_array() || each.size() != 5) continue;
+    waiting_.push_back({{each[0], each[1]}, each[2], each[3], each[4]});
+  }
+  return value.value("position", Version{0});
+}
+
+}  // namespace tidemark::workers
