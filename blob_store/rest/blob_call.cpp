@@ -36,7 +36,8 @@ Result<void> split_resource(Call& call) {
   if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
   call.container = std::move(*container);
   call.blob = std::move(*blob);
-  std::ranges::replace(call.blob, '\\', '/');  // as the service does
+  // As the service does, also with what a signature was made for.
+  for (auto* name : {&call.blob, &call.identity.resource}) std::ranges::replace(*name, '\\', '/');
   return {};
 }
 
