@@ -66,13 +66,12 @@ Result<void> read_snapshot(Call& call) {
   return call.snapshot ? Result<void>() : fail(protocol::invalid_parameter("snapshot", text));
 }
 
-Result<void> read_tag_condition(Call& call) {
-  const auto text = call.header("x-ms-if-tags");
-  if (text.empty()) return {};
+Result<TagCondition> read_tag_condition(const Call& call, std::string_view header) {
+  const auto text = call.header(header);
+  if (text.empty()) return TagCondition();
   auto condition = TagCondition::parse(text);
-  if (!condition) return fail(protocol::invalid_header("x-ms-if-tags", text, condition.error().message));
-  call.if_tags = std::move(*condition);
-  return {};
+  if (!condition) return fail(protocol::invalid_header(header, text, condition.error().message));
+  return condition;
 }
 
 Result<std::string> read_tier(const Call& call) {

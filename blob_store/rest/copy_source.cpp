@@ -51,12 +51,13 @@ std::unexpected<Error> not_verified(std::string why) {
   return fail(ErrorCode::kCannotVerifyCopySource, std::move(why));
 }
 
-Conditions read_source_conditions(const Call& call) {
+Result<Conditions> read_source_conditions(const Call& call) {
   Conditions conditions;
   conditions.if_match = parse_etags(call.header("x-ms-source-if-match"));
   conditions.if_none_match = parse_etags(call.header("x-ms-source-if-none-match"));
   conditions.if_modified_since = parse_rfc1123(call.header("x-ms-source-if-modified-since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("x-ms-source-if-unmodified-since"));
+  conditions.if_tags = TRY(read_tag_condition(call, "x-ms-source-if-tags"));
   return conditions;
 }
 
@@ -96,7 +97,7 @@ Result<CopySource> read_copy_source(const Call& call) {
   TRY(check_allowed(call, read));
   if (read.blob.empty()) return fail(protocol::invalid_header(kHeader, source.url));
   source.ref = read.blob_ref();
-  source.conditions = read_source_conditions(call);
+  source.conditions = TRY(read_source_conditions(call));
   return source;
 }
 

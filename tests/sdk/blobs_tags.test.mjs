@@ -1,6 +1,6 @@
 // Index tags, conditions on them, the search by them, and access tiers.
 import assert from "node:assert/strict";
-import { isRefused, refused, service, wire } from "./blobs_support.mjs";
+import { accountSas, isRefused, refused, service, wire } from "./blobs_support.mjs";
 import { all as collect, before, describe, test } from "./support.mjs";
 
 const container = service.getContainerClient("tagged");
@@ -96,6 +96,17 @@ describe("conditions on tags", () => {
     await put("written", { ...when("a = '2'"), tags: { a: "3" } });
     await blob("written").delete(when("a = '3'"));
   });
+  test("of snapshots, leases and copies", async () => {
+    await put("around", { tags: { a: "1" } });
+    await refused(blob("around").createSnapshot(when("a = '2'")), 412, "ConditionNotMet");
+    const { snapshot } = await blob("around").createSnapshot(when("a = '1'"));
+    await refused(blob("around").withSnapshot(snapshot).delete(when("a = '2'")), 412, "ConditionNotMet");
+    await refused(blob("around").getBlobLeaseClient().acquireLease(15, when("a = '2'")), 412, "ConditionNotMet");
+    const source = { "x-ms-copy-source": `${blob("around").url}?${accountSas()}` };
+    const copy = (condition) => wire("PUT", "/tagged/copied", { headers: { ...source, "x-ms-source-if-tags": condition } });
+    isRefused(await copy("a = '2'"), 412, "SourceConditionNotMet");
+    isRefused(await copy("a"), 400, "InvalidHeaderValue");
+  });
   test("that cannot be read", async () => {
     await put("odd");
     for (const text of ["a", "a = 1", "(a = '1'", "a = '1' b = '2'", "a == '1'"]) {
@@ -187,6 +198,7 @@ describe("tiers", () => {
     await refused(blob("archived").download(), 409, "BlobArchived");
     await refused(blob("archived").setMetadata({ a: "1" }), 409, "BlobArchived");
     await refused(blob("archived").stageBlock("MQ==", "x", 1), 409, "BlobArchived");
+    await refused(blob("archived").createSnapshot(), 409, "BlobArchived");
     assert.equal((await blob("archived").getProperties()).accessTier, "Archive");
     await blob("archived").setTags({ a: "2" });
     const back = await blob("archived").setAccessTier("Hot", { rehydratePriority: "High" });
