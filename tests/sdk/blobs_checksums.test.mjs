@@ -1,7 +1,7 @@
 // MD5 and CRC-64 of what travels: checked, and told back.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { isRefused, refused, service, wire } from "./blobs_support.mjs";
+import { accountSas, isRefused, refused, service, wire } from "./blobs_support.mjs";
 import { before, describe, test } from "./support.mjs";
 
 const container = service.getContainerClient("checksums");
@@ -48,6 +48,22 @@ describe("blocks", () => {
     const answer = await blob("sdk").stageBlock("MQ==", "BBB", 3, { transactionalContentCrc64: sent });
     assert.deepEqual(Buffer.from(answer.xMsContentCrc64), sent);
     await refused(blob("sdk").stageBlock("MQ==", "AAA", 3, { transactionalContentCrc64: sent }), 400, "Crc64Mismatch");
+  });
+  test("from a URL", { azurite: "blob-crc64" }, async () => {
+    await put("source", {}, "AAABBB");
+    const copied = (headers) => wire("PUT", "/checksums/from-url?comp=block&blockid=MQ==",
+      { headers: { "x-ms-copy-source": `${blob("source").url}?${accountSas()}`, "x-ms-source-range": "bytes=0-2", ...headers } });
+    assert.deepEqual(hashes(await copied({})), [201, undefined, crc.AAA]);
+    assert.deepEqual(hashes(await copied({ "x-ms-source-content-md5": md5("AAA") })), [201, md5("AAA"), undefined]);
+    isRefused(await copied({ "x-ms-source-content-md5": md5("BBB") }), 400, "Md5Mismatch");
+    isRefused(await copied({ "x-ms-source-content-crc64": crc.BBB }), 400, "Crc64Mismatch");
+  });
+  test("appended", async () => {
+    await container.getAppendBlobClient("appended").create();
+    const append = (headers) => wire("PUT", "/checksums/appended?comp=appendblock", { headers, body: "AAA" });
+    isRefused(await append({ "x-ms-content-crc64": crc.BBB }), 400, "Crc64Mismatch");
+    assert.equal((await append({ "x-ms-content-crc64": crc.AAA })).status, 201);
+    assert.equal((await append({ "Content-MD5": md5("AAA") })).headers["content-md5"], md5("AAA"));
   });
   test("a list answers the hash of its XML", { azurite: "blob-crc64" }, async () => {
     const body = "<BlockList></BlockList>";
