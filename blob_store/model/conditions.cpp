@@ -61,6 +61,11 @@ Result<void> check_write(const Conditions& c, const Stamp* existing, bool create
   return {};
 }
 
+Result<void> check_existing(const Conditions& conditions, const Blob& blob) {
+  TRY(check_write(conditions, &blob.version, false));
+  return check_tags(conditions, blob.tags);
+}
+
 Result<void> admit_read(const Conditions& conditions, const Blob& blob, Time now) {
   TRY(check_lease_of_read(blob.lease, conditions.lease_id, now, Leased::kBlob));
   TRY(check_read(conditions, blob.version));

@@ -30,5 +30,7 @@ Result<void> admit_write(const Conditions& conditions, std::optional<Blob>& exis
 /// `existing` is null if there is no such blob. `creates`: Put Blob and Put Block List, for which If-None-Match: *
 /// over an existing blob is kBlobAlreadyExists.
 Result<void> check_write(const Conditions& conditions, const Stamp* existing, bool creates);
+/// Of a blob that is there, whatever its lease: also its tags.
+Result<void> check_existing(const Conditions& conditions, const Blob& blob);
 
 }  // namespace tidemark::blob_store

@@ -6,10 +6,17 @@
 #include "common/base/text.h"
 
 namespace tidemark::blob_store {
+namespace {
+
+std::unexpected<Error> wrong_length() {
+  return fail(ErrorCode::kOutOfRangeInput, "The specified resource name length is not within the permissible limits.");
+}
+
+}  // namespace
 
 Result<void> check_container_name(std::string_view name) {
   if (name == "$root" || name == "$web" || name == "$logs") return {};
-  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  if (name.size() < 3 || name.size() > 63) return wrong_length();
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (is_lower(c) || is_digit(c)) continue;
@@ -21,7 +28,7 @@ Result<void> check_container_name(std::string_view name) {
 
 Result<void> check_blob_name(std::string_view name) {
   if (name.find('\0') != std::string_view::npos || !is_valid_utf8(name)) return fail(ErrorCode::kInvalidUri);
-  if (name.empty() || utf16_length(name) > 1024) return fail(ErrorCode::kOutOfRangeInput);
+  if (name.empty() || utf16_length(name) > 1024) return wrong_length();
   return {};
 }
 

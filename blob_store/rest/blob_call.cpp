@@ -36,7 +36,8 @@ Result<void> split_resource(Call& call) {
   if (!container || !blob) return fail(ErrorCode::kRequestUrlFailedToParse);
   call.container = std::move(*container);
   call.blob = std::move(*blob);
-  std::ranges::replace(call.blob, '\\', '/');  // as the service does
+  // As the service does, also with what a signature was made for.
+  for (auto* name : {&call.blob, &call.identity.resource}) std::ranges::replace(*name, '\\', '/');
   return {};
 }
 
@@ -65,13 +66,12 @@ Result<void> read_snapshot(Call& call) {
   return call.snapshot ? Result<void>() : fail(protocol::invalid_parameter("snapshot", text));
 }
 
-Result<void> read_tag_condition(Call& call) {
-  const auto text = call.header("x-ms-if-tags");
-  if (text.empty()) return {};
+Result<TagCondition> read_tag_condition(const Call& call, std::string_view header) {
+  const auto text = call.header(header);
+  if (text.empty()) return TagCondition();
   auto condition = TagCondition::parse(text);
-  if (!condition) return fail(protocol::invalid_header("x-ms-if-tags", text, condition.error().message));
-  call.if_tags = std::move(*condition);
-  return {};
+  if (!condition) return fail(protocol::invalid_header(header, text, condition.error().message));
+  return condition;
 }
 
 Result<std::string> read_tier(const Call& call) {

@@ -25,7 +25,7 @@ struct Call : service::Call {
   BlobService& service;
   std::string container, blob;  // decoded; empty if not in the URL
   std::optional<Stamp> snapshot;
-  TagCondition if_tags;
+  TagCondition if_tags;  // one of read_conditions()
 
   /// Empty if it is absent.
   [[nodiscard]] std::string_view parameter(std::string_view name) const {
@@ -44,8 +44,8 @@ Conditions read_conditions(const Call& call);
 Conditions write_conditions(const Call& call);
 /// Sets the call's snapshot.
 Result<void> read_snapshot(Call& call);
-/// Sets the call's condition on tags, which is one of read_conditions().
-Result<void> read_tag_condition(Call& call);
+/// The condition on tags in this header; none if it is absent. kInvalidHeaderValue.
+Result<TagCondition> read_tag_condition(const Call& call, std::string_view header);
 /// x-ms-access-tier; empty if there is none. kInvalidHeaderValue.
 Result<std::string> read_tier(const Call& call);
 /// Whether the caller speaks a version before this one. Without a version, he speaks the newest.

@@ -134,7 +134,7 @@ Answer answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
   CO_TRY(read_snapshot(call));
-  CO_TRY(read_tag_condition(call));
+  call.if_tags = CO_TRY(read_tag_condition(call, "x-ms-if-tags"));
   // Versions are not kept, so no blob has the one that is asked for.
   if (!call.parameter("versionid").empty())
     co_return fail(protocol::invalid_parameter("versionid", call.parameter("versionid")));

@@ -61,13 +61,14 @@ Answer put_blob_from_url(Call& call) {
 
 Answer put_block_from_url(Call& call, std::string block_id) {
   const auto source = CO_TRY(read_copy_source(call));
-  auto payload = CO_TRY(co_await receive_from_source(call, source, kMaxBlockFromUrl));
-  const auto id = payload.id;
-  const auto done = co_await call.service.put_block(call.blob_ref(), std::move(block_id), std::move(payload),
+  auto body = CO_TRY(co_await receive_from_source(call, source, kMaxBlockFromUrl));
+  const auto id = body.payload.id;
+  const auto done = co_await call.service.put_block(call.blob_ref(), std::move(block_id), std::move(body.payload),
                                                     read_conditions(call).lease_id);
   if (!done && id != 0) co_await call.service.abandon(id);
   CO_TRY(done);
   auto response = empty_response(201);
+  response.set(body.md5.empty() ? "x-ms-content-crc64" : "Content-MD5", body.md5.empty() ? body.crc64 : body.md5);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }

@@ -1,6 +1,7 @@
 #include "blob_store/rest/copy_source.h"
 
 #include "blob_store/model/byte_range.h"
+#include "blob_store/rest/checksums.h"
 #include "common/auth/authenticator.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
@@ -51,12 +52,13 @@ std::unexpected<Error> not_verified(std::string why) {
   return fail(ErrorCode::kCannotVerifyCopySource, std::move(why));
 }
 
-Conditions read_source_conditions(const Call& call) {
+Result<Conditions> read_source_conditions(const Call& call) {
   Conditions conditions;
   conditions.if_match = parse_etags(call.header("x-ms-source-if-match"));
   conditions.if_none_match = parse_etags(call.header("x-ms-source-if-none-match"));
   conditions.if_modified_since = parse_rfc1123(call.header("x-ms-source-if-modified-since"));
   conditions.if_unmodified_since = parse_rfc1123(call.header("x-ms-source-if-unmodified-since"));
+  conditions.if_tags = TRY(read_tag_condition(call, "x-ms-source-if-tags"));
   return conditions;
 }
 
@@ -66,6 +68,15 @@ Result<bool> is_open(const Call& call, const Call& source) {
   if (owner) return true;
   const auto container = call.service.get_container(source.container_ref());
   return container && !container->public_access.empty();
+}
+
+Result<Checksums::Wanted> wanted_of_source(const Call& call) {
+  constexpr std::string_view kCrc64 = "x-ms-source-content-crc64";
+  Checksums::Wanted wanted{{call.header("x-ms-source-content-md5"), call.header(kCrc64)}};
+  TRY(check_declared_sums(wanted.declared, kCrc64));
+  wanted.md5 = !wanted.declared.md5.empty();
+  wanted.crc64 = !wanted.md5;
+  return wanted;
 }
 
 Result<void> check_allowed(const Call& call, Call& source) {
@@ -96,22 +107,26 @@ Result<CopySource> read_copy_source(const Call& call) {
   TRY(check_allowed(call, read));
   if (read.blob.empty()) return fail(protocol::invalid_header(kHeader, source.url));
   source.ref = read.blob_ref();
-  source.conditions = read_source_conditions(call);
+  source.conditions = TRY(read_source_conditions(call));
   return source;
 }
 
-Task<Result<WrittenPayload>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
+Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
   const auto opened = CO_TRY(call.service.open_blob(source.ref, source.conditions));
   const auto range = CO_TRY(parse_range(call.header("x-ms-source-range"), opened.blob.size));
   const auto part = range.value_or(ByteRange{0, opened.blob.size});
   if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
   auto reader = opened.read(part.offset, part.length);
   auto writer = call.service.new_payload();
-  const auto copy = [&]() -> Task<Result<WrittenPayload>> {
+  Checksums checksums(CO_TRY(wanted_of_source(call)));
+  const auto copy = [&]() -> Task<Result<ReceivedBody>> {
     for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) {
+      checksums.update(piece);
       CO_TRY(co_await writer.append(std::move(piece)));
     }
-    co_return co_await writer.finish();
+    auto sums = CO_TRY(checksums.finish());
+    auto payload = CO_TRY(co_await writer.finish());
+    co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
   };
   auto written = co_await copy();
   if (!written && writer.id() != 0) co_await call.service.abandon(writer.id());

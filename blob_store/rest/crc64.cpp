@@ -32,9 +32,9 @@ Tables make_tables() {
   return tables;
 }
 
-std::uint64_t load(const char* at) {
+std::uint64_t word_at(std::string_view bytes, std::size_t at) {
   std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof word);
+  std::memcpy(&word, bytes.data() + at, sizeof word);
   return word;
 }
 
@@ -44,8 +44,8 @@ std::uint64_t crc64(std::string_view bytes, std::uint64_t before) {
   static const Tables tables = make_tables();
   auto sum = ~before;
   for (; bytes.size() >= kSlices; bytes.remove_prefix(kSlices)) {
-    const auto low = load(bytes.data()) ^ sum;
-    const auto high = load(bytes.data() + 8);
+    const auto low = word_at(bytes, 0) ^ sum;
+    const auto high = word_at(bytes, 8);
     sum = 0;
     for (std::size_t i = 0; i < 8; ++i) {
       sum ^= tables[15 - i][(low >> (8 * i)) & 0xFF] ^ tables[7 - i][(high >> (8 * i)) & 0xFF];

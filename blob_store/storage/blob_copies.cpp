@@ -20,10 +20,10 @@ void mark_shared(kv::Transaction& txn, std::uint64_t generation, const BlobRef& 
 }
 
 Result<void> check_source(const Conditions& conditions, const Blob& source) {
-  const auto met = check_write(conditions, &source.version, false);
+  const auto met = check_existing(conditions, source);
   if (met.failed_with(ErrorCode::kConditionNotMet)) return fail(ErrorCode::kSourceConditionNotMet);
   if (!met) return met;
-  return source.tier == "Archive" ? fail(ErrorCode::kBlobArchived) : Result<void>();
+  return is_archived(source) ? fail(ErrorCode::kBlobArchived) : Result<void>();
 }
 
 }  // namespace

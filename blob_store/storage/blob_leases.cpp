@@ -19,7 +19,7 @@ Task<Result<LeaseOutcome>> BlobService::lease_blob(BlobRef ref, LeaseRequest req
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        TRY(check_write(conditions, &current.blob->version, false));
+        TRY(check_existing(conditions, *current.blob));
         outcome = {TRY(act(current.blob->lease, request, clock_.now())), current.blob->version};
         put_blob_row(txn, current.generation, ref.name, current.blob->tags, *current.blob);
         return {};

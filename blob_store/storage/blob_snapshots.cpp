@@ -77,7 +77,8 @@ Task<Result<SnapshotOutcome>> BlobService::snapshot_blob(BlobRef ref, std::optio
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);
         auto& blob = *current.blob;
         TRY(check_lease_of_read(blob.lease, conditions.lease_id, clock_.now(), Leased::kBlob));
-        TRY(check_write(conditions, &blob.version, false));
+        TRY(check_existing(conditions, blob));
+        if (is_archived(blob)) return fail(ErrorCode::kBlobArchived);
         TRY(share(txn, blob.content));
         put_blob_row(txn, current.generation, ref.name, blob.tags, blob);
         KeptBlob kept{blob, true, {}, 0};
@@ -124,7 +125,7 @@ Task<Result<bool>> BlobService::delete_blob(BlobRef ref, DeleteSnapshots snapsho
         if (ref.snapshot) {
           auto kept = TRY(find_kept(txn, current.generation, ref.name, *ref.snapshot));
           if (!kept || !kept->snapshot || kept->deleted) return fail(ErrorCode::kBlobNotFound);
-          TRY(check_write(conditions, &kept->blob.version, false));
+          TRY(check_existing(conditions, kept->blob));
           return drop_snapshot(txn, current, ref.name, *ref.snapshot, std::move(*kept));
         }
         if (!current.blob) return fail(ErrorCode::kBlobNotFound);

@@ -18,6 +18,25 @@ bool contains(const std::vector<std::string>& items, std::string_view wanted) {
 
 bool allows_every_origin(const CorsRule& rule) { return contains(rule.origins, "*"); }
 
+/// A star in an allowed origin stands for some characters: http://*.contoso.com
+bool is_covered(std::string_view origin, std::string_view allowed) {
+  const auto star = allowed.find('*');
+  if (star == std::string_view::npos) return origin == allowed;
+  return origin.size() >= allowed.size() && origin.starts_with(allowed.substr(0, star)) &&
+         origin.ends_with(allowed.substr(star + 1));
+}
+
+bool allows_origin(const CorsRule& rule, std::string_view origin) {
+  return std::ranges::any_of(rule.origins, [&](const std::string& allowed) { return is_covered(origin, allowed); });
+}
+
+/// For a preflight that lacks what it must have.
+Error missing_cors_header(std::string_view name) {
+  auto error = invalid_header(name, "");
+  error.message = "A required CORS header is not present.";
+  return error;
+}
+
 bool starts_with_prefix(std::string_view name, std::string_view pattern) {
   const auto length = pattern.size() - 1;
   return name.size() >= length && iequals_ascii(name.substr(0, length), pattern.substr(0, length));
@@ -73,7 +92,7 @@ void allow_origin(const CorsRule& rule, std::string_view origin, http::Response&
 const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_view> origin, std::string_view method) {
   for (const auto& rule : rules) {
     if (!contains(rule.methods, method)) continue;
-    if (allows_every_origin(rule) || (origin && contains(rule.origins, *origin))) return &rule;
+    if (allows_every_origin(rule) || (origin && allows_origin(rule, *origin))) return &rule;
   }
   return nullptr;
 }
@@ -83,7 +102,7 @@ const CorsRule* match_actual(const CorsRules& rules, std::optional<std::string_v
 const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin, std::string_view method,
                                 std::string_view headers) {
   for (const auto& rule : rules) {
-    if (!allows_every_origin(rule) && !contains(rule.origins, origin)) continue;
+    if (!allows_every_origin(rule) && !allows_origin(rule, origin)) continue;
     if (contains(rule.methods, method) && allows_headers(rule, headers)) return &rule;
   }
   return nullptr;
@@ -92,8 +111,8 @@ const CorsRule* match_preflight(const CorsRules& rules, std::string_view origin,
 Result<http::Response> answer_preflight(const CorsRules& rules, const http::Request& request) {
   const auto origin = request.header("origin");
   const auto method = request.header("access-control-request-method");
-  if (!origin || origin->empty()) return fail(invalid_header("Origin", origin.value_or("")));
-  if (!method || method->empty()) return fail(invalid_header("Access-Control-Request-Method", method.value_or("")));
+  if (!origin || origin->empty()) return fail(missing_cors_header("Origin"));
+  if (!method || method->empty()) return fail(missing_cors_header("Access-Control-Request-Method"));
   const auto headers = request.header("access-control-request-headers");
   const auto* rule = match_preflight(rules, *origin, *method, headers.value_or(""));
   if (rule == nullptr) return fail(ErrorCode::kCorsPreflightFailure);

@@ -20,6 +20,14 @@ bool is_client_request_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c <= 0x7E; });
 }
 
+void leave_out(std::string_view name, http::Response& response) {
+  http::HeaderLines kept;
+  for (const auto [each, value] : response.headers) {
+    if (!iequals_ascii(each, name)) kept.add(each, value);
+  }
+  response.headers = std::move(kept);
+}
+
 }  // namespace
 
 std::optional<std::string_view> Call::parameter(std::string_view name) const {
@@ -138,6 +146,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   if (request.method == "HEAD") {
     if (!response.head_content_length) response.head_content_length = response.body.size();
     response.body.clear();
+    if (failed) leave_out("Content-Type", response);
   }
   // Refusals too tell a browser that it may look at them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);

@@ -26,7 +26,10 @@ Error too_large(std::size_t limit) {
 }  // namespace
 
 Result<void> check_queue_name(std::string_view name) {
-  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  if (name.size() < 3 || name.size() > 63) {
+    return fail(ErrorCode::kOutOfRangeInput,
+                "The specified resource name length is not within the permissible limits.");
+  }
   if (!is_lower_or_digit(name.front()) || !is_lower_or_digit(name.back())) {
     return fail(ErrorCode::kInvalidResourceName);
   }

@@ -28,7 +28,10 @@ Result<void> check_table_name(std::string_view name) {
   const bool clean = !name.empty() && is_letter(name.front()) &&
                      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
   if (!clean || iequals_ascii(name, "tables")) return fail(ErrorCode::kInvalidResourceName);
-  if (name.size() < 3 || name.size() > 63) return fail(ErrorCode::kOutOfRangeInput);
+  if (name.size() < 3 || name.size() > 63) {
+    return fail(ErrorCode::kOutOfRangeInput,
+                "The specified resource name length is not within the permissible limits.");
+  }
   return {};
 }
 

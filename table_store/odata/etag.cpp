@@ -7,6 +7,13 @@ namespace {
 constexpr std::string_view kPrefix = "W/\"datetime'";
 constexpr std::string_view kSuffix = "'\"";
 constexpr std::string_view kMalformed = "The etag value specified in one of the request headers is not valid.";
+
+/// W/"anything"; some clients write a small w.
+bool is_weak_tag(std::string_view header) {
+  return header.size() >= 4 && (header[0] == 'W' || header[0] == 'w') && header.substr(1).starts_with("/\"") &&
+         header.ends_with('"');
+}
+
 }  // namespace
 
 Time time_of(Version version) { return Time{Ticks{version}}; }
@@ -25,13 +32,14 @@ std::string etag_of(Version version) {
 
 Result<std::optional<Version>> parse_if_match(std::string_view header) {
   if (header == "*") return std::optional<Version>{};
+  if (!is_weak_tag(header)) return fail(ErrorCode::kInvalidInput, std::string(kMalformed));
   if (header.size() < kPrefix.size() + kSuffix.size() || !header.starts_with(kPrefix) || !header.ends_with(kSuffix)) {
-    return fail(ErrorCode::kInvalidInput, std::string(kMalformed));
+    return std::optional<Version>{kNoSuchVersion};
   }
   auto inside = header.substr(kPrefix.size(), header.size() - kPrefix.size() - kSuffix.size());
   auto decoded = percent_decode(inside, false);
   auto time = decoded ? parse_iso8601(*decoded) : std::nullopt;
-  if (!time) return fail(ErrorCode::kInvalidInput, std::string(kMalformed));
+  if (!time) return std::optional<Version>{kNoSuchVersion};
   Version version = time->time_since_epoch().count();
   return std::optional<Version>{etag_of(version) == header ? version : kNoSuchVersion};
 }

@@ -9,7 +9,7 @@
 
 namespace tidemark::table_store {
 
-/// A version that no entity has, for a well-formed tag that we never issued.
+/// A version that no entity has, for a weak tag that we never issued.
 inline constexpr Version kNoSuchVersion = -1;
 
 Time time_of(Version version);
@@ -17,7 +17,7 @@ Time time_of(Version version);
 /// W/"datetime'2026-11-21T12%3A09%3A13.1864608Z'"
 std::string etag_of(Version version);
 
-/// Nothing for '*'. kNoSuchVersion for a well-formed tag that is not exactly one of ours.
+/// Nothing for '*'. kNoSuchVersion for a weak tag that is not exactly one of ours.
 Result<std::optional<Version>> parse_if_match(std::string_view header);
 
 }  // namespace tidemark::table_store

@@ -47,8 +47,8 @@ Result<std::vector<std::string>> parse_select(std::optional<std::string_view> te
 
 Result<std::uint32_t> parse_top(std::optional<std::string_view> text) {
   if (!text || trimmed_spaces(*text).empty()) return kMaxTop;
-  const auto top = parse_number<std::uint32_t>(trimmed_spaces(*text), 1, kMaxTop);
-  if (!top) return fail(ErrorCode::kInvalidInput, "$top must be between 1 and 1000.");
+  const auto top = parse_number<std::uint32_t>(trimmed_spaces(*text), 0, kMaxTop);
+  if (!top) return fail(ErrorCode::kInvalidInput, "$top must be between 0 and 1000.");
   return *top;
 }
 
@@ -57,6 +57,8 @@ Answer query_entities(Call& call) {
   auto query = CO_TRY(read_query(call));
   auto select = CO_TRY(parse_select(call.parameter("$select")));
   query.abandoned = call.http.peer_gone;
+  const bool none = query.top == 0;
+  if (none) query.top = 1;  // the query is checked all the same
   if (const auto* limits = call.front.limits(); limits != nullptr && limits->counts_items()) {
     query.meter = [&call](std::string_view partition_key, std::uint64_t read) -> Result<void> {
       if (read == 0) return call.take_items({call.url.table, partition_key}, 0);
@@ -71,6 +73,7 @@ Answer query_entities(Call& call) {
   bool first = true;
   std::optional<Continuation> overflow;
   std::function<bool(const EntityView&)> each = [&](const EntityView& entity) {
+    if (none) return false;
     const auto length = response.body.size();
     if (!first) response.body += ',';
     append_list_element(response.body, scope, entity);
@@ -86,7 +89,7 @@ Answer query_entities(Call& call) {
   if (overflow) result.next = std::move(overflow);
   response.body += kListEnd;
   response.set("Content-Type", std::string(json_content_type(call.level)));
-  if (result.next) {
+  if (result.next && !none) {
     response.set("x-ms-continuation-NextPartitionKey", encode_token(result.next->partition_key));
     response.set("x-ms-continuation-NextRowKey", encode_token(result.next->row_key));
   }

@@ -1,5 +1,7 @@
 #include "table_store/rest/tables_routes.h"
 
+#include <algorithm>
+
 #include "common/protocol/responses.h"
 #include "common/protocol/stored_policies.h"
 #include "common/protocol/xml.h"
@@ -17,7 +19,9 @@ Answer list_tables(Call& call) {
   auto filter = CO_TRY(Filter::parse(call.parameter("$filter").value_or("")));
   auto top = CO_TRY(parse_top(call.parameter("$top")));
   auto from = CO_TRY(decode_token(call.parameter("NextTableName").value_or("")));
-  auto page = CO_TRY(co_await call.service.list_tables(call.account(), std::move(filter), top, std::move(from)));
+  auto page =
+      CO_TRY(co_await call.service.list_tables(call.account(), std::move(filter), std::max(top, 1U), std::move(from)));
+  if (top == 0) page = {};
   http::Response response;
   response.set("Content-Type", std::string(json_content_type(call.level)));
   if (page.next) response.set("x-ms-continuation-NextTableName", encode_token(*page.next));

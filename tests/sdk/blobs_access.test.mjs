@@ -16,7 +16,7 @@ before(async () => {
 });
 
 describe("private", () => {
-  test("nothing is read without credentials", async () => {
+  test("nothing is read without credentials", { azurite: "blob-anonymous-codes" }, async () => {
     for (const target of ["/open-private/a/b", "/open-private/missing", "/open-private?restype=container", "/open-private?restype=container&comp=list",
       "/no-such-container/a", "/?comp=list"]) {
       isRefused(await anonymous("GET", target), 401, "NoAuthenticationInformation");
@@ -34,7 +34,7 @@ describe("blob", () => {
     assert.equal((await anonymous("GET", "/open-blob/a/b?comp=metadata")).headers["x-ms-meta-m"], "1");
     await refused(container.getBlobClient("missing").download(), 404, "BlobNotFound");
   });
-  test("the container is not", async () => {
+  test("the container is not", { azurite: "blob-anonymous-codes" }, async () => {
     await refused(container.getProperties(), 401);
     await refused(collect(container.listBlobsFlat()), 401, "NoAuthenticationInformation");
     await refused(collect(container.findBlobsByTags("a='1'")), 401);
@@ -49,13 +49,13 @@ describe("container", () => {
     assert.deepEqual((await collect(container.listBlobsFlat())).map((item) => item.name), ["a/b"]);
     assert.equal((await container.getBlobClient("a/b").downloadToBuffer()).toString(), "public");
   });
-  test("its policies are not", async () => {
+  test("its policies are not", { azurite: "blob-anonymous-policies" }, async () => {
     await refused(container.getAccessPolicy(), 401);
   });
 });
 
 describe("nobody writes", () => {
-  test("whatever the access is", async () => {
+  test("whatever the access is", { azurite: "blob-anonymous-codes" }, async () => {
     for (const name of ["open-private", "open-blob", "open-container"]) {
       for (const [method, target, headers] of [["PUT", `/${name}/new`, blockBlob], ["DELETE", `/${name}/a/b`, {}], ["PUT", `/${name}/a/b?comp=metadata`, {}],
         ["PUT", `/${name}?restype=container&comp=metadata`, {}], ["DELETE", `/${name}?restype=container`, {}], ["POST", `/${name}?restype=container&comp=batch`, {}],
@@ -67,7 +67,7 @@ describe("nobody writes", () => {
   });
 });
 
-test("access ends when the level is taken back", async () => {
+test("access ends when the level is taken back", { azurite: "blob-anonymous-codes" }, async () => {
   const container = service.getContainerClient("open-blob");
   await container.setAccessPolicy();
   isRefused(await anonymous("GET", "/open-blob/a/b"), 401, "NoAuthenticationInformation");
@@ -75,7 +75,7 @@ test("access ends when the level is taken back", async () => {
   assert.equal((await anonymous("GET", "/open-blob/a/b")).text, "public");
 });
 
-test("a wrong signature is not anonymous", async () => {
+test("a wrong signature is not anonymous", { azurite: "blob-auth-errors" }, async () => {
   isRefused(await anonymous("GET", "/open-blob/a/b?sv=2020-02-10&ss=b&srt=o&sp=r&se=2099-01-01&sig=AAAA"), 403, "AuthenticationFailed");
   isRefused(await anonymous("GET", "/open-blob/a/b", { headers: { Authorization: "SharedKey devstoreaccount1:AAAA" } }), 403, "AuthenticationFailed");
 });

@@ -65,7 +65,7 @@ describe("wire", () => {
     return part(id, [`DELETE ${path}? HTTP/1.1`, "Content-Length: 0", `x-ms-date: ${when}`, `Authorization: SharedKey ${account}:${signature}`, ""]);
   };
 
-  test("a path without the account", async () => {
+  test("a path without the account", { azurite: "blob-batch-path" }, async () => {
     await put("py");
     const answer = await sent("?comp=batch", pythonPart(0, "/batched/py") + pythonPart(1, "/batched/py") + end);
     assert.equal(answer.status, 202);
@@ -73,13 +73,13 @@ describe("wire", () => {
     assert.match(answer.text, /Content-ID: 0\r\n\r\nHTTP\/1.1 202 Accepted\r\n[^]*Content-ID: 1\r\n\r\nHTTP\/1.1 404 Not Found\r\n/);
     assert.equal(await blob("py").exists(), false);
   });
-  test("a part without credentials is refused", async () => {
+  test("a part without credentials is refused", { azurite: "blob-anonymous-codes" }, async () => {
     await put("naked");
     const answer = await sent("?comp=batch", part(0, [`DELETE /${account}/batched/naked HTTP/1.1`]) + end);
     assert.match(answer.text, /HTTP\/1.1 401 [^]*x-ms-error-code: NoAuthenticationInformation/);
     assert.equal(await blob("naked").exists(), true);
   });
-  test("what is no batch is refused as a whole", async () => {
+  test("what is no batch is refused as a whole", { azurite: "blob-batch-checks" }, async () => {
     const sas = accountSas();
     await put("safe");
     const erase = part(0, [`DELETE /${account}/batched/safe?${sas} HTTP/1.1`]);
@@ -92,15 +92,15 @@ describe("wire", () => {
     isRefused(await wire("POST", "?comp=batch", { headers: { "Content-Type": "text/plain" }, body: erase + end }), 400, "InvalidHeaderValue");
     assert.equal(await blob("safe").exists(), true);
   });
-  test("a container's batch stays in the container", async () => {
+  test("a container's batch stays in the container", { azurite: "blob-batch-checks" }, async () => {
     const sas = accountSas();
     const body = part(0, [`DELETE /${account}/other/x?${sas} HTTP/1.1`]) + end;
     isRefused(await sent("/batched?restype=container&comp=batch", body), 400, "InvalidInput");
   });
-  test("a batch without credentials is refused", async () => {
+  test("a batch without credentials is refused", { azurite: "blob-anonymous-codes" }, async () => {
     isRefused(await request(`${url}?comp=batch`, { method: "POST", headers: type, body: end }), 401, "NoAuthenticationInformation");
   });
-  test("a body is bounded", async () => {
+  test("a body is bounded", { azurite: "blob-batch-checks" }, async () => {
     isRefused(await sent("?comp=batch", "x".repeat((4 << 20) + 1)), 413, "RequestBodyTooLarge");
   });
 });

@@ -1,6 +1,6 @@
 // Index tags, conditions on them, the search by them, and access tiers.
 import assert from "node:assert/strict";
-import { isRefused, refused, service, wire } from "./blobs_support.mjs";
+import { accountSas, isRefused, refused, service, wire } from "./blobs_support.mjs";
 import { all as collect, before, describe, test } from "./support.mjs";
 
 const container = service.getContainerClient("tagged");
@@ -45,7 +45,7 @@ describe("tags", () => {
     await blob("kept").setHTTPHeaders({ blobContentType: "a/b" });
     assert.deepEqual((await blob("kept").getTags()).tags, { a: "1" });
   });
-  test("are refused if they are no tags", async () => {
+  test("are refused if they are no tags", { azurite: "blob-tag-codes" }, async () => {
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`k${i}`, "v"]));
     await put("checked");
     await refused(blob("checked").setTags(many), 400, "TagsTooLarge");
@@ -85,7 +85,7 @@ describe("conditions on tags", () => {
     await refused(blob("read").download(0, undefined, when("a = '2'")), 412, "ConditionNotMet");
     await refused(blob("read").getProperties(when("c = ''")), 412);
   });
-  test("of writes", async () => {
+  test("of writes", { azurite: "blob-tag-conditions" }, async () => {
     await put("written", { tags: { a: "1" } });
     await refused(put("written", when("a = '2'")), 412, "ConditionNotMet");
     await refused(blob("written").setMetadata({}, when("a <> '1'")), 412, "ConditionNotMet");
@@ -95,6 +95,17 @@ describe("conditions on tags", () => {
     await blob("written").setTags({ a: "2" }, when("a = '1'"));
     await put("written", { ...when("a = '2'"), tags: { a: "3" } });
     await blob("written").delete(when("a = '3'"));
+  });
+  test("of snapshots, leases and copies", { azurite: "blob-source-tags" }, async () => {
+    await put("around", { tags: { a: "1" } });
+    await refused(blob("around").createSnapshot(when("a = '2'")), 412, "ConditionNotMet");
+    const { snapshot } = await blob("around").createSnapshot(when("a = '1'"));
+    await refused(blob("around").withSnapshot(snapshot).delete(when("a = '2'")), 412, "ConditionNotMet");
+    await refused(blob("around").getBlobLeaseClient().acquireLease(15, when("a = '2'")), 412, "ConditionNotMet");
+    const source = { "x-ms-copy-source": `${blob("around").url}?${accountSas()}` };
+    const copy = (condition) => wire("PUT", "/tagged/copied", { headers: { ...source, "x-ms-source-if-tags": condition } });
+    isRefused(await copy("a = '2'"), 412, "SourceConditionNotMet");
+    isRefused(await copy("a"), 400, "InvalidHeaderValue");
   });
   test("that cannot be read", async () => {
     await put("odd");
@@ -128,7 +139,7 @@ describe("find by tags", () => {
     assert.deepEqual(await names(container.findBlobsByTags(`"find" = 'me'`)), ["tagged/f/1", "tagged/f/2", "tagged/f/3"]);
     assert.deepEqual(await names(service.findBlobsByTags("@container = 'no-such' AND rank > '0'")), []);
   });
-  test("in pages", async () => {
+  test("in pages", { azurite: "blob-find-pages" }, async () => {
     const pages = [];
     for await (const page of service.findBlobsByTags("find='me'").byPage({ maxPageSize: 3 })) pages.push(page.blobs.map((found) => found.name));
     assert.deepEqual(pages, [["f/1", "f/2", "f/3"], ["f/4"]]);
@@ -146,12 +157,12 @@ describe("find by tags", () => {
     await gone.delete();
     assert.deepEqual(await names(service.findBlobsByTags("gone='1'")), []);
   });
-  test("repeats the search", async () => {
+  test("repeats the search", { azurite: "blob-find-pages" }, async () => {
     const { text } = await wire("GET", `?comp=blobs&maxresults=1&where=${encodeURIComponent("find='me'")}`);
     assert.match(text, /<Where>find=(&apos;|')me(&apos;|')<\/Where><MaxResults>1<\/MaxResults><Blobs><Blob><Name>f\/1<\/Name><ContainerName>tagged<\/ContainerName><Tags>/);
     assert.match(text, /<NextMarker>.+<\/NextMarker>/);
   });
-  test("refuses what is no search", async () => {
+  test("refuses what is no search", { azurite: "blob-find-checks" }, async () => {
     for (const where of ["find", "find='me' OR rank='1'", "find <> 'me'", "(find='me')", "@container='tagged'"]) {
       await refused(collect(service.findBlobsByTags(where)), 400, "InvalidQueryParameterValue");
     }
@@ -161,7 +172,7 @@ describe("find by tags", () => {
 });
 
 describe("tiers", () => {
-  test("are inferred until one is set", async () => {
+  test("are inferred until one is set", { azurite: "blob-tier-inferred" }, async () => {
     await put("tier");
     const inferred = await blob("tier").getProperties();
     assert.deepEqual([inferred.accessTier, inferred.accessTierInferred, inferred.accessTierChangedOn], ["Hot", true, undefined]);
@@ -181,12 +192,13 @@ describe("tiers", () => {
     await blob("tier-list").commitBlockList([], { tier: "Cool" });
     assert.equal((await blob("tier-list").getProperties()).accessTier, "Cool");
   });
-  test("archive is not read and not changed, and comes back at once", async () => {
+  test("archive is not read and not changed, and comes back at once", { azurite: "blob-archive" }, async () => {
     await put("archived", { tags: { a: "1" } });
     await blob("archived").setAccessTier("Archive");
     await refused(blob("archived").download(), 409, "BlobArchived");
     await refused(blob("archived").setMetadata({ a: "1" }), 409, "BlobArchived");
     await refused(blob("archived").stageBlock("MQ==", "x", 1), 409, "BlobArchived");
+    await refused(blob("archived").createSnapshot(), 409, "BlobArchived");
     assert.equal((await blob("archived").getProperties()).accessTier, "Archive");
     await blob("archived").setTags({ a: "2" });
     const back = await blob("archived").setAccessTier("Hot", { rehydratePriority: "High" });
@@ -196,7 +208,7 @@ describe("tiers", () => {
     await put("archived");
     assert.equal((await blob("archived").downloadToBuffer()).toString(), "x");
   });
-  test("are refused if there is no such tier", async () => {
+  test("are refused if there is no such tier", { azurite: "blob-tier-codes" }, async () => {
     await put("tier-odd");
     await refused(blob("tier-odd").setAccessTier("P10"), 400, "InvalidHeaderValue");
     await refused(blob("tier-odd").setAccessTier("hot"), 400, "InvalidHeaderValue");
@@ -207,7 +219,7 @@ describe("tiers", () => {
       400, "InvalidHeaderValue");
     await refused(blob("missing").setAccessTier("Hot"), 404, "BlobNotFound");
   });
-  test("obey conditions on tags", async () => {
+  test("obey conditions on tags", { azurite: "blob-tag-conditions" }, async () => {
     await put("tier-if", { tags: { a: "1" } });
     await refused(blob("tier-if").setAccessTier("Cool", { conditions: { tagConditions: "a = '2'" } }), 412, "ConditionNotMet");
     await blob("tier-if").setAccessTier("Cool", { conditions: { tagConditions: "a = '1'" } });

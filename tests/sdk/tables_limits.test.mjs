@@ -108,7 +108,13 @@ describe("$top", () => {
   for (const top of [1, 1000]) {
     test(`${top} is allowed`, async () => assert.equal((await raw("GET", `/${client.tableName}()?$top=${top}`)).status, 200));
   }
-  for (const top of ["0", "1001", "-1", "ten", "1.5"]) {
+  test("0 is an empty page", async () => {
+    for (const path of [`/${client.tableName}()?$top=0`, "/Tables?$top=0"]) {
+      const answer = await raw("GET", path);
+      assert.deepEqual([answer.status, answer.json().value], [200, []]);
+    }
+  });
+  for (const top of ["1001", "-1", "ten", "1.5"]) {
     test(`${top} is refused`, { azurite: "table-top" }, async () => {
       const answer = await raw("GET", `/${client.tableName}()?$top=${top}`);
       assert.deepEqual([answer.status, codeOf(answer)], [400, "InvalidInput"]);

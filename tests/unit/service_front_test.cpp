@@ -138,6 +138,40 @@ TEST_F(StoreFronts, BlobsTellTheLogWhatTheClientIsNotTold) {
   expect_failure(routes, "DELETE", "box?restype=container");
 }
 
+TEST_F(StoreFronts, AHeadThatFailsHasNoType) {
+  queue_service::QueueService queues(engine_, *clock_, *random_);
+  queue_service::rest::QueueRoutes queue_routes(queues, *clock_, accounts_, {});
+  const blob_store::TemporaryPayloads files(io_.get_executor());
+  blob_store::BlobService blobs(engine_, *clock_, *random_, files, io_.get_executor());
+  blob_store::BlobRoutes blob_routes(blobs, *clock_, accounts_, {});
+  table_store::TableService tables(engine_, *clock_, *random_);
+  table_store::TableRoutes table_routes(tables, *clock_, *random_, accounts_, {});
+  const std::pair<service::Front*, const char*> cases[] = {
+      {&queue_routes, "absent?comp=metadata"}, {&blob_routes, "absent/blob"}, {&table_routes, "absent?comp=acl"}};
+  for (const auto& [front, resource] : cases) {
+    const auto head = send(*front, "HEAD", resource);
+    EXPECT_EQ(head.status, send(*front, "GET", resource).status) << resource;
+    EXPECT_GE(head.status, 400U) << resource;
+    EXPECT_EQ(head.headers.find("Content-Type"), std::nullopt) << resource;
+    EXPECT_TRUE(head.headers.find("x-ms-error-code")) << resource;
+    EXPECT_TRUE(send(*front, "GET", resource).headers.find("Content-Type")) << resource;
+  }
+}
+
+TEST_F(StoreFronts, ANameOfTheWrongLengthSaysSo) {
+  constexpr auto kText = "The specified resource name length is not within the permissible limits.";
+  queue_service::QueueService queues(engine_, *clock_, *random_);
+  queue_service::rest::QueueRoutes queue_routes(queues, *clock_, accounts_, {});
+  const blob_store::TemporaryPayloads files(io_.get_executor());
+  blob_store::BlobService blobs(engine_, *clock_, *random_, files, io_.get_executor());
+  blob_store::BlobRoutes blob_routes(blobs, *clock_, accounts_, {});
+  table_store::TableService tables(engine_, *clock_, *random_);
+  table_store::TableRoutes table_routes(tables, *clock_, *random_, accounts_, {});
+  EXPECT_THAT(send(queue_routes, "PUT", "ab").body, HasSubstr(kText));
+  EXPECT_THAT(send(blob_routes, "PUT", "ab?restype=container").body, HasSubstr(kText));
+  EXPECT_THAT(send(table_routes, "POST", "Tables", R"({"TableName":"ab"})").body, HasSubstr(kText));
+}
+
 TEST_F(StoreFronts, RefusalsAreNotLogged) {
   queue_service::QueueService service(engine_, *clock_, *random_);
   queue_service::rest::QueueRoutes routes(service, *clock_, accounts_, {});

@@ -106,9 +106,15 @@ TEST_F(TableRestTest, VerbsFollowIfMatch) {
   EXPECT_EQ(call("PATCH", one("a"), R"({"k2":4})").status, 204U);
   EXPECT_THAT(call("GET", one("a")).body, HasSubstr(R"("k":3,"k2":4})"));
   // Malformed conditions.
-  for (const char* wrong : {"abc", "\"abc\"", "W/\"abc\"", ""}) {
+  for (const char* wrong : {"abc", "\"abc\"", ""}) {
     EXPECT_EQ(call("PUT", one("a"), body, {{"If-Match", wrong}}).code(), "InvalidInput") << wrong;
     EXPECT_EQ(call("DELETE", one("a"), {}, {{"If-Match", wrong}}).code(), "InvalidInput") << wrong;
+  }
+  for (const char* nobodys : {"W/\"wrong\"", "w/\"wrong\""}) {
+    for (const char* verb : {"PUT", "MERGE", "DELETE"}) {
+      const auto answer = call(verb, one("a"), verb == std::string_view("DELETE") ? "" : body, {{"If-Match", nobodys}});
+      EXPECT_EQ(answer.code(), "UpdateConditionNotSatisfied") << verb << nobodys;
+    }
   }
   EXPECT_EQ(call("PUT", one("a"), body, {{"If-None-Match", "*"}}).code(), "InvalidInput");
   EXPECT_EQ(call("DELETE", one("a"), {}, {{"If-Match", "*"}, {"If-None-Match", "*"}}).code(), "InvalidInput");
@@ -240,7 +246,12 @@ TEST_F(TableRestTest, PagesGoOnWhereTheyEnded) {
 TEST_F(TableRestTest, TopIsOneToAThousand) {
   make_table();
   for (const char* top : {"1", "1000", ""}) EXPECT_EQ(call("GET", std::string("people?$top=") + top).status, 200U);
-  for (const char* top : {"0", "1001", "-1", "x", "1.5"}) {
+  const auto none = call("GET", "people?$top=0");
+  EXPECT_EQ(none.status, 200U);
+  EXPECT_NE(none.body.find("\"value\":[]"), std::string::npos) << none.body;
+  EXPECT_TRUE(none.header("x-ms-continuation-NextPartitionKey").empty());
+  EXPECT_EQ(call("GET", "people?$top=0&$filter=(").code(), "InvalidInput");
+  for (const char* top : {"1001", "-1", "x", "1.5"}) {
     EXPECT_EQ(call("GET", std::string("people?$top=") + top).code(), "InvalidInput") << top;
   }
 }

@@ -36,9 +36,17 @@ TEST(ETag, TagOfAnotherSpellingNeverMatches) {
 }
 
 TEST(ETag, RefusesWhatIsNotATag) {
-  for (const char* text :
-       {"", "abc", "\"abc\"", "W/\"datetime''\"", "W/\"abc\"", "W/\"datetime'yesterday'\"", "W/\"datetime'\""}) {
+  for (const char* text : {"", "abc", "\"abc\"", "W/", "W/\"", "W/abc", "X/\"abc\"", "W\"abc\""}) {
     EXPECT_TRUE(parse_if_match(text).failed_with(ErrorCode::kInvalidInput)) << text;
+  }
+}
+
+TEST(ETag, WeakTagOfSomebodyElseNeverMatches) {
+  for (const char* text : {"W/\"datetime''\"", "W/\"abc\"", "w/\"wrong\"", "W/\"\"", "W/\"datetime'yesterday'\"",
+                           "W/\"datetime'\"", "w/\"datetime'2020-08-20T22%3A20%3A23.751381Z'\""}) {
+    const auto parsed = parse_if_match(text);
+    ASSERT_TRUE(parsed) << text;
+    EXPECT_EQ(*parsed, std::optional<Version>{kNoSuchVersion}) << text;
   }
 }
 
