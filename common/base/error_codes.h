@@ -53,7 +53,7 @@
   X(28, UnsupportedHttpVerb, 405, "The resource doesn't support the specified HTTP verb.")                             \
   X(29, MissingContentLengthHeader, 411, "The Content-Length header was not specified.")                               \
   X(30, ConditionNotMet, 412, "The condition specified using HTTP conditional header(s) is not met.")                  \
-  X(31, RequestBodyTooLarge, 413, "The size of the request body exceeds the maximum size permitted.")                  \
+  X(31, RequestBodyTooLarge, 413, "The request body is too large and exceeds the maximum permissible limit.")          \
   X(32, InvalidRange, 416, "The range specified is invalid for the current size of the resource.")                     \
   X(33, InternalError, 500, "The server encountered an internal error. Please retry the request.")                     \
   X(34, OperationTimedOut, 500, "The operation could not be completed within the permitted time.")                     \
