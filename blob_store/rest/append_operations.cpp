@@ -24,7 +24,7 @@ Answer append_block(Call& call) {
   if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   auto wanted = CO_TRY(read_append_conditions(call));
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
-  auto body = CO_TRY(co_await receive_body(call, kMaxAppendBlock, call.header("Content-MD5")));
+  auto body = CO_TRY(co_await receive_body(call, kMaxAppendBlock, call.header("Content-MD5"), Hashes::kOfTransfer));
   if (body.payload.size == 0) co_return fail(protocol::invalid_header("Content-Length", "0"));
   const auto payload = body.payload.id;
   auto outcome =
@@ -34,7 +34,7 @@ Answer append_block(Call& call) {
   auto response = written(201, appended.version);
   response.set("x-ms-blob-append-offset", std::to_string(appended.offset));
   response.set("x-ms-blob-committed-block-count", std::to_string(appended.blocks));
-  response.set("Content-MD5", body.md5);
+  add_transfer_hash(response, call, body.md5, body.crc64);
   co_return response;
 }
 
