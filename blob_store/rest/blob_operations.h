@@ -31,6 +31,8 @@ Answer put_block(Call& call);
 Answer put_block_list(Call& call);
 Answer append_block(Call& call);
 Answer seal_blob(Call& call);
+Answer put_page(Call& call);
+Answer read_page_ranges(Call& call);
 Answer set_blob_headers(Call& call);
 Answer set_blob_metadata(Call& call);
 Answer delete_blob(Call& call);
@@ -50,6 +52,10 @@ Answer batch(Call& call);
 
 /// Put Blob of the other types than block blobs.
 Answer create_append_blob(Call& call, NewContent content, Conditions conditions);
+Answer create_page_blob(Call& call, NewContent content, Conditions conditions);
+/// Set Blob Properties with the size or the sequence number of a page blob.
+bool sets_page_properties(const Call& call);
+Answer set_page_properties(Call& call);
 
 }  // namespace operations
 

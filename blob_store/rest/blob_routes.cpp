@@ -69,6 +69,8 @@ constexpr Operation kOperations[] = {
     {On::kBlob, "PUT", "", "blocklist", {kObject, "wc"}, operations::put_block_list},
     {On::kBlob, "PUT", "", "appendblock", {kObject, "aw"}, operations::append_block},
     {On::kBlob, "PUT", "", "seal", {kObject, "w"}, operations::seal_blob},
+    {On::kBlob, "PUT", "", "page", {kObject, "w"}, operations::put_page},
+    {On::kBlob, "GET", "", "pagelist", {kObject, "r"}, operations::read_page_ranges, true},
     {On::kBlob, "PUT", "", "properties", {kObject, "w"}, operations::set_blob_headers},
     {On::kBlob, "PUT", "", "metadata", {kObject, "w"}, operations::set_blob_metadata},
     {On::kBlob, "PUT", "", "lease", {kObject, "wd"}, operations::lease_blob},

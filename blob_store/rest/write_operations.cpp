@@ -45,7 +45,9 @@ Answer put_blob(Call& call) {
   if (type == "AppendBlob") {
     co_return co_await create_append_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
   }
-  if (type == "PageBlob") co_return fail(ErrorCode::kNotImplemented);
+  if (type == "PageBlob") {
+    co_return co_await create_page_blob(call, CO_TRY(read_new_content(call, false)), std::move(conditions));
+  }
   if (type != "BlockBlob") co_return fail(ErrorCode::kInvalidHeaderValue);
   auto content = CO_TRY(read_new_content(call, true));
   CO_TRY(call.service.check_put(call.blob_ref(), content.metadata));
@@ -93,6 +95,7 @@ Answer put_block_list(Call& call) {
 }
 
 Answer set_blob_headers(Call& call) {
+  if (sets_page_properties(call)) co_return co_await set_page_properties(call);
   co_return changed(200, CO_TRY(co_await call.service.set_headers(call.blob_ref(), read_content_headers(call, false),
                                                                   read_conditions(call))));
 }

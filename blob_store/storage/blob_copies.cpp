@@ -45,6 +45,9 @@ Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef re
         if (current.blob && current.blob->type != type && !request.as_new_block_blob) {
           return fail(ErrorCode::kInvalidBlobType);
         }
+        // A block blob has no holes.
+        if (request.as_new_block_blob && source->type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
+        TRY(check_sharable(txn, *source));
         TRY(share(txn, source->content));
         mark_shared(txn, generation, request.source, *source);
         // Onto itself, or onto what has the same content already.

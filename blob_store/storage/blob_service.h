@@ -13,6 +13,7 @@
 #include "blob_store/model/fenced_write.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/collector.h"
+#include "blob_store/storage/page_edit.h"
 #include "blob_store/storage/payload.h"
 #include "common/base/random.h"
 #include "common/kv/account_properties.h"
@@ -113,6 +114,33 @@ struct AppendOutcome {
   std::uint64_t blocks = 0;
 };
 
+/// What a write of pages asks of the sequence number as it is.
+struct SequenceConditions {
+  std::optional<std::uint64_t> at_most = {}, below = {}, equal = {};
+};
+enum class SequenceAction { kMax, kUpdate, kIncrement };
+struct SequenceChange {
+  SequenceAction action = SequenceAction::kIncrement;
+  std::uint64_t number = 0;  // not of kIncrement
+};
+/// What is absent stays as it is.
+struct PageProperties {
+  std::optional<ContentHeaders> headers = {};
+  std::optional<std::uint64_t> size = {};
+  std::optional<SequenceChange> sequence = {};
+};
+struct PageRangesRequest {
+  std::optional<ByteRange> range = {};  // it may go beyond the end
+  std::optional<Stamp> previous = {};   // what changed since this snapshot
+  std::uint64_t from = 0;               // where the page begins
+  std::size_t limit = 10'000;
+};
+struct PageRanges {
+  Blob blob;
+  std::vector<ChangedRange> ranges;
+  std::optional<std::uint64_t> next;  // `from` of the next page
+};
+
 class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
  public:
   /// `random`: for ids that clients see. `files` outlives the service and its readers.
@@ -148,6 +176,20 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                                            Conditions conditions);
   /// Nothing is appended any more.
   Task<Result<Stamp>> seal_blob(BlobRef ref, AppendConditions wanted, Conditions conditions);
+
+  /// All of it is zeros. The type and the version are given by the store.
+  Task<Result<Stamp>> create_page_blob(BlobRef ref, NewContent content, std::uint64_t size,
+                                       std::uint64_t sequence_number, Conditions conditions);
+  /// The payload has the size of the range. Errors of this and the next: kInvalidBlobType, kInvalidPageRange,
+  /// kSequenceNumberConditionNotMet. They answer with the blob as it is then.
+  Task<Result<Blob>> put_pages(BlobRef ref, ByteRange range, WrittenPayload payload, SequenceConditions wanted,
+                               Conditions conditions);
+  /// More than a transaction can clear is cleared in several, from the front to the end.
+  Task<Result<Blob>> clear_pages(BlobRef ref, ByteRange range, SequenceConditions wanted, Conditions conditions);
+  Task<Result<Blob>> set_page_properties(BlobRef ref, PageProperties properties, Conditions conditions);
+  /// Errors: kInvalidBlobType, kInvalidRange, kBlobNotFound also for the previous snapshot.
+  Result<PageRanges> get_page_ranges(const BlobRef& ref, const PageRangesRequest& request,
+                                     const Conditions& conditions) const;
 
   Result<BlockLists> get_block_lists(const BlobRef& ref) const;
   /// The properties, without reading the extents.
@@ -195,6 +237,11 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Changes a blob of this type, content and all, and gives it a new version. Errors: kInvalidBlobType.
   Task<Result<Blob>> change_typed(BlobRef ref, BlobType type, Conditions conditions, TypedChange change,
                                   const FailStep& step);
+  /// Of the cells where the range begins and ends, the bytes that are in files, if the cells may have to be rewritten.
+  std::vector<FileBytes> read_cells(const BlobRef& ref, const ByteRange& range) const;
+  /// Makes a hole of the range and calls `last` with what is then the blob; all of it in one transaction if it can be.
+  Task<Result<Blob>> clear_range(BlobRef ref, std::function<Result<ByteRange>(const Blob&)> range,
+                                 std::function<Result<void>(Blob&)> last, Conditions conditions);
   /// Stores what replaces the current blob, if there is one, with a new version.
   Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
   Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,

@@ -79,6 +79,7 @@ Task<Result<SnapshotOutcome>> BlobService::snapshot_blob(BlobRef ref, std::optio
         TRY(check_lease_of_read(blob.lease, conditions.lease_id, clock_.now(), Leased::kBlob));
         TRY(check_existing(conditions, blob));
         if (is_archived(blob)) return fail(ErrorCode::kBlobArchived);
+        TRY(check_sharable(txn, blob));
         TRY(share(txn, blob.content));
         put_blob_row(txn, current.generation, ref.name, blob.tags, blob);
         KeptBlob kept{blob, true, {}, 0};

@@ -52,6 +52,15 @@ Result<void> share(kv::Transaction& txn, Content& content) {
   return share_payload(txn, content.id);
 }
 
+Result<void> check_sharable(const kv::Reader& reader, const Blob& blob) {
+  if (blob.type != BlobType::kPage || blob.content.id == 0) return {};
+  const auto cursor = reader.scan(blob_keys::extents(blob.content.id));
+  std::uint64_t count = 0;
+  for (; cursor->valid() && count <= kMaxSharedExtents; cursor->next()) ++count;
+  TRY(cursor->status());
+  return count > kMaxSharedExtents ? fail(ErrorCode::kSnapshotOperationRateExceeded) : Result<void>();
+}
+
 Result<void> release(kv::Transaction& txn, const Content& content) {
   if (content.id == 0) return {};
   if (content.shared && !TRY(last_owner_leaves(txn, content.id))) return {};
@@ -64,21 +73,45 @@ Result<void> release(kv::Transaction& txn, const Content& content) {
   return {};
 }
 
-Result<void> release_payload(kv::Transaction& txn, PayloadId payload, std::uint64_t read_through) {
+Result<void> release_payload(kv::Transaction& txn, PayloadId payload) {
   if (payload == 0 || !TRY(last_owner_leaves(txn, payload))) return {};
-  txn.put(blob_keys::dead(payload), records::kDead.encode({Dead::Kind::kPayload, read_through}));
+  if (is_file(payload)) {
+    txn.put(blob_keys::dead(payload), records::kDead.encode({}));
+  } else {
+    txn.erase(blob_keys::payload(payload));
+  }
   return {};
 }
 
+// They get a dead content as their owner, since a last owner might else leave while they are being read.
+Result<void> release_after_readers(kv::Transaction& txn, const std::vector<PayloadId>& payloads,
+                                   std::uint64_t content) {
+  const auto grave = TRY(take_id(txn));
+  std::uint64_t number = 0;
+  for (const auto payload : payloads) put_extent(txn, grave, {0, 0, payload, 0, {}}, number++);
+  txn.put(blob_keys::dead(grave), records::kDead.encode({Dead::Kind::kExtents, content}));
+  return {};
+}
+
+// Only blocks without bytes can begin where another extent begins.
 void put_extent(kv::Transaction& txn, std::uint64_t content, const Extent& extent, std::uint64_t number) {
   txn.put(blob_keys::extent(content, extent.start, number), records::kExtent.encode(extent));
 }
 
+void put_extents(kv::Transaction& txn, std::uint64_t content, const std::vector<Extent>& extents) {
+  std::uint64_t number = 0;
+  const Extent* before = nullptr;
+  for (const auto& extent : extents) {
+    number = before != nullptr && before->start == extent.start ? number + 1 : 0;
+    put_extent(txn, content, extent, number);
+    before = &extent;
+  }
+}
+
 Result<Content> write_extents(kv::Transaction& txn, const std::vector<Extent>& extents) {
   if (extents.empty()) return Content{};
-  Content content{TRY(take_id(txn))};
-  std::uint64_t number = 0;
-  for (const auto& extent : extents) put_extent(txn, content.id, extent, number++);
+  const Content content{TRY(take_id(txn))};
+  put_extents(txn, content.id, extents);
   return content;
 }
 
@@ -117,12 +150,10 @@ Result<void> own_content(kv::Transaction& txn, Content& content, std::uint64_t s
   }
   const Content old = content;
   content = {TRY(take_id(txn))};
-  std::uint64_t number = 0;
-  for (const auto& extent : extents) {
-    // What was the only owner of a whole payload hands it over to the one extent.
-    if (shared || !old.whole) TRY(share_payload(txn, extent.payload));
-    put_extent(txn, content.id, extent, number++);
-  }
+  put_extents(txn, content.id, extents);
+  // What was the only owner of a whole payload hands it over to the one extent.
+  if (!shared && old.whole) return {};
+  for (const auto& extent : extents) TRY(share_payload(txn, extent.payload));
   return {};
 }
 

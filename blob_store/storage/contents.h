@@ -24,12 +24,16 @@ constexpr bool is_file(PayloadId payload) { return (payload & 1) != 0; }
 
 /// One more owner for the content. Marks it as shared, which the caller stores with both owners.
 Result<void> share(kv::Transaction& txn, Content& content);
+/// Before a page blob is shared: kSnapshotOperationRateExceeded if nobody could make it his own again.
+Result<void> check_sharable(const kv::Reader& reader, const Blob& blob);
 /// An owner gives its content up.
 Result<void> release(kv::Transaction& txn, const Content& content);
 /// One more owner for the payload.
 Result<void> share_payload(kv::Transaction& txn, PayloadId payload);
-/// An owner gives its payload up. `read_through`: the content through which somebody may still read it; 0: none.
-Result<void> release_payload(kv::Transaction& txn, PayloadId payload, std::uint64_t read_through = 0);
+/// An owner gives its payload up. A row that was his alone is erased at once: readers have their snapshots of rows.
+Result<void> release_payload(kv::Transaction& txn, PayloadId payload);
+/// Likewise payloads of a content that goes on without them, once nobody reads it as it was.
+Result<void> release_after_readers(kv::Transaction& txn, const std::vector<PayloadId>& payloads, std::uint64_t content);
 /// False if others own it as well, and now one fewer does.
 Result<bool> last_owner_leaves(kv::Transaction& txn, std::uint64_t id);
 

@@ -1,5 +1,5 @@
 """Kills the blob store with SIGKILL, at every fail point and at random, under clients that write names of their own:
-whole blobs small and large, blocks, snapshots, copies, appends, tags and deletions.
+whole blobs small and large, blocks, snapshots, copies, appends, pages, tags and deletions.
 
 The oracle is what the clients were told; it lives in this process. What must hold however the store dies: a blob is
 whole what it was or whole what it became, byte for byte; an acknowledged write is there, and an append once; in the
@@ -20,6 +20,7 @@ from store_crashes import StoreCrashTest, main  # noqa: E402
 CONTAINER = "kept"
 WRITERS = 3
 UNANSWERED = (OSError, http.client.HTTPException)
+DISK = 2 << 20
 SIZES = (0, 10, 1000, 100_000, 400_000, 1_500_000)
 
 
@@ -44,7 +45,7 @@ class Writer:
     def step(self):
         name = self.choice.choice([name for name in self.known if name.startswith("w")])
         action = self.choice.choice((self.put, self.put, self.put_blocks, self.copy, self.snapshot, self.delete,
-                                     self.append, self.append, self.tag))
+                                     self.append, self.append, self.pages, self.pages, self.tag))
         try:
             action(name)
             self.done["acknowledged"] += 1
@@ -125,6 +126,28 @@ class Writer:
         at = {"x-ms-blob-condition-appendpos": str(len(before))}
         self.written(name, before, before + block, lambda: self.client.call("PUT", path, "comp=appendblock", block, extensions=at))
 
+    def pages(self, _):
+        """Small and large writes and clears, also of what snapshots have as well."""
+        name = f"disk{self.number}"
+        path = f"/{CONTAINER}/{name}"
+        before = self.known.setdefault(name, None)
+        if before is None:
+            made = {"x-ms-blob-type": "PageBlob", "x-ms-blob-content-length": str(DISK)}
+            self.written(name, before, bytes(DISK), lambda: self.client.call("PUT", path, extensions=made))
+            return
+        if self.choice.random() < 0.1 and sum(name == other for other, _ in self.snapshots) < 3:
+            self.snapshot(name)
+            return
+        clears = self.choice.random() < 0.3
+        start = 512 * self.choice.randrange(DISK // 512)
+        size = min(512 * self.choice.choice((1, 8, 1000)), DISK - start)
+        self.made += 1
+        mark = f"{self.number}:{self.made};".encode()
+        part = bytes(size) if clears else (mark * size)[:size]
+        where = {"x-ms-range": f"bytes={start}-{start + size - 1}", "x-ms-page-write": "clear" if clears else "update"}
+        self.written(name, before, before[:start] + part + before[start + size:],
+                     lambda: self.client.call("PUT", path, "comp=page", b"" if clears else part, extensions=where))
+
     def check(self):
         for name, content in self.known.items():
             found = patiently(self.client.get, CONTAINER, name)
@@ -163,8 +186,7 @@ class BlobCrashTest(StoreCrashTest):
     # Reached by workers, when a container goes, when something deleted expires, or when somebody asks for it: not by this traffic.
     rare = ("rpc.", "kv.erase_range", "kv.drop_faded", "blob.collect_generation", "blob.purge", "blob.delete_container", "blob.change_container",
             "blob.lease", "blob.undelete", "blob.set_service_properties", "blob.set_tier", "blob.change_blob", "blob.seal",
-            "blob.create_container", "blob.abandon", "blob.put_page", "blob.clear_page", "blob.resize",
-            "blob.write_pages", "blob.change_pages", "blob.page")
+            "blob.create_container", "blob.abandon")
 
     def prepare(self):
         self.stack.start("blob_store")

@@ -55,30 +55,11 @@ class BlobServiceTest : public ::testing::Test {
   void append(const std::string& name, const std::string& content) {
     EXPECT_TRUE(run(service_.append_block(ref(name), upload(content), {}, {})));
   }
-  /// As a snapshot does: what is kept of the blob has its content as well.
-  Stamp share_with_snapshot(const std::string& name) {
-    Stamp version;
-    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      auto current = TRY(find_current(txn, ref(name)));
-      version = current.blob->version;
-      TRY(share(txn, current.blob->content));
-      txn.put(blob_keys::blob(current.generation, name), records::kBlob.encode(*current.blob));
-      txn.put(blob_keys::kept(current.generation, name, version.ticks),
-              records::kKeptBlob.encode(KeptBlob{*current.blob, true, {}, 0}));
-      return {};
-    };
-    EXPECT_TRUE(run(engine_->transact(body)));
-    return version;
-  }
+  Stamp snapshot(const std::string& name) { return run(service_.snapshot_blob(ref(name), {}, {}))->snapshot; }
   void drop_snapshot(const std::string& name, Stamp version) {
-    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
-      const auto generation = TRY(find_container(txn, {"acc", "box"})).generation;
-      const auto kept = TRY(find_kept(txn, generation, name, version));
-      TRY(release(txn, kept->blob.content));
-      txn.erase(blob_keys::kept(generation, name, version.ticks));
-      return {};
-    };
-    EXPECT_TRUE(run(engine_->transact(body)));
+    auto dropped = ref(name);
+    dropped.snapshot = version;
+    EXPECT_TRUE(run(service_.delete_blob(dropped, DeleteSnapshots::kNone, {})));
   }
   static BlobRef ref(const std::string& name) { return {"acc", "box", name}; }
   static Result<std::string> drain(ContentReader reader) {

@@ -3,6 +3,8 @@ tidemark_test(blob_test LABEL unit
     ${CMAKE_CURRENT_LIST_DIR}/blob_appends_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_client_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_page_extents_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_pages_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_property_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_service_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_tags_test.cpp

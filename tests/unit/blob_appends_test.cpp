@@ -152,7 +152,7 @@ TEST_F(AppendBlobTest, SnapshotsKeepWhatTheyHad) {
     const auto text = content(random_->below(8) == 0 ? kChunkBytes + 1 : 20);
     append("a", text);
     now += text;
-    if (random_->below(5) == 0) snapshots.emplace_back(share_with_snapshot("a"), now);
+    if (random_->below(5) == 0) snapshots.emplace_back(snapshot("a"), now);
     if (snapshots.size() > 3) {
       drop_snapshot("a", snapshots.front().first);
       snapshots.erase(snapshots.begin());
