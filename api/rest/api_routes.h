@@ -8,7 +8,7 @@
 #include <span>
 
 #include "api/rest/entry.h"
-#include "api/rest/feed_metrics.h"
+#include "api/rest/stored_figures.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "feeds/consumers/consumer_store.h"
@@ -59,7 +59,7 @@ struct Api {
   jobs::WorkerList workers{tables};
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
-  std::shared_ptr<FeedMetrics> feed_metrics = std::make_shared<FeedMetrics>();
+  std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;

@@ -11,7 +11,6 @@
 namespace tidemark::api {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(1);
 constexpr std::size_t kMostTables = 100;
 
 /// A place in a feed that somebody is at.
@@ -72,7 +71,9 @@ class Families {
   std::vector<prometheus::MetricFamily> all_;
 };
 
-Task<Result<std::string>> collect(Api& api) {
+}  // namespace
+
+Task<Result<std::string>> feed_metrics(Api& api) {
   Families families;
   std::size_t tables = 0;
   for (const auto& [table, readers] : CO_TRY(co_await all_readers(api))) {
@@ -89,31 +90,6 @@ Task<Result<std::string>> collect(Api& api) {
     }
   }
   co_return families.text();
-}
-
-}  // namespace
-
-Task<std::string> FeedMetrics::read(Api& api) {
-  const auto ticket = told_.ticket();
-  bool asks = false;
-  {
-    MutexLock lock(mutex_);
-    asks = !std::exchange(asking_, true);
-  }
-  if (asks) spawn(co_await asio::this_coro::executor, refresh(shared_from_this(), api));
-  if (!co_await told_.wait(ticket, api.clock, kPatience)) co_return std::string();
-  MutexLock lock(mutex_);
-  co_return text_;
-}
-
-Task<void> FeedMetrics::refresh(std::shared_ptr<FeedMetrics> self, Api& api) {
-  auto text = co_await collect(api);
-  {
-    MutexLock lock(self->mutex_);
-    self->text_ = text ? std::move(*text) : std::string();
-    self->asking_ = false;
-  }
-  self->told_.notify_all();
 }
 
 }  // namespace tidemark::api

@@ -1,28 +1,14 @@
-// How far behind consumer groups and what follows changes are, for /metrics. The figures are in the stores; whoever
-// asks for metrics waits for them only for a moment, so that the rest is told while a store is away.
+// How far behind consumer groups and what follows changes are, for /metrics.
 #pragma once
-#include <memory>
 #include <string>
 
 #include "common/base/async.h"
-#include "common/base/mutex.h"
 
 namespace tidemark::api {
 
 struct Api;
 
-class FeedMetrics : public std::enable_shared_from_this<FeedMetrics> {
- public:
-  /// In the text exposition format; empty if the stores do not answer at once.
-  Task<std::string> read(Api& api);
-
- private:
-  static Task<void> refresh(std::shared_ptr<FeedMetrics> self, Api& api);
-
-  Signal told_;
-  Mutex mutex_;
-  bool asking_ GUARDED_BY(mutex_) = false;
-  std::string text_ GUARDED_BY(mutex_);
-};
+/// In the text exposition format.
+Task<Result<std::string>> feed_metrics(Api& api);
 
 }  // namespace tidemark::api

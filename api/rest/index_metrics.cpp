@@ -1,5 +1,7 @@
 #include "api/rest/index_metrics.h"
 
+#include "api/rest/api_routes.h"
+
 #include <prometheus/text_serializer.h>
 
 #include "common/process/failures.h"
@@ -52,13 +54,9 @@ std::string text_of(const std::vector<indexes::Status>& statuses, Time now) {
 
 }  // namespace
 
-Task<std::string> index_metrics(Api& api) {
-  auto statuses = co_await read_statuses(api);
-  if (!statuses) {
-    process::log_failed_task("api.index_metrics", statuses.error());
-    co_return std::string();
-  }
-  co_return text_of(*statuses, api.clock.now());
+Task<Result<std::string>> index_metrics(Api& api) {
+  const auto statuses = CO_TRY(co_await read_statuses(api));
+  co_return text_of(statuses, api.clock.now());
 }
 
 }  // namespace tidemark::api

@@ -1,13 +1,14 @@
-// What /metrics says of indexes: of each its life, how far it is behind, and what its scrubs found. The figures are in
-// the table store; whatever cannot be read is left out.
+// What /metrics says of indexes: of each its life, how far it is behind, and what its scrubs found.
 #pragma once
 #include <string>
 
-#include "api/rest/api_routes.h"
+#include "common/base/async.h"
 
 namespace tidemark::api {
 
+struct Api;
+
 /// In the text exposition format; of the first hundred indexes by name.
-Task<std::string> index_metrics(Api& api);
+Task<Result<std::string>> index_metrics(Api& api);
 
 }  // namespace tidemark::api

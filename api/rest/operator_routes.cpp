@@ -1,7 +1,6 @@
 // What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
-#include "api/rest/index_metrics.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
@@ -68,10 +67,7 @@ Answer ready(Api& api, http::Request&, std::string) {
 }
 
 Answer metrics(Api& api, http::Request&, std::string) {
-  auto text = api.metrics.render();
-  text += co_await index_metrics(api);
-  text += co_await api.feed_metrics->read(api);
-  co_return text_response(std::move(text));
+  co_return text_response(api.metrics.render() + co_await api.stored_figures->read(api));
 }
 
 Answer openapi(Api&, http::Request&, std::string) {
