@@ -253,6 +253,14 @@ TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
     ASSERT_TRUE(run_beside(tables_.mutate("Employees", "p0", std::move(some), std::nullopt)).has_value());
   }
   expect_true(names);
+  // Three slow pages, and then no more.
+  int pages = 0;
+  table_link_.before = [&](std::string method) -> Task<Result<void>> {
+    if (method != "table.mutate_all") co_return Result<void>{};
+    if (++pages > 3) co_return fail(ErrorCode::kUnavailable);
+    co_await sleep_for(*clock_, 30ms);
+    co_return Result<void>{};
+  };
   write(put("d0", {{"Name", std::string("Marketing")}}), "c0");
   const auto visited = [&] {
     std::size_t count = 0;
@@ -262,7 +270,10 @@ TEST_F(WorkersDenormalised, ManyAreVisitedByPagesAndTheNextOwnerGoesOn) {
     return count;
   };
   drive_until([&] { return progress(names).visits.contains("keys_"); });
+  drive_until([&] { return pages > 3; });
   run_beside(keepers_.back()->stop());
+  table_link_.before = nullptr;
+  EXPECT_GT(visited(), 0U);
   EXPECT_LT(visited(), static_cast<std::size_t>(kTeam));
   EXPECT_FALSE(caught_up(names)) << "what is not visited counts as waiting";
   start_keeper("w2");
