@@ -24,6 +24,7 @@ class BlobStore final : public service::Store {
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
+  void drain() override { disk_.join(); }
 
  private:
   asio::thread_pool disk_{kDiskThreads};

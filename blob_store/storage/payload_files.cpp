@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -147,18 +148,24 @@ Result<Descriptor> PayloadFiles::open(PayloadId id) const {
 }
 
 Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index) {
-  std::string sealed(kSealedBytes, '\0');
-  std::size_t size = 0;
-  while (size < sealed.size()) {
-    const auto got = ::pread(file.get(), sealed.data() + size, sealed.size() - size,
-                             static_cast<off_t>(index * kSealedBytes + size));
+  std::uint32_t sum = 0;
+  std::string bytes(kChunkBytes, '\0');
+  std::size_t size = 0;  // of both
+  while (size < kSealedBytes) {
+    const auto in_sum = std::min(size, kSumBytes);
+    const auto in_bytes = size - in_sum;
+    const std::array<iovec, 2> parts{iovec{reinterpret_cast<char*>(&sum) + in_sum, kSumBytes - in_sum},
+                                     iovec{bytes.data() + in_bytes, kChunkBytes - in_bytes}};
+    const auto got = ::preadv(file.get(), parts.data(), static_cast<int>(parts.size()),
+                              static_cast<off_t>(index * kSealedBytes + size));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return disk_error("reading", std::to_string(id), errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
-  sealed.resize(size);
-  return open_chunk(id, index, std::move(sealed));
+  bytes.resize(size - std::min(size, kSumBytes));
+  if (size < kSumBytes || sum_of(id, index, bytes) != sum) return damaged(id, index);
+  return bytes;
 }
 
 Task<Result<void>> PayloadFiles::remove(std::vector<PayloadId> ids) const {

@@ -288,6 +288,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
+    store->drain();
     engine->drain();
     server.reset();
     return fail(std::move(internal.error()));
@@ -331,6 +332,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
+  store->drain();
   engine->drain();
   if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.

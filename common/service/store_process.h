@@ -45,6 +45,8 @@ class Store {
   virtual Task<void> before_metrics() { co_return; }
   /// Ends long waits, such as long polls, so that requests in progress finish soon.
   virtual void begin_shutdown() {}
+  /// The I/O threads have ended. Returns when nothing that the store began elsewhere uses a coroutine any more.
+  virtual void drain() {}
 };
 
 struct StoreDescription {

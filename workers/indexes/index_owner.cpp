@@ -143,14 +143,15 @@ Task<Result<void>> IndexOwner::follow(bool anew) {
   // What was acknowledged is in the rows, even if the progress could not be written any more.
   const auto position = CO_TRY(co_await follow_table(definition.entities(), definition.key_properties(), anew));
   skip_ = 0;
-  position_ = anew ? position : std::max(progress_.position, position);
+  // Also of a log that begins anew: what was lost is after the position, or it was dealt with.
+  position_ = std::max(progress_.position, position);
   const auto referred = definition.referred();
   if (referred.empty()) {
     position_ = std::max(position_, referred_position_);
   } else {
     const auto position_there = CO_TRY(co_await follow_table(referred, {}, anew));
     referred_skip_ = 0;
-    referred_position_ = anew ? position_there : std::max(referred_position_, position_there);
+    referred_position_ = std::max(referred_position_, position_there);
     entities_log_ = ChangeReader::create(services_.tables, definition.entities(), index_.id);
     referred_log_ = ChangeReader::create(services_.tables, referred, index_.id);
   }
