@@ -192,7 +192,8 @@ void drain(const WorkerConfig& config, WorkerLoop& loop, const Beside* beside) {
     leaving.push_back(asio::co_spawn(loop.strand(), beside->housekeeping->stop(), asio::use_future));
   }
   // A store that is gone must not hold up the end.
-  for (auto& left : leaving) left.wait_for(std::chrono::seconds(2));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  for (auto& left : leaving) left.wait_until(until);
 }
 
 Result<void> run(const WorkerConfig& config) {

@@ -115,6 +115,7 @@ Task<Result<void>> IndexOwner::begin() {
   CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
   rows_ = CO_TRY(make_index_rows({services_.tables, index_, fences_}));
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
+  position_ = progress_.position;
   loaded_ = true;
   walk_ = {};
   const auto walk = json_or_discarded(progress_.walk);

@@ -118,11 +118,12 @@ Task<void> Keeper<Kind>::stop() {
   stopping_ = true;
   wake_.notify_all();
   for (auto& [id, owner] : owners_) owner->stop();
+  // A pass that waits for a store which is away has nothing to give back.
   const auto until = services_.clock.monotonic() + keeping::kDrain;
   const auto all_ended = [&] {
     return std::ranges::all_of(owners_, [](const auto& each) { return each.second->ended(); });
   };
-  while ((!ended_ || !all_ended()) && services_.clock.monotonic() < until) {
+  while (!owners_.empty() && (!ended_ || !all_ended()) && services_.clock.monotonic() < until) {
     co_await wake_.wait(services_.clock, std::chrono::milliseconds(10));
   }
   for (auto& [id, owner] : owners_) {
