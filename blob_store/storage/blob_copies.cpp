@@ -20,7 +20,7 @@ void mark_shared(kv::Transaction& txn, std::uint64_t generation, const BlobRef& 
 }
 
 Result<void> check_source(const Conditions& conditions, const Blob& source) {
-  const auto met = check_existing(conditions, source);
+  auto met = check_existing(conditions, source);
   if (met.failed_with(ErrorCode::kConditionNotMet)) return fail(ErrorCode::kSourceConditionNotMet);
   if (!met) return met;
   return is_archived(source) ? fail(ErrorCode::kBlobArchived) : Result<void>();
