@@ -1,7 +1,5 @@
 #include "blob_store/storage/contents.h"
 
-#include <limits>
-
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <system_error>
 
 #include "blob_store/storage/crc32c.h"
@@ -64,6 +65,8 @@ Result<void> sync_folder(const std::filesystem::path& folder) {
   return {};
 }
 
+std::string folder_name(std::uint64_t number) { return fmt::format("{:02x}", number); }
+
 /// Runs what blocks where it may, and resumes here.
 template <class Work>
 Task<Result<void>> on(Executor disk, Work work) {
@@ -94,18 +97,30 @@ Result<std::string> open_chunk(PayloadId payload, std::uint64_t index, std::stri
 PayloadFiles::PayloadFiles(std::filesystem::path directory, Executor disk, bool sync)
     : directory_(std::move(directory)), disk_(std::move(disk)), sync_(sync) {}
 
+Result<void> PayloadFiles::prepare() const {
+  MutexLock lock(mutex_);
+  if (prepared_) return {};
+  std::error_code failed;
+  for (std::uint64_t folder = 0; folder < kFolders && !failed; ++folder) {
+    std::filesystem::create_directories(directory_ / folder_name(folder), failed);
+  }
+  if (failed) return disk_error("making folders in", directory_, failed.value());
+  if (sync_) {
+    TRY(sync_folder(directory_));
+    TRY(sync_folder(directory_.parent_path()));
+  }
+  prepared_ = true;
+  return {};
+}
+
 std::filesystem::path PayloadFiles::folder_of(PayloadId id) const {
-  return directory_ / fmt::format("{:02x}", (id >> 1) % kFolders);
+  return directory_ / folder_name((id >> 1) % kFolders);
 }
 
 std::filesystem::path PayloadFiles::path_of(PayloadId id) const { return folder_of(id) / fmt::format("{:x}", id); }
 
 Result<void> PayloadFiles::Writing::open() {
-  const auto folder = files_->folder_of(id_);
-  std::error_code failed;
-  const bool made = std::filesystem::create_directories(folder, failed);
-  if (failed) return disk_error("making", folder, failed.value());
-  if (made && files_->sync_) TRY(sync_folder(folder.parent_path()));
+  TRY(files_->prepare());
   file_ = Descriptor(::open(files_->path_of(id_).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file_) return disk_error("making", files_->path_of(id_), errno);
   return {};
@@ -171,8 +186,16 @@ Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId i
 Task<Result<void>> PayloadFiles::remove(std::vector<PayloadId> ids) const {
   return on(disk_, [this, ids = std::move(ids)]() -> Result<void> {
     kRemoveFileStep.before.reach();
+    std::set<std::filesystem::path> folders;
     for (const auto id : ids) {
-      if (::unlink(path_of(id).c_str()) != 0 && errno != ENOENT) return disk_error("removing", path_of(id), errno);
+      if (::unlink(path_of(id).c_str()) == 0) {
+        folders.insert(folder_of(id));
+      } else if (errno != ENOENT) {
+        return disk_error("removing", path_of(id), errno);
+      }
+    }
+    if (sync_) {
+      for (const auto& folder : folders) TRY(sync_folder(folder));
     }
     kRemoveFileStep.after.reach();
     return {};

@@ -15,6 +15,7 @@
 #include "blob_store/model/blob.h"
 #include "common/base/async.h"
 #include "common/base/descriptor.h"
+#include "common/base/mutex.h"
 
 namespace tidemark::blob_store {
 
@@ -52,15 +53,19 @@ class PayloadFiles {
 
   [[nodiscard]] Result<Descriptor> open(PayloadId id) const;
   static Result<std::string> read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index);
-  /// Those that are not there are gone already.
+  /// Durably, so that none comes back without a row that knows it. Those that are not there are gone already.
   Task<Result<void>> remove(std::vector<PayloadId> ids) const;
 
  private:
+  /// Makes the folders, durably, before the first file of this process.
+  Result<void> prepare() const;
   [[nodiscard]] std::filesystem::path folder_of(PayloadId id) const;
   [[nodiscard]] std::filesystem::path path_of(PayloadId id) const;
   std::filesystem::path directory_;
   Executor disk_;
   bool sync_;
+  mutable Mutex mutex_;
+  mutable bool prepared_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tidemark::blob_store
