@@ -45,6 +45,8 @@ Task<Result<void>> PayloadWriter::register_pending() {
 /// Without `all`, what is less than a chunk stays for the next time.
 Task<Result<void>> PayloadWriter::flush(bool all) {
   if (id_ == 0) CO_TRY(co_await register_pending());
+  // A disk that runs full refuses what goes to files as it refuses transactions.
+  if (auto trouble = engine_.failure()) co_return fail(std::move(*trouble));
   const auto whole = buffer_.size() / kChunkBytes * kChunkBytes;
   auto rest = all ? std::string() : buffer_.substr(whole);
   if (!all) buffer_.resize(whole);
