@@ -38,6 +38,7 @@ struct ApiSettings {
   std::string archive_directories;
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
+  http::CertificateFiles tls;
   process::LogOptions log;
 };
 
@@ -66,6 +67,7 @@ void declare(process::Settings& settings, ApiSettings& s) {
                "streams of events at once; more are answered with 503 ServerBusy");
   service::declare(settings, s.of_address);
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at startup");
+  declare(settings, s.tls);
   process::declare(settings, s.log);
 }
 
@@ -119,8 +121,9 @@ Result<std::string> token_of(const ApiSettings& settings, const std::filesystem:
               "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
 }
 
-http::ServerOptions server_options(const ApiSettings& settings) {
+http::ServerOptions server_options(const ApiSettings& settings, std::shared_ptr<const http::Certificate> certificate) {
   http::ServerOptions options;
+  options.certificate = std::move(certificate);
   options.host = settings.host;
   options.port = static_cast<std::uint16_t>(settings.port);
   options.threads = static_cast<unsigned>(settings.threads);
@@ -132,6 +135,7 @@ Result<void> run(const ApiSettings& settings) {
   const auto data = std::filesystem::absolute(settings.data);
   const auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
+  const auto certificate = TRY(http::Certificate::load(settings.tls));
   auto entry = TRY(
       Entry::create({settings.host, TRY(token_of(settings, data)), settings.allowed_hosts, settings.allowed_origins}));
   auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
@@ -141,7 +145,7 @@ Result<void> run(const ApiSettings& settings) {
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
-  auto server = TRY(http::bind_server(server_options(settings), *random));
+  auto server = TRY(http::bind_server(server_options(settings, certificate), *random));
 
   auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
   auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
@@ -167,8 +171,10 @@ Result<void> run(const ApiSettings& settings) {
   service::RequestLimits limits(settings.of_address, {}, metrics);
   server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, request); },
                 [](const Error& error, const std::string& id) { return problem(error, id); });
-  process::announce_ready("api port=" + std::to_string(server->port()));
-  process::wait_for_shutdown();
+  process::announce_ready("api " + server->where());
+  process::wait_for_shutdown([&] {
+    if (certificate) certificate->reload();
+  });
   routes.stop();
   server->stop(std::chrono::seconds(10));
   // The links complete what is pending before the coroutines that wait for it are destroyed with the server.

@@ -3,6 +3,7 @@
 
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
+#include "blob_store/storage/blob_lookup.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::blob_store {
@@ -12,6 +13,8 @@ constexpr std::size_t kDiskThreads = 2;  // which wait for the disk while large 
 
 // Measured: bench/micro/payload_layout.cpp. Larger content has files of its own.
 constexpr std::size_t kApartFromBytes = 16UL << 10;
+
+Result<void> check_data(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
 
 class BlobStore final : public service::Store {
  public:
@@ -45,7 +48,8 @@ int main(int argc, char** argv) {
                                               kv::FadingRows{{"L", "M"}, "l"},
                                               {.requests = 20'000},
                                               {},
-                                              blob_store::kApartFromBytes};
+                                              blob_store::kApartFromBytes,
+                                              &blob_store::check_data};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });

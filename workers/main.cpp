@@ -16,6 +16,7 @@
 #include "common/service/metrics_access.h"
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
+#include "workers/analytics/collector.h"
 #include "workers/indexes/keeper.h"
 #include "workers/on_change/on_change_owner.h"
 #include "workers/outbound/curl_http.h"
@@ -172,11 +173,13 @@ struct Beside {
   std::shared_ptr<Housekeeping> housekeeping;
   std::shared_ptr<IndexKeeper> indexes;
   std::shared_ptr<OnChangeKeeper> on_changes;
+  std::shared_ptr<AnalyticsCollector> analytics;
 
   void start(WorkerLoop& loop) const {
     housekeeping->start();
     indexes->start(loop.strand());
     on_changes->start(loop.strand());
+    analytics->start(loop.strand());
   }
 };
 
@@ -184,6 +187,7 @@ struct Beside {
 void drain(const WorkerConfig& config, WorkerLoop& loop, const Beside* beside) {
   std::vector<std::future<void>> leaving;
   if (beside != nullptr) {
+    asio::post(loop.strand(), [analytics = beside->analytics] { analytics->stop(); });
     leaving.push_back(asio::co_spawn(loop.strand(), beside->indexes->stop(), asio::use_future));
     leaving.push_back(asio::co_spawn(loop.strand(), beside->on_changes->stop(), asio::use_future));
   }
@@ -221,10 +225,15 @@ Result<void> run(const WorkerConfig& config) {
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   const Beside beside{
       Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
-      IndexKeeper::create({.worker = config.name}, {stores.tables, stores.indexes, stores.jobs, *clock, *random}),
+      IndexKeeper::create({.worker = config.name},
+                          {stores.tables, stores.indexes, stores.jobs, *clock, *random, &stores.blobs}),
       OnChangeKeeper::create({.worker = config.name, .poll = std::chrono::seconds(1)},
                              {stores.tables, stores.queues, stores.on_changes, *clock, *random, services.callbacks,
-                              worker_options(config).runner.retry})};
+                              worker_options(config).runner.retry}),
+      AnalyticsCollector::create(
+          analytics_options(config),
+          {{"blob", stores.blob_link.get()}, {"queue", stores.queue_link.get()}, {"table", stores.table_link.get()}},
+          *clock)};
 
   spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {

@@ -16,6 +16,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
                "time for running jobs to finish after SIGTERM; then they are given back");
   settings.add("retention_h", config.retention_h, 2, 87'600, "how long records of finished jobs are kept");
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
+  settings.add("analytics_collect_s", config.analytics_collect_s, 1, 3600,
+               "how often the logs and metrics of requests are collected from the stores, for accounts that want them");
   settings.add("archive_directories", config.archive_directories,
                "directories that archive jobs may name: name=path,name=path");
   settings.add("archive_grace_s", config.archive_grace_s, 0, 31'536'000,
@@ -51,6 +53,10 @@ WorkerOptions worker_options(const WorkerConfig& config) {
   options.concurrency = static_cast<std::size_t>(config.concurrency);
   options.poll = std::chrono::seconds(config.poll_s);
   return options;
+}
+
+AnalyticsOptions analytics_options(const WorkerConfig& config) {
+  return {.worker = config.name, .collect_every = std::chrono::seconds(config.analytics_collect_s)};
 }
 
 HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::WorkerInfo self) {

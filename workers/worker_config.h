@@ -5,6 +5,7 @@
 
 #include "common/process/config.h"
 #include "common/process/process.h"
+#include "workers/analytics/collector.h"
 #include "workers/runtime/worker_loop.h"
 #include "workers/upkeep/housekeeping.h"
 
@@ -22,6 +23,7 @@ struct WorkerConfig {
   std::int64_t drain_s = 20;
   std::int64_t retention_h = 168;
   std::int64_t collect_every_s = 600;
+  std::int64_t analytics_collect_s = 30;
   std::int64_t archive_grace_s = 3600;
   std::int64_t archive_quarantine_s = 86'400;
   std::string archive_directories;  // "name=path,name=path"
@@ -39,6 +41,7 @@ struct WorkerConfig {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config);
 WorkerOptions worker_options(const WorkerConfig& config);
+AnalyticsOptions analytics_options(const WorkerConfig& config);
 HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::WorkerInfo self);
 
 }  // namespace tidemark::workers

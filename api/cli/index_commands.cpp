@@ -26,6 +26,12 @@ std::string state_of(const json& index) {
   return index.value("paused", false) ? state + ", paused" : state;
 }
 
+/// A table, or a container and what the names in it begin with.
+std::string destination_of(const json& definition) {
+  if (!definition.contains("container")) return definition.value("destination", "");
+  return definition.value("container", "") + "/" + definition.value("prefix", "");
+}
+
 std::string lag_of(const json& lag) { return lag.contains("seconds") ? amount(lag.value("seconds", 0.0)) : ""; }
 
 Print index_table() {
@@ -33,7 +39,7 @@ Print index_table() {
                    {"state", "", state_of},
                    {"kind", "/definition/kind"},
                    {"source", "/definition/source"},
-                   {"destination", "/definition/destination"},
+                   {"destination", "/definition", destination_of},
                    {">lag", "/lag", lag_of},
                    {">waiting", "/lag/changes"},
                    {"proven", "/lastScrub/proven", time_of},
@@ -155,8 +161,10 @@ void add_put(const Commands& indexes) {
       ->check(CLI::IsMember({"remove", "empty"}));
   putting.add_option("--by", a->by, "of lists and summary: the properties that entities are grouped by")
       ->delimiter(',');
-  text("--where", "where", "of lists: a partition for each value, or the entities' own partitions")
-      ->check(CLI::IsMember({"across", "partition"}));
+  text("--where", "where", "of lists: a partition for each value, the entities' own partitions, or blobs")
+      ->check(CLI::IsMember({"across", "partition", "blobs"}));
+  text("--container", "container", "of lists in blobs: where they are; made if it is missing");
+  text("--prefix", "prefix", "of lists in blobs: what their names begin with, such as by-name/");
   putting.add_flag("--unique", a->unique, "of lists: report values that several entities have");
   putting.add_option("--on-violation", a->on_violation, "of unique lists: a URL that is told of each new violation");
   text("--of", "of", "of summary: the property that is summed; entities are only counted if absent");

@@ -52,7 +52,7 @@ struct Api {
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
-  indexes::Lookup lookup{tables, indexes, clock};
+  indexes::Lookup lookup{tables, objects.blobs, indexes, clock};
   feeds::ConsumerStore consumers{tables, clock};
   feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};

@@ -126,7 +126,8 @@ Answer put_index(Api& api, http::Request& request, std::string name) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto definition = CO_TRY(indexes::parse_definition(std::string_view(body)));
   CO_TRY(admit(api, definition));
-  auto stored = CO_TRY(co_await indexes::declare(api.tables, api.indexes, std::move(name), std::move(definition)));
+  auto stored = CO_TRY(
+      co_await indexes::declare(api.tables, api.objects.blobs, api.indexes, std::move(name), std::move(definition)));
   co_return co_await answer_index(api, stored.created ? 201 : 200, std::move(stored.index));
 }
 

@@ -66,6 +66,26 @@ def create_queue(port, queue):
     Connection(port).call("PUT", queue)
 
 
+def blob_name(number):
+    """As blob_path in wrk/common.lua."""
+    return f"b{number:08d}"
+
+
+def fill_container(port, container, count, size, kind="BlockBlob"):
+    """Creates the container with blobs 0..count-1: block blobs of this size, or empty append blobs."""
+    Connection(port).call("PUT", f"{container}?restype=container")
+    body = random_text(size, "blob").encode() if kind == "BlockBlob" else b""
+
+    def write(share):
+        connection = Connection(port)
+        for number in range(share, count, FILL_CONNECTIONS):
+            connection.call("PUT", f"{container}/{blob_name(number)}", body,
+                            {"x-ms-blob-type": kind, "Content-Type": "application/octet-stream"})
+
+    with concurrent.futures.ThreadPoolExecutor(FILL_CONNECTIONS) as pool:
+        list(pool.map(write, range(FILL_CONNECTIONS)))
+
+
 def keys_of(number, per_partition):
     """As entity_keys in wrk/common.lua."""
     return f"p{number // per_partition:06d}", f"r{number:09d}"

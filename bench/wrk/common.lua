@@ -53,6 +53,9 @@ function entity_path(number)
   return string.format("%s(PartitionKey='%s',RowKey='%s')?%s", settings.path, partition, row, settings.sas)
 end
 
+-- As blob_name in harness/azure.py.
+function blob_path(number) return string.format("%s/b%08d?%s", settings.path, number, settings.sas) end
+
 -- What stands before and after a placeholder: wrk.format is too slow to be called for each request.
 function around(place, text)
   local from, to = text:find(place, 1, true)

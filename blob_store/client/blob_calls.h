@@ -25,6 +25,21 @@ struct BlobNames {
   std::string next;  // `from` of the next page; empty: this was the last
 };
 
+struct OlderBlobs {
+  struct Named {
+    std::string name;
+    Stamp version;
+  };
+  std::vector<Named> blobs;
+  std::string next;  // `from` of the next page; empty: this was the last
+};
+
+struct BlobUsage {
+  std::string container;  // empty: there is none left
+  std::uint64_t blobs = 0, bytes = 0;
+  std::string next_container, next;  // `container` and `from` of the next part; no container: this was the last
+};
+
 namespace calls {
 
 struct EnsureContainer {
@@ -79,6 +94,30 @@ struct List {
   static constexpr std::string_view kMethod = "blob.list";
   using Reply = BlobNames;
   std::string account, container, prefix, from;
+};
+
+/// Erases a blob of this very version, whoever wrote it; kConflict if it is leased or has snapshots.
+struct Discard {
+  static constexpr std::string_view kMethod = "blob.discard";
+  using Reply = WriteOutcome;
+  std::string account, container, name;
+  Stamp version;
+  Fence fence;
+};
+
+/// Some of the blobs that have not changed since then.
+struct ListOlder {
+  static constexpr std::string_view kMethod = "blob.list_older";
+  using Reply = OlderBlobs;
+  std::string account, container, prefix, from;
+  Time before;
+};
+
+/// Adds up a part of what an account has: at most one page of one container.
+struct Usage {
+  static constexpr std::string_view kMethod = "blob.usage";
+  using Reply = BlobUsage;
+  std::string account, container, from;  // the first container that is not before this name
 };
 
 struct OpenOperation {

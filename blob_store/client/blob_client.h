@@ -30,6 +30,8 @@ class BlobClient {
   /// and the blob has another one now.
   rpc::Method<calls::Read> read{caller_};
   rpc::Method<calls::List> list{caller_};
+  rpc::Method<calls::Discard> discard{caller_};
+  rpc::Method<calls::ListOlder> list_older{caller_};
   rpc::Method<calls::OpenOperation> open_operation{caller_};
   rpc::Method<calls::CloseOperation> close_operation{caller_};
   rpc::Method<calls::ReadOperation> read_operation{caller_};

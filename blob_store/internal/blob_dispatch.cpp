@@ -98,6 +98,49 @@ Result<BlobNames> list(BlobService& service, calls::List call) {
   return names;
 }
 
+Task<Result<WriteOutcome>> discard(BlobService& service, calls::Discard call) {
+  return service.discard_blob(blob_of(call), call.version, std::move(call.fence));
+}
+
+Result<OlderBlobs> list_older(BlobService& service, calls::ListOlder call) {
+  ListRequest listing;
+  listing.prefix = std::move(call.prefix);
+  listing.from.name = std::move(call.from);
+  auto page = TRY(service.list_blobs({call.account, call.container}, listing));
+  OlderBlobs older;
+  for (auto& item : page.items) {
+    if (item.blob.version.time() < call.before) older.blobs.push_back({std::move(item.name), item.blob.version});
+  }
+  older.next = std::move(page.next.name);
+  return older;
+}
+
+/// Snapshots and staged blocks share bytes with blobs or do not count yet, so they are not looked at.
+Result<BlobUsage> usage(BlobService& service, calls::Usage call) {
+  ListRequest first;
+  first.from.name = call.container;
+  first.limit = 1;
+  first.with_system = true;
+  auto containers = TRY(service.list_containers(call.account, first));
+  BlobUsage usage;
+  if (containers.items.empty()) return usage;
+  usage.container = containers.items[0].name;
+  ListRequest listing;
+  if (usage.container == call.container) listing.from.name = std::move(call.from);
+  auto page = service.list_blobs({call.account, usage.container}, listing);
+  usage.next_container = std::move(containers.next.name);
+  if (page.failed_with(ErrorCode::kContainerNotFound)) return usage;  // it has gone meanwhile
+  for (const auto& item : TRY(page).items) {
+    ++usage.blobs;
+    usage.bytes += item.blob.size;
+  }
+  if (!page->next.name.empty()) {
+    usage.next_container = usage.container;
+    usage.next = std::move(page->next.name);
+  }
+  return usage;
+}
+
 using Face = rpc::Face<BlobService>;
 constexpr Face::Handler kHandlers[] = {
     Face::on<calls::EnsureContainer, &ensure>(),
@@ -107,6 +150,9 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::Erase, &erase>(),
     Face::on<calls::Read, &read>(),
     Face::on<calls::List, &list>(),
+    Face::on<calls::ListOlder, &list_older>(),
+    Face::on<calls::Discard, &discard>(),
+    Face::on<calls::Usage, &usage>(),
     Face::on<calls::OpenOperation, &BlobService::open_operation>(),
     Face::on<calls::CloseOperation, &BlobService::close_operation>(),
     Face::on<calls::ReadOperation, &BlobService::read_operation>(),

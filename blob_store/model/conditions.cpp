@@ -15,16 +15,18 @@ bool has_star(const std::vector<std::string>& tags) { return std::find(tags.begi
 
 std::chrono::sys_seconds seconds_of(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
 
+bool is_newer(const Stamp& version, Time than) { return seconds_of(version.time()) > seconds_of(than); }
+
 /// If-Match, or without it If-Unmodified-Since, does not hold.
 bool none_matches(const Conditions& c, const Stamp& version) {
   if (!c.if_match.empty()) return !any_matches(c.if_match, version.etag());
-  return c.if_unmodified_since && seconds_of(version.time()) > seconds_of(*c.if_unmodified_since);
+  return c.if_unmodified_since && is_newer(version, *c.if_unmodified_since);
 }
 
 /// If-None-Match, or without it If-Modified-Since, does not hold.
 bool is_excluded(const Conditions& c, const Stamp& version) {
   if (!c.if_none_match.empty()) return any_matches(c.if_none_match, version.etag());
-  return c.if_modified_since && seconds_of(version.time()) <= seconds_of(*c.if_modified_since);
+  return c.if_modified_since && !is_newer(version, *c.if_modified_since);
 }
 
 Result<void> check_tags(const Conditions& c, const Tags& tags) {
@@ -39,16 +41,19 @@ std::vector<std::string> parse_etags(std::string_view header) {
     auto tag = trimmed_spaces(take_item(header));
     if (tag.starts_with("W/")) tag.remove_prefix(2);
     if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') tag = tag.substr(1, tag.size() - 2);
-    if (!tag.empty()) tags.emplace_back(tag);
+    tags.emplace_back(tag);
   }
   return tags;
 }
 
 Result<void> check_read(const Conditions& c, const Stamp& version) {
   if (has_star(c.if_none_match)) return fail(ErrorCode::kUnsatisfiableCondition);
-  if (none_matches(c, version)) return fail(ErrorCode::kConditionNotMet);
-  if (is_excluded(c, version)) return fail(ErrorCode::kNotModified);
-  return {};
+  // As the service documents it: If-Match and If-Unmodified-Since, and one of If-None-Match and If-Modified-Since.
+  if (none_matches(c, version) || (c.if_unmodified_since && is_newer(version, *c.if_unmodified_since))) {
+    return fail(ErrorCode::kConditionNotMet);
+  }
+  const bool modified = c.if_modified_since && is_newer(version, *c.if_modified_since);
+  return is_excluded(c, version) && !modified ? fail(ErrorCode::kNotModified) : Result<void>();
 }
 
 Result<void> check_write(const Conditions& c, const Stamp* existing, bool creates) {

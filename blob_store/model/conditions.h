@@ -19,7 +19,7 @@ struct Conditions {
   TagCondition if_tags = {};
 };
 
-/// Splits a header such as `"0x1", 0x2`; removes quotes and W/.
+/// Splits a header such as `"0x1", 0x2`; removes quotes and W/. An empty tag, as in `""`, is one that no blob has.
 std::vector<std::string> parse_etags(std::string_view header);
 
 Result<void> check_read(const Conditions& conditions, const Stamp& version);

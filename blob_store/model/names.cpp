@@ -15,7 +15,7 @@ std::unexpected<Error> wrong_length() {
 }  // namespace
 
 Result<void> check_container_name(std::string_view name) {
-  if (name == "$root" || name == "$web" || name == "$logs") return {};
+  if (name == "$root" || name == "$web" || name == kLogContainer) return {};
   if (name.size() < 3 || name.size() > 63) return wrong_length();
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];

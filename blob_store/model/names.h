@@ -8,6 +8,9 @@
 
 namespace tidemark::blob_store {
 
+/// Where storage analytics puts its logs. Users read and delete them; the container is there for good, and hidden.
+inline constexpr std::string_view kLogContainer = "$logs";
+
 Result<void> check_container_name(std::string_view name);
 Result<void> check_blob_name(std::string_view name);
 Result<void> check_metadata(const Metadata& metadata);

@@ -33,6 +33,7 @@ Answer get_account(Call&) {
 
 Answer list_containers(Call& call) {
   auto request = CO_TRY(read_list_request(call));
+  request.with_system = includes(call, "system");
   auto page = CO_TRY(call.service.list_containers(call.account(), request));
   protocol::XmlWriter out;
   begin_list(out, call);
@@ -47,6 +48,11 @@ Answer get_service_properties(Call& call) { co_return call.front.get_properties(
 Answer set_service_properties(Call& call) {
   co_return co_await call.front.set_properties(
       call, CO_TRY(co_await receive_text(call, protocol::kMaxServicePropertiesBytes)));
+}
+
+Answer get_delegation_key(Call& call) {
+  const auto body = CO_TRY(co_await receive_text(call, service::kMaxKeyInfoBytes));
+  co_return call.front.get_delegation_key(call, body);
 }
 
 Answer get_stats(Call& call) { co_return call.front.get_stats(call); }

@@ -1,5 +1,6 @@
 // Append blobs.
 #include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
 
 namespace tidemark::blob_store::operations {
@@ -21,11 +22,14 @@ Answer create_append_blob(Call& call, NewContent content, Conditions conditions)
 }
 
 Answer append_block(Call& call) {
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   auto wanted = CO_TRY(read_append_conditions(call));
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
-  auto body = CO_TRY(co_await receive_body(call, kMaxAppendBlock, call.header("Content-MD5"), Hashes::kOfTransfer));
-  if (body.payload.size == 0) co_return fail(protocol::invalid_header("Content-Length", "0"));
+  const bool from_url = names_source(call);
+  auto body = CO_TRY(co_await receive_part(call, kMaxAppendBlock));
+  if (body.payload.size == 0) {
+    const auto* const what = from_url ? "x-ms-copy-source" : "Content-Length";
+    co_return fail(protocol::invalid_header(what, call.header(what), "A block has at least one byte."));
+  }
   const auto payload = body.payload.id;
   auto outcome =
       co_await call.service.append_block(call.blob_ref(), std::move(body.payload), wanted, read_conditions(call));
@@ -34,7 +38,7 @@ Answer append_block(Call& call) {
   auto response = written(201, appended.version);
   response.set("x-ms-blob-append-offset", std::to_string(appended.offset));
   response.set("x-ms-blob-committed-block-count", std::to_string(appended.blocks));
-  add_transfer_hash(response, call, body.md5, body.crc64);
+  add_part_hash(response, call, body);
   co_return response;
 }
 

@@ -109,6 +109,7 @@ Task<http::Response> serve_part(Call& call, const Part& part) {
   }
   request.headers.emplace_back("Host", part.host);
   request.remote_address = call.http.remote_address;
+  request.tls = call.https;
   request.request_id = call.http.request_id;
   request.body = &body;
   co_return co_await call.front.serve(request);

@@ -1,11 +1,13 @@
 // Request bodies: streamed content, and small XML documents.
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/checksums.h"
 
 namespace tidemark::blob_store {
 namespace {
 
-constexpr std::size_t kReadBytes = 256UL << 10;
+constexpr std::size_t kReadBytes = 2 * kChunkBytes;
 
 /// Versions before it answer with MD5 alone.
 constexpr std::string_view kFirstWithCrc64 = "2019-02-02";
@@ -30,21 +32,44 @@ Result<void> check_length(const Call& call, std::uint64_t limit) {
   return length.value_or(0) > limit ? fail(ErrorCode::kRequestBodyTooLarge) : Result<void>();
 }
 
-Task<Result<ReceivedBody>> stream_body(Call& call, PayloadWriter& writer, std::uint64_t limit,
-                                       Checksums::Wanted wanted) {
-  Checksums checksums(std::move(wanted));
-  std::uint64_t size = 0;
-  while (true) {
-    auto piece = CO_TRY(co_await call.http.body->read_some(kReadBytes));
-    if (piece.empty()) break;
-    size += piece.size();
-    if (size > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
-    checksums.update(piece);
-    CO_TRY(co_await writer.append(std::move(piece)));
+/// Takes the body piece by piece, each with its checksums.
+class Pieces {
+ public:
+  Pieces(http::BodyReader& body, std::uint64_t limit, Checksums::Wanted wanted)
+      : body_(body), limit_(limit), checksums_(std::move(wanted)) {}
+
+  /// Empty at the end.
+  Task<Result<std::string>> next() {
+    auto piece = CO_TRY(co_await body_.read_some(kReadBytes));
+    if (body_.bytes_read() > limit_) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    checksums_.update(piece);
+    co_return piece;
   }
-  const auto declared = call.http.body->content_length();
-  if (declared && *declared != size) co_return fail(ErrorCode::kInvalidInput);
-  auto sums = CO_TRY(checksums.finish());
+  /// Whether it is known without another look that nothing is left.
+  [[nodiscard]] bool all_read() const { return body_.content_length() == body_.bytes_read(); }
+  /// At the end.
+  Result<Sums> sums() {
+    if (body_.content_length() && !all_read()) return fail(ErrorCode::kInvalidInput);
+    return checksums_.finish();
+  }
+
+ private:
+  http::BodyReader& body_;
+  std::uint64_t limit_;
+  Checksums checksums_;
+};
+
+/// While the disk writes a piece, the next one comes in.
+Task<Result<ReceivedBody>> stream_body(Pieces pieces, PayloadWriter& writer) {
+  using namespace asio::experimental::awaitable_operators;
+  auto piece = CO_TRY(co_await pieces.next());
+  while (!piece.empty() && !pieces.all_read()) {
+    auto [next, written] = co_await (pieces.next() && writer.append(std::move(piece)));
+    CO_TRY(std::move(written));
+    piece = CO_TRY(std::move(next));
+  }
+  if (!piece.empty()) CO_TRY(co_await writer.append(std::move(piece)));
+  auto sums = CO_TRY(pieces.sums());
   auto payload = CO_TRY(co_await writer.finish());
   co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
 }
@@ -55,7 +80,7 @@ Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::st
   CO_TRY(check_length(call, limit));
   auto wanted = CO_TRY(wanted_sums(call, std::move(expected_md5), hashes));
   auto writer = call.service.new_payload();
-  auto received = co_await stream_body(call, writer, limit, std::move(wanted));
+  auto received = co_await stream_body({*call.http.body, limit, std::move(wanted)}, writer);
   if (!received && writer.id() != 0) co_await call.service.abandon(writer.id());
   co_return received;
 }

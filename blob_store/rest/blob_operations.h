@@ -11,6 +11,7 @@ Answer get_account(Call& call);
 Answer list_containers(Call& call);
 Answer get_service_properties(Call& call);
 Answer set_service_properties(Call& call);
+Answer get_delegation_key(Call& call);
 Answer get_stats(Call& call);
 
 Answer create_container(Call& call);
@@ -27,6 +28,7 @@ Answer read_blob(Call& call);
 Answer read_blob_metadata(Call& call);
 Answer read_block_list(Call& call);
 Answer put_blob(Call& call);
+/// Put Block also from a URL, as append_block and put_page.
 Answer put_block(Call& call);
 Answer put_block_list(Call& call);
 Answer append_block(Call& call);
@@ -41,7 +43,6 @@ Answer snapshot_blob(Call& call);
 Answer lease_blob(Call& call);
 Answer copy_blob(Call& call);
 Answer put_blob_from_url(Call& call);
-Answer put_block_from_url(Call& call, std::string block_id);
 Answer abort_copy(Call& call);
 
 Answer get_tags(Call& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blob_store/model/names.h"
 #include "blob_store/rest/blob_operations.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
@@ -42,6 +43,7 @@ constexpr Operation kOperations[] = {
     {On::kAccount, "GET", "service", "stats", owner_need(kService, "r"), operations::get_stats},
     {On::kAccount, "GET", "service", "properties", owner_need(kService, "r"), operations::get_service_properties},
     {On::kAccount, "PUT", "service", "properties", owner_need(kService, "w"), operations::set_service_properties},
+    {On::kAccount, "POST", "service", "userdelegationkey", owner_need(kService, "k"), operations::get_delegation_key},
     {On::kAccount, "GET", "", "blobs", owner_need(kService, "f"), operations::find_blobs},
     {On::kAccount, "POST", "", "batch", owner_need(kObject, "dw"), operations::batch},
     {On::kContainer, "GET", "account", "properties", {kContainer, kAnyLetter}, operations::get_account},
@@ -78,7 +80,7 @@ constexpr Operation kOperations[] = {
     {On::kBlob, "PUT", "", "undelete", {kObject, "wd"}, operations::undelete_blob},
     {On::kBlob, "PUT", "", "copy", {kObject, "w"}, operations::abort_copy},
     {On::kBlob, "PUT", "", "tags", {kObject, "t"}, operations::set_tags},
-    {On::kBlob, "PUT", "", "tier", {kObject, "w"}, operations::set_tier},
+    {On::kBlob, "PUT", "", "tier", {kObject, "w"}, operations::set_tier, true},
     {On::kBlob, "DELETE", "", "", {kObject, "d"}, operations::delete_blob, true},
 };
 
@@ -132,6 +134,12 @@ auth::Policy with_anybody(auth::Policy policy) {
   return policy;
 }
 
+/// What users may do to the logs of storage analytics.
+Result<void> check_log_access(const Call& call, const Operation& operation) {
+  if (call.container != kLogContainer || call.reads() || operation.run == operations::delete_blob) return {};
+  return fail(ErrorCode::kInsufficientAccountPermissions, "Logs of storage analytics can be read and deleted only.");
+}
+
 Answer answer(Call& call) {
   if (call.resource.secondary && !call.reads()) co_return fail(ErrorCode::kInsufficientAccountPermissions);
   CO_TRY(split_resource(call));
@@ -143,6 +151,7 @@ Answer answer(Call& call) {
   const auto operation = CO_TRY(find_operation(call));
   const bool anybody = call.identity.scheme == auth::Scheme::kAnonymous;
   CO_TRY(anybody ? admit_anybody(call, operation) : call.authorize(operation.need));
+  CO_TRY(check_log_access(call, operation));
   if (call.snapshot && !operation.of_snapshots)
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
   co_return co_await operation.run(call);

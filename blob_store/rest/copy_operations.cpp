@@ -1,4 +1,4 @@
-// Copies: Copy Blob, which ends at once here, Copy Blob From URL, Put Blob From URL and Put Block From URL.
+// Copies of whole blobs: Copy Blob, which ends at once here, Copy Blob From URL and Put Blob From URL.
 #include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/copy_source.h"
@@ -6,8 +6,6 @@
 
 namespace tidemark::blob_store::operations {
 namespace {
-
-constexpr std::uint64_t kMaxBlockFromUrl = 4000ULL << 20;
 
 Result<CopyRequest> copy_request(const Call& call, CopySource source) {
   CopyRequest request;
@@ -55,20 +53,6 @@ Answer put_blob_from_url(Call& call) {
   auto response = empty_response(201);
   add_version(response, outcome.version);
   if (!outcome.md5.empty()) response.set("Content-MD5", outcome.md5);
-  response.set("x-ms-request-server-encrypted", "true");
-  co_return response;
-}
-
-Answer put_block_from_url(Call& call, std::string block_id) {
-  const auto source = CO_TRY(read_copy_source(call));
-  auto body = CO_TRY(co_await receive_from_source(call, source, kMaxBlockFromUrl));
-  const auto id = body.payload.id;
-  const auto done = co_await call.service.put_block(call.blob_ref(), std::move(block_id), std::move(body.payload),
-                                                    read_conditions(call).lease_id);
-  if (!done && id != 0) co_await call.service.abandon(id);
-  CO_TRY(done);
-  auto response = empty_response(201);
-  response.set(body.md5.empty() ? "x-ms-content-crc64" : "Content-MD5", body.md5.empty() ? body.crc64 : body.md5);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }

@@ -1,5 +1,7 @@
 #include "blob_store/rest/copy_source.h"
 
+#include <boost/asio/post.hpp>
+
 #include "blob_store/model/byte_range.h"
 #include "blob_store/rest/checksums.h"
 #include "common/auth/authenticator.h"
@@ -64,8 +66,10 @@ Result<Conditions> read_source_conditions(const Call& call) {
 
 /// Whether the source may be read without a signature of its own.
 Result<bool> is_open(const Call& call, const Call& source) {
-  const bool owner = call.identity.scheme == auth::Scheme::kSharedKey && call.account() == source.account();
-  if (owner) return true;
+  const bool by_itself =
+      call.identity.scheme == auth::Scheme::kSharedKey || call.identity.scheme == auth::Scheme::kBearer;
+  const bool reader = by_itself && auth::authorize(call.identity, {auth::ResourceType::kObject, "r"}, {}).has_value();
+  if (reader && call.account() == source.account()) return true;
   const auto container = call.service.get_container(source.container_ref());
   return container && !container->public_access.empty();
 }
@@ -85,10 +89,64 @@ Result<void> check_allowed(const Call& call, Call& source) {
   TRY(read_snapshot(source));
   if (known) known = source.authorize({auth::ResourceType::kObject, "r"});
   if (known || TRY(is_open(call, source))) return {};
-  return not_verified("The copy source may not be read: its URL needs a SAS, or the request the key of its account.");
+  return not_verified(
+      "The copy source may not be read: its URL needs a SAS, or the request the key of its account or a token that may "
+      "read.");
+}
+
+Result<OpenedBlob> open_source(const Call& call, const CopySource& source) {
+  auto opened = call.service.open_blob(source.ref, source.conditions);
+  const bool unmet = opened.failed_with(ErrorCode::kConditionNotMet) || opened.failed_with(ErrorCode::kNotModified);
+  if (unmet) return fail(ErrorCode::kSourceConditionNotMet);
+  return opened;
+}
+
+/// Others have their turn after so many pieces, or so many bytes: a source may consist of many small ones.
+class Turns {
+ public:
+  bool over(std::size_t bytes) {
+    constexpr std::size_t kPieces = 64;
+    constexpr std::size_t kBytes = 1UL << 20;
+    bytes_ += bytes;
+    if (++pieces_ < kPieces && bytes_ < kBytes) return false;
+    pieces_ = bytes_ = 0;
+    return true;
+  }
+
+ private:
+  std::size_t pieces_ = 0, bytes_ = 0;
+};
+
+Task<Result<ReceivedBody>> copy_content(ContentReader reader, PayloadWriter& writer, Checksums::Wanted wanted) {
+  const auto executor = co_await asio::this_coro::executor;
+  Checksums checksums(std::move(wanted));
+  Turns turns;
+  for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) {
+    const bool turn_over = turns.over(piece.size());
+    checksums.update(piece);
+    CO_TRY(co_await writer.append(std::move(piece)));
+    if (turn_over) co_await asio::post(executor, asio::use_awaitable);
+  }
+  auto sums = CO_TRY(checksums.finish());
+  auto payload = CO_TRY(co_await writer.finish());
+  co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
+}
+
+Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
+  const auto opened = CO_TRY(open_source(call, source));
+  const auto range = CO_TRY(parse_range(call.header("x-ms-source-range"), opened.blob.size));
+  const auto part = range.value_or(ByteRange{0, opened.blob.size});
+  if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
+  auto wanted = CO_TRY(wanted_of_source(call));
+  auto writer = call.service.new_payload();
+  auto written = co_await copy_content(opened.read(part.offset, part.length), writer, std::move(wanted));
+  if (!written && writer.id() != 0) co_await call.service.abandon(writer.id());
+  co_return written;
 }
 
 }  // namespace
+
+bool names_source(const Call& call) { return !call.header(kHeader).empty(); }
 
 Result<CopySource> read_copy_source(const Call& call) {
   CopySource source;
@@ -102,6 +160,7 @@ Result<CopySource> read_copy_source(const Call& call) {
   request.method = "GET";
   request.path = url->path;
   request.query = url->query;
+  request.tls = call.https;
   Call read(call.front, request, call.service);
   read.host = url->host;
   TRY(check_allowed(call, read));
@@ -111,26 +170,25 @@ Result<CopySource> read_copy_source(const Call& call) {
   return source;
 }
 
-Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit) {
-  const auto opened = CO_TRY(call.service.open_blob(source.ref, source.conditions));
-  const auto range = CO_TRY(parse_range(call.header("x-ms-source-range"), opened.blob.size));
-  const auto part = range.value_or(ByteRange{0, opened.blob.size});
-  if (part.length > limit) co_return fail(ErrorCode::kRequestBodyTooLarge);
-  auto reader = opened.read(part.offset, part.length);
-  auto writer = call.service.new_payload();
-  Checksums checksums(CO_TRY(wanted_of_source(call)));
-  const auto copy = [&]() -> Task<Result<ReceivedBody>> {
-    for (auto piece = CO_TRY(reader.next()); !piece.empty(); piece = CO_TRY(reader.next())) {
-      checksums.update(piece);
-      CO_TRY(co_await writer.append(std::move(piece)));
-    }
-    auto sums = CO_TRY(checksums.finish());
-    auto payload = CO_TRY(co_await writer.finish());
-    co_return ReceivedBody{std::move(payload), std::move(sums.md5), std::move(sums.crc64)};
-  };
-  auto written = co_await copy();
-  if (!written && writer.id() != 0) co_await call.service.abandon(writer.id());
-  co_return written;
+Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit) {
+  if (!names_source(call)) {
+    co_return co_await receive_body(call, limit, call.header("Content-MD5"), Hashes::kOfTransfer);
+  }
+  if (const auto length = call.http.body->content_length().value_or(0); length > 0) {
+    co_return fail(protocol::invalid_header("Content-Length", std::to_string(length),
+                                            "With a copy source, the request has no body."));
+  }
+  const auto source = CO_TRY(read_copy_source(call));
+  co_return co_await receive_from_source(call, source, limit);
+}
+
+void add_part_hash(http::Response& response, const Call& call, const ReceivedBody& part) {
+  if (!names_source(call)) return add_transfer_hash(response, call, part.md5, part.crc64);
+  if (part.md5.empty()) {
+    response.set("x-ms-content-crc64", part.crc64);
+  } else {
+    response.set("Content-MD5", part.md5);
+  }
 }
 
 }  // namespace tidemark::blob_store

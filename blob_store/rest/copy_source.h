@@ -12,9 +12,13 @@ struct CopySource {
   Conditions conditions;  // x-ms-source-if-...
 };
 
+/// Whether the request has a source in place of a body.
+bool names_source(const Call& call);
 Result<CopySource> read_copy_source(const Call& call);
-/// The bytes of the source that x-ms-source-range names, all of them without it, as content of their own. Checks the
-/// sums that the request declares for them.
-Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& source, std::uint64_t limit);
+/// What a write of a part of a blob brings, as content of its own: the body, or of the source the bytes that
+/// x-ms-source-range names, all of them without it. Checks the sums that the request declares. kSourceConditionNotMet.
+Task<Result<ReceivedBody>> receive_part(Call& call, std::uint64_t limit);
+/// The hash that answers such a write.
+void add_part_hash(http::Response& response, const Call& call, const ReceivedBody& part);
 
 }  // namespace tidemark::blob_store

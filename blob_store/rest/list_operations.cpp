@@ -64,10 +64,8 @@ void write_properties(protocol::XmlWriter& out, const ListedBlob& item, const Wa
   if (!item.uncommitted) write_content_headers(out, blob.headers);
   if (blob.type == BlobType::kPage) out.element("x-ms-blob-sequence-number", blob.sequence_number);
   out.element("BlobType", name_of(blob.type));
-  if (!item.snapshot) {
-    write_tier(out, blob);
-    write_lease(out, blob.lease, now);
-  }
+  if (!item.snapshot || !blob.tier.empty()) write_tier(out, blob);
+  if (!item.snapshot) write_lease(out, blob.lease, now);
   if (blob.sealed) out.element("Sealed", "true");
   if (wanted.copy && blob.copy) write_copy(out, blob);
   out.element("ServerEncrypted", "true");

@@ -1,5 +1,6 @@
 // Page blobs.
 #include "blob_store/rest/blob_operations.h"
+#include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/typed_blobs.h"
 #include "common/base/encoding.h"
 
@@ -64,15 +65,27 @@ http::Response changed_pages(unsigned status, const Blob& blob) {
   return response;
 }
 
+/// That what is declared, the body or the range of the source, is as long as the range.
+Result<void> check_size(const Call& call, const ByteRange& range) {
+  if (!names_source(call)) {
+    const auto declared = call.http.body->content_length();
+    if (!declared || *declared == range.length) return {};
+    return fail(
+        protocol::invalid_header("Content-Length", std::to_string(*declared), "It is not the size of the range."));
+  }
+  const auto text = call.header("x-ms-source-range");
+  if (text.empty()) return fail(protocol::missing_header("x-ms-source-range"));
+  const auto source = TRY(parse_range(text, kEndless));
+  if (source && source->length == range.length) return {};
+  return fail(protocol::invalid_header("x-ms-source-range", text, "It is not as long as the range of pages."));
+}
+
 Answer update_pages(Call& call, ByteRange range) {
   if (range.length > kMaxPut) co_return fail(ErrorCode::kRequestBodyTooLarge);
-  const auto declared = call.http.body->content_length();
-  if (declared && *declared != range.length) {
-    co_return fail(protocol::invalid_header("Content-Length", std::to_string(*declared), "Not the size of the range."));
-  }
+  CO_TRY(check_size(call, range));
   const auto wanted = CO_TRY(read_sequence_conditions(call));
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
-  auto body = CO_TRY(co_await receive_body(call, range.length, call.header("Content-MD5"), Hashes::kOfTransfer));
+  auto body = CO_TRY(co_await receive_part(call, range.length));
   const auto payload = body.payload.id;
   if (body.payload.size != range.length) {
     if (payload != 0) co_await call.service.abandon(payload);
@@ -82,7 +95,7 @@ Answer update_pages(Call& call, ByteRange range) {
       co_await call.service.put_pages(call.blob_ref(), range, std::move(body.payload), wanted, read_conditions(call));
   if (!blob && payload != 0) co_await call.service.abandon(payload);
   auto response = changed_pages(201, CO_TRY(blob));
-  add_transfer_hash(response, call, body.md5, body.crc64);
+  add_part_hash(response, call, body);
   co_return response;
 }
 
@@ -121,12 +134,12 @@ Answer create_page_blob(Call& call, NewContent content, Conditions conditions) {
 }
 
 Answer put_page(Call& call) {
-  if (!call.header("x-ms-copy-source").empty()) co_return fail(ErrorCode::kNotImplemented);
   const auto what = to_lower_ascii(call.header("x-ms-page-write"));
   if (what.empty()) co_return fail(protocol::missing_header("x-ms-page-write"));
   if (what != "update" && what != "clear") co_return fail(protocol::invalid_header("x-ms-page-write", what));
   const auto range = CO_TRY(read_page_range(call));
   if (what == "update") co_return co_await update_pages(call, range);
+  if (names_source(call)) co_return fail(protocol::invalid_header("x-ms-copy-source", call.header("x-ms-copy-source")));
   CO_TRY(require_no_body(call));
   const auto wanted = CO_TRY(read_sequence_conditions(call));
   co_return changed_pages(

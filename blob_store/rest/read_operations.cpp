@@ -96,7 +96,8 @@ Result<RangeHash> read_range_hash(const Call& call, const std::optional<ByteRang
 Result<http::Response> head(const Call& call) {
   auto blob = TRY(call.service.get_blob(call.blob_ref(), read_conditions(call)));
   auto response = blob_response(call, blob, true);
-  if (!call.snapshot) add_tier(response, blob);
+  // A snapshot has the tier that was set.
+  if (!call.snapshot || !blob.tier.empty()) add_tier(response, blob);
   response.head_content_length = blob.size;
   return response;
 }

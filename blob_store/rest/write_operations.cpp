@@ -2,6 +2,7 @@
 #include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/blob_xml.h"
+#include "blob_store/rest/copy_source.h"
 #include "blob_store/rest/crc64.h"
 #include "common/base/encoding.h"
 #include "common/protocol/protocol_errors.h"
@@ -37,7 +38,7 @@ Task<void> discard(Call& call, std::uint64_t payload) {
 Answer put_blob(Call& call) {
   auto conditions = write_conditions(call);
   const auto type = call.header("x-ms-blob-type");
-  if (!call.header("x-ms-copy-source").empty()) {
+  if (names_source(call)) {
     const bool new_blob = type == "BlockBlob";
     co_return new_blob ? co_await put_blob_from_url(call) : co_await copy_blob(call);
   }
@@ -69,15 +70,14 @@ Answer put_block(Call& call) {
   const auto raw = base64_decode(id);
   if (!raw || raw->empty() || raw->size() > 64) co_return fail(ErrorCode::kInvalidQueryParameterValue);
   CO_TRY(call.service.check_put(call.blob_ref(), {}));
-  if (!call.header("x-ms-copy-source").empty()) co_return co_await put_block_from_url(call, id);
-  auto body = CO_TRY(co_await receive_body(call, kMaxPutBlock, call.header("Content-MD5"), Hashes::kOfTransfer));
+  auto body = CO_TRY(co_await receive_part(call, kMaxPutBlock));
   const auto payload = body.payload.id;
   auto done =
       co_await call.service.put_block(call.blob_ref(), id, std::move(body.payload), read_conditions(call).lease_id);
   if (!done) co_await discard(call, payload);
   CO_TRY(done);
   auto response = empty_response(201);
-  add_transfer_hash(response, call, body.md5, body.crc64);
+  add_part_hash(response, call, body);
   response.set("x-ms-request-server-encrypted", "true");
   co_return response;
 }

@@ -13,12 +13,6 @@ namespace {
 
 const FailStep kCopyBlobStep("blob.copy_blob");
 
-/// Stores that the content of the source is shared from now on.
-void mark_shared(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref, const Blob& blob) {
-  if (!ref.snapshot) return put_blob_row(txn, generation, ref.name, blob.tags, blob);
-  txn.put(blob_keys::kept(generation, ref.name, ref.snapshot->ticks), records::kKeptBlob.encode({blob, true, {}, 0}));
-}
-
 Result<void> check_source(const Conditions& conditions, const Blob& source) {
   auto met = check_existing(conditions, source);
   if (met.failed_with(ErrorCode::kConditionNotMet)) return fail(ErrorCode::kSourceConditionNotMet);
@@ -33,7 +27,8 @@ Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef re
   CO_TRY(check_blob_name(ref.name));
   CopyOutcome outcome;
   const auto id = random_.guid();
-  CO_TRY(co_await engine_.transact(
+  CO_TRY(co_await change_settled(
+      request.source,
       [&](kv::Transaction& txn) -> Result<void> {
         const auto generation = TRY(find_container(txn, request.source.parent())).generation;
         auto source = TRY(find_version(txn, generation, request.source));
@@ -49,7 +44,7 @@ Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef re
         if (request.as_new_block_blob && source->type == BlobType::kPage) return fail(ErrorCode::kInvalidBlobType);
         TRY(check_sharable(txn, *source));
         TRY(share(txn, source->content));
-        mark_shared(txn, generation, request.source, *source);
+        put_version(txn, generation, request.source, *source);
         // Onto itself, or onto what has the same content already.
         if (current.blob && current.blob->content.id == source->content.id) current.blob->content.shared = true;
         auto blob = blob_of({request.headers.value_or(source->headers), request.metadata.value_or(source->metadata),
@@ -69,7 +64,7 @@ Task<Result<CopyOutcome>> BlobService::copy_blob(CopyRequest request, BlobRef re
         outcome = {blob.version, id, blob.headers.md5};
         return {};
       },
-      &kCopyBlobStep));
+      kCopyBlobStep));
   collector_.kick();
   co_return outcome;
 }

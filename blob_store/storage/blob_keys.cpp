@@ -45,11 +45,11 @@ kv::KeyRange texts_from(char kind, std::uint64_t generation, std::string_view pr
   return under_from(text_prefix(kind, generation, prefix), text_prefix(kind, generation, from));
 }
 
-std::optional<StagedBlob> staged_blob(std::string_view summary_key) {
-  auto rest = after_number(summary_key);
+std::optional<NamedKey> named_key(std::string_view key) {
+  auto rest = after_number(key);
   auto name = kv::take_text(rest);
   if (!name) return std::nullopt;
-  return StagedBlob{number(summary_key), std::move(*name)};
+  return NamedKey{number(key), std::move(*name)};
 }
 
 std::optional<KeptKey> kept_key(std::string_view key) {

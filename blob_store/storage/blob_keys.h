@@ -1,5 +1,5 @@
 // The keyspace of the blob store. text and u64 as in common/kv/key_codec.h; one leading byte names the kind.
-// The key 'a' is everywhere that of common/kv/age_clock.h.
+// The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
 // clang-format off
 //   'A' account(text)                                          service properties
 //   'B' generation(u64) name(bytes, to the end)                blob: headers, metadata, version, size, where its bytes are
@@ -14,11 +14,13 @@
 //   'P' payload(u64)                                           a payload of at most one chunk: crc32c, then its bytes
 //   'Q' payload(u64)                                           pending payload: being written, start time
 //   'R' content or payload(u64)                                how many refer to it beside the first
-//   'S' generation(u64) name(text) version(u64)                snapshot of a blob, or what was kept when it was deleted
+//   'S' generation(u64) name(text) version(u64)                snapshot of a blob
 //   'T' generation(u64) key(text) value(text) name(bytes, to the end)   a blob has this tag: nothing
 //   't' generation(u64) name(bytes, to the end)                blob has tags: nothing
 //   'U' generation(u64) name(text)                             staged blocks of a blob: length of ids, count, last time
+//   'V' generation(u64) name(text)                             what becomes of all that is kept of a blob: kept_blobs.h
 //   'X' content(u64) start(u64) number(u64)                    extent: size, payload, block id
+//   'Z' generation(u64) name(text) version(u64)                what was kept of a blob when it was deleted or replaced
 // clang-format on
 //
 // Generations, contents and payloads take their ids from one counter, which never gives one twice, so the key of
@@ -40,7 +42,10 @@ using kv::Text;
 
 inline constexpr char kServiceProperties = 'A';
 inline constexpr char kDead = 'D';
+inline constexpr char kDeleted = 'Z';
 inline constexpr char kDroppedGeneration = 'G';
+inline constexpr char kKeptMark = 'V';
+inline constexpr char kSnapshot = 'S';
 inline constexpr std::string_view kNextId = "In";
 inline constexpr std::string_view kLastVersion = "Iv";
 
@@ -81,22 +86,26 @@ inline kv::KeyRange staged_blocks(std::uint64_t generation, std::string_view nam
   return kv::under(kv::key('K', generation, Text{name}));
 }
 std::optional<std::string> block_id(std::string_view staged_key);
-/// The blob whose staged blocks a summary counts.
-struct StagedBlob {
+/// The blob whose staged blocks a summary counts, or to which a mark belongs.
+struct NamedKey {
   std::uint64_t generation = 0;
   std::string name;
 };
-std::optional<StagedBlob> staged_blob(std::string_view summary_key);
+std::optional<NamedKey> named_key(std::string_view key);
 
 inline std::string ledger(std::string_view account, std::string_view operation_id) {
   return kv::key('L', Text{account}, operation_id);
 }
 
-inline std::string kept(std::uint64_t generation, std::string_view name, std::uint64_t version) {
-  return kv::key('S', generation, Text{name}, version);
+/// `kind`: kSnapshot or kDeleted.
+inline std::string kept(char kind, std::uint64_t generation, std::string_view name, std::uint64_t version) {
+  return kv::key(kind, generation, Text{name}, version);
 }
-inline kv::KeyRange all_kept(std::uint64_t generation, std::string_view name) {
-  return kv::under(kv::key('S', generation, Text{name}));
+inline kv::KeyRange all_kept(char kind, std::uint64_t generation, std::string_view name) {
+  return kv::under(kv::key(kind, generation, Text{name}));
+}
+inline std::string kept_mark(std::uint64_t generation, std::string_view name) {
+  return kv::key(kKeptMark, generation, Text{name});
 }
 struct KeptKey {
   std::string name;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/kept_blobs.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -53,7 +55,7 @@ std::optional<std::string> name_of_kept(std::string_view key) {
   return kept ? std::optional(std::move(kept->name)) : std::nullopt;
 }
 std::optional<std::string> name_of_staged(std::string_view key) {
-  auto staged = blob_keys::staged_blob(key);
+  auto staged = blob_keys::named_key(key);
   return staged ? std::optional(std::move(staged->name)) : std::nullopt;
 }
 
@@ -64,14 +66,19 @@ std::string_view common_prefix(std::string_view name, const ListRequest& request
   return at == std::string_view::npos ? std::string_view{} : name.substr(0, at + request.delimiter.size());
 }
 
+constexpr std::array kKeptKinds{blob_keys::kSnapshot, blob_keys::kDeleted};
+
 class Listing {
  public:
   Listing(const kv::Reader& reader, std::uint64_t generation, const ListRequest& request)
-      : generation_(generation), request_(request) {
+      : reader_(reader), generation_(generation), request_(request) {
     const auto from = std::max(request.from.name, request.prefix);
     blobs_.emplace(reader, blob_keys::blobs(generation, request.prefix, from), &name_of_blob);
     if (request.with_snapshots || request.with_deleted) {
-      kept_.emplace(reader, blob_keys::texts_from('S', generation, request.prefix, from), &name_of_kept);
+      for (const char kind : kKeptKinds) {
+        kept_.emplace_back(reader, blob_keys::texts_from(kind, generation, request.prefix, from), &name_of_kept);
+        skip_listed(kept_.back(), kind);
+      }
     }
     if (request.with_uncommitted) {
       staged_.emplace(reader, blob_keys::texts_from('U', generation, request.prefix, from), &name_of_staged);
@@ -88,7 +95,8 @@ class Listing {
       }
       if (!TRY(add_kept(*name)) || !TRY(add_blob(*name)) || !TRY(add_staged(*name))) return std::move(page_);
     }
-    for (const auto* names : {&blobs_, &kept_, &staged_}) {
+    for (const auto& names : kept_) TRY(names.status());
+    for (const auto* names : {&blobs_, &staged_}) {
       if (*names) TRY((*names)->status());
     }
     return std::move(page_);
@@ -103,8 +111,12 @@ class Listing {
 
   [[nodiscard]] std::optional<std::string> first() const {
     std::optional<std::string> least;
-    for (const auto* names : {&blobs_, &kept_, &staged_}) {
-      if (*names && (*names)->valid() && (!least || (*names)->name() < *least)) least = (*names)->name();
+    const auto look_at = [&](const Names& names) {
+      if (names.valid() && (!least || names.name() < *least)) least = names.name();
+    };
+    std::ranges::for_each(kept_, look_at);
+    for (const auto* names : {&blobs_, &staged_}) {
+      if (*names) look_at(**names);
     }
     return least;
   }
@@ -112,23 +124,46 @@ class Listing {
   /// Past everything that folds into the same prefix, however much it is.
   void skip(std::string_view folded) {
     if (blobs_->valid()) blobs_->skip_to(kv::prefix_end(blob_keys::blob(generation_, folded)));
-    if (kept_ && kept_->valid()) kept_->skip_to(kv::prefix_end(blob_keys::text_prefix('S', generation_, folded)));
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      if (!kept_[i].valid()) continue;
+      kept_[i].skip_to(kv::prefix_end(blob_keys::text_prefix(kKeptKinds[i], generation_, folded)));
+    }
     if (staged_ && staged_->valid()) staged_->skip_to(kv::prefix_end(blob_keys::text_prefix('U', generation_, folded)));
   }
 
+  /// To where the page begins, past what is kept of that name and was listed before.
+  void skip_listed(Names& names, char kind) const {
+    const auto& from = request_.from;
+    if (from.name.empty() || !names.valid() || names.name() != from.name) return;
+    const auto all = blob_keys::all_kept(kind, generation_, from.name);
+    names.skip_to(from.kept ? blob_keys::kept(kind, generation_, from.name, from.kept->ticks) : all.upper);
+  }
+
+  /// The older of what is kept under this name; null if there is no more.
+  Names* oldest_kept(const std::string& name) {
+    Names* oldest = nullptr;
+    for (auto& names : kept_) {
+      if (!names.valid() || names.name() != name) continue;
+      if (oldest == nullptr || version_of(names) < version_of(*oldest)) oldest = &names;
+    }
+    return oldest;
+  }
+  static std::uint64_t version_of(const Names& names) { return blob_keys::kept_key(names.key())->version; }
+
   /// False: the page is full.
   Result<bool> add_kept(const std::string& name) {
-    for (; kept_ && kept_->valid() && kept_->name() == name; kept_->next()) {
-      const Stamp version{blob_keys::kept_key(kept_->key())->version};
-      if (name == request_.from.name && request_.from.kept && version.ticks < request_.from.kept->ticks) continue;
-      if (name == request_.from.name && !request_.from.kept && !request_.from.name.empty()) continue;
-      auto kept = TRY(records::kKeptBlob.decode(kept_->value()));
-      if (kept.deleted ? !request_.with_deleted : !request_.with_snapshots) continue;
+    auto* names = oldest_kept(name);
+    if (names == nullptr) return true;
+    const auto mark = TRY(KeptBlobs(generation_, name).find_mark(reader_));
+    for (; names != nullptr; names->next(), names = oldest_kept(name)) {
+      const Stamp version{version_of(*names)};
+      auto kept = seen_through(mark, version, TRY(records::kKeptBlob.decode(names->value())));
+      if (!kept || (kept->deleted ? !request_.with_deleted : !request_.with_snapshots)) continue;
       if (full()) return page_.next = {name, version}, false;
-      ListedBlob item{.name = name, .blob = std::move(kept.blob)};
-      if (kept.snapshot) item.snapshot = version;
-      item.deleted = kept.deleted;
-      item.retained_days = kept.retained_days;
+      ListedBlob item{.name = name, .blob = std::move(kept->blob)};
+      if (kept->snapshot) item.snapshot = version;
+      item.deleted = kept->deleted;
+      item.retained_days = kept->retained_days;
       page_.items.push_back(std::move(item));
     }
     return true;
@@ -151,9 +186,11 @@ class Listing {
     return true;
   }
 
+  const kv::Reader& reader_;
   std::uint64_t generation_;
   const ListRequest& request_;
-  std::optional<Names> blobs_, kept_, staged_;
+  std::optional<Names> blobs_, staged_;
+  std::vector<Names> kept_;  // in the order of kKeptKinds
   ListPage<ListedBlob> page_;
 };
 
@@ -167,6 +204,7 @@ Result<ListPage<NamedContainer>> BlobService::list_containers(const std::string&
   for (; cursor->valid(); cursor->next()) {
     auto name = blob_keys::container_name(cursor->key());
     if (!name) return fail(ErrorCode::kCorruption);
+    if (*name == kLogContainer && !request.with_system) continue;
     if (page.items.size() == request.limit) {
       page.next.name = std::move(*name);
       break;

@@ -1,9 +1,13 @@
 #include "blob_store/storage/blob_lookup.h"
 
+#include <fmt/format.h>
+
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
+#include "blob_store/storage/blob_tags.h"
 #include "blob_store/storage/contents.h"
+#include "blob_store/storage/kept_blobs.h"
 
 namespace tidemark::blob_store {
 
@@ -16,6 +20,21 @@ Result<Container> find_container(const kv::Reader& reader, const ContainerRef& r
   return records::kContainer.decode(*stored);
 }
 
+Result<void> check_stored_format(const kv::Reader& reader) {
+  for (const char kind : {'C', 'B'}) {
+    const auto cursor = reader.scan(blob_keys::all(kind));
+    TRY(cursor->status());
+    const auto value = cursor->valid() ? cursor->value() : std::string_view();
+    if (value.empty() || static_cast<std::uint8_t>(value.front()) == records::kFormat) continue;
+    return fail(
+        ErrorCode::kConfigInvalid,
+        fmt::format("the blobs in the data directory are stored in format {}, and this version reads format {}: "
+                    "start the version that stored them, or name another data directory",
+                    static_cast<std::uint8_t>(value.front()), records::kFormat));
+  }
+  return {};
+}
+
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {
   auto stored = TRY(reader.get(blob_keys::blob(generation, name)));
   if (!stored) {
@@ -25,18 +44,14 @@ Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t ge
   return TRY(records::kBlob.decode(*stored));
 }
 
-Result<std::optional<KeptBlob>> find_kept(const kv::Reader& reader, std::uint64_t generation, const std::string& name,
-                                          Stamp version) {
-  auto stored = TRY(reader.get(blob_keys::kept(generation, name, version.ticks)));
-  if (!stored) return std::optional<KeptBlob>();
-  return TRY(records::kKeptBlob.decode(*stored));
-}
-
 Result<std::optional<Blob>> find_version(const kv::Reader& reader, std::uint64_t generation, const BlobRef& ref) {
   if (!ref.snapshot) return find_blob(reader, generation, ref.name);
-  auto kept = TRY(find_kept(reader, generation, ref.name, *ref.snapshot));
-  if (!kept || !kept->snapshot || kept->deleted) return std::optional<Blob>();
-  return std::move(kept->blob);
+  return KeptBlobs(generation, ref.name).find_snapshot(reader, *ref.snapshot);
+}
+
+void put_version(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref, const Blob& blob) {
+  if (!ref.snapshot) return put_blob_row(txn, generation, ref.name, blob.tags, blob);
+  KeptBlobs(generation, ref.name).put_snapshot(txn, *ref.snapshot, blob);
 }
 
 Result<bool> has_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name) {

@@ -11,11 +11,13 @@
 namespace tidemark::blob_store {
 
 Result<Container> find_container(const kv::Reader& reader, const ContainerRef& ref);
+/// kConfigInvalid if an older version of this program stored the blobs, in a format that this one does not read.
+Result<void> check_stored_format(const kv::Reader& reader);
 Result<std::optional<Blob>> find_blob(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 /// The snapshot, or the blob itself without one.
 Result<std::optional<Blob>> find_version(const kv::Reader& reader, std::uint64_t generation, const BlobRef& ref);
-Result<std::optional<KeptBlob>> find_kept(const kv::Reader& reader, std::uint64_t generation, const std::string& name,
-                                          Stamp version);
+/// Stores what find_version() found, changed. Of a snapshot when nothing is to settle (kept_blobs.h).
+void put_version(kv::Transaction& txn, std::uint64_t generation, const BlobRef& ref, const Blob& blob);
 Result<StagedBlocks> find_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
 /// Whether there are any costs one look.
 Result<bool> has_staged(const kv::Reader& reader, std::uint64_t generation, const std::string& name);
@@ -23,8 +25,6 @@ Result<bool> has_staged(const kv::Reader& reader, std::uint64_t generation, cons
 void erase_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name, const StagedBlocks& staged);
 /// Removes them with their payloads.
 Result<void> drop_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name);
-/// Removes deleted blobs whose retention is over, at most `limit`; returns how many there were.
-Result<std::size_t> purge_kept(kv::Transaction& txn, Time now, std::size_t limit);
 /// What is stored under a name now. kContainerNotFound.
 struct CurrentBlob {
   std::string account;

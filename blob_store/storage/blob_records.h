@@ -3,6 +3,7 @@
 #include "blob_store/model/blob.h"
 #include "blob_store/model/block_list.h"
 #include "blob_store/storage/contents.h"
+#include "blob_store/storage/kept_blobs.h"
 #include "common/base/record.h"
 #include "common/protocol/stored_policies.h"
 
@@ -88,6 +89,13 @@ inline constexpr auto kKeptBlob = record_format<KeptBlob>(kFormat, "kept blob", 
   io.optional(kept.deleted, [&](auto& time) { io.time(time); });
   io.varint(kept.retained_days);
   blob_fields(io, kept.blob);
+});
+
+inline constexpr auto kKeptMark = record_format<KeptMark>(kFormat, "mark of kept blobs", [](auto& io, auto& mark) {
+  io.u8(mark.what);
+  io.u64(mark.through.ticks);
+  io.time(mark.at);
+  io.varint(mark.days);
 });
 
 /// Its start is in the key.

@@ -31,6 +31,7 @@ struct ListRequest {
   ListPlace from;
   std::size_t limit = 5000;
   bool with_snapshots = false, with_deleted = false, with_uncommitted = false;
+  bool with_system = false;  // of containers: those that are hidden
 };
 template <class Item>
 struct ListPage {
@@ -209,7 +210,7 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   Task<Result<LeaseOutcome>> lease_container(ContainerRef ref, LeaseRequest request, Conditions conditions);
   /// Neither these nor the tier change the version.
   Task<Result<void>> set_tags(BlobRef ref, Tags tags, Conditions conditions);
-  /// True if the blob was archived and now is not. kInvalidBlobType.
+  /// Of a snapshot, if the reference names one. True if it was archived and now is not. kInvalidBlobType.
   Task<Result<bool>> set_tier(BlobRef ref, std::string tier, Conditions conditions);
   /// In the order of containers, then of blobs. Work is bounded: a page may be short, even empty, before the last.
   Result<ListPage<FoundBlob>> find_by_tags(const std::string& account, const TagFind& find) const;
@@ -221,6 +222,8 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Publishes these staged blocks as the blob, in this order. kInvalidBlockList if one is not there any more.
   Task<Result<WriteOutcome>> publish_if_newer(BlobRef ref, std::vector<std::string> block_ids, NewContent content,
                                               FencedWrite write);
+  /// Erases a blob that anybody wrote, if it still has this version; kConflict if it is leased or has snapshots.
+  Task<Result<WriteOutcome>> discard_blob(BlobRef ref, Stamp version, Fence fence);
   /// Erases a copy of `source_version` or of an older one.
   Task<Result<WriteOutcome>> erase_unless_newer(BlobRef ref, FencedWrite write);
 
@@ -244,17 +247,21 @@ class BlobService : public kv::OperationLedgers, public kv::AccountProperties {
                                  std::function<Result<void>(Blob&)> last, Conditions conditions);
   /// Stores what replaces the current blob, if there is one, with a new version.
   Result<void> replace(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Blob& blob) const;
-  Result<void> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+  /// True if that leaves work for the collector.
+  Result<bool> write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                            const WrittenPayload& payload, Blob& blob) const;
   Result<void> write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                             const std::vector<BlockChoice>& choices, Blob& blob) const;
   /// What was the content of `current` goes, or is kept as long as the account retains it.
   Result<void> discard(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                        bool as_snapshot) const;
-  Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const std::string& name, Stamp version,
-                             KeptBlob kept) const;
+  /// Changes what is kept of a blob, when nothing else happens to that any more: storage/kept_blobs.h.
+  Task<Result<void>> change_settled(BlobRef ref, kv::TransactionBody change, const FailStep& step);
+  /// Deleted snapshots are retained for so many days.
+  Result<void> drop_snapshot(kv::Transaction& txn, const CurrentBlob& current, const BlobRef& ref,
+                             const Conditions& conditions, std::uint32_t days) const;
   Result<void> drop_snapshots(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
-                              DeleteSnapshots wanted) const;
+                              DeleteSnapshots wanted, std::uint32_t days) const;
   Result<void> erase_blob(kv::Transaction& txn, const CurrentBlob& current, const std::string& name) const;
   /// True if it replaced a block with this id.
   Result<bool> write_staged(kv::Transaction& txn, std::uint64_t generation, const std::string& name,

@@ -126,21 +126,23 @@ Task<Result<void>> BlobService::set_tags(BlobRef ref, Tags tags, Conditions cond
 
 Task<Result<bool>> BlobService::set_tier(BlobRef ref, std::string tier, Conditions conditions) {
   bool rehydrated = false;
-  CO_TRY(co_await engine_.transact(
+  CO_TRY(co_await change_settled(
+      ref,
       [&](kv::Transaction& txn) -> Result<void> {
-        auto current = TRY(find_current(txn, ref));
-        if (!current.blob) return fail(ErrorCode::kBlobNotFound);
-        auto& blob = *current.blob;
+        const auto generation = TRY(find_container(txn, ref.parent())).generation;
+        auto found = TRY(find_version(txn, generation, ref));
+        if (!found) return fail(ErrorCode::kBlobNotFound);
+        auto& blob = *found;
         if (blob.type != BlobType::kBlock) return fail(ErrorCode::kInvalidBlobType);
         // It needs no lease, as a read does not.
         TRY(admit_read(conditions, blob, clock_.now()));
         rehydrated = is_archived(blob) && tier != kArchive;
         if (blob.tier != tier) blob.tier_changed = clock_.now();
         blob.tier = tier;
-        put_blob_row(txn, current.generation, ref.name, blob.tags, blob);
+        put_version(txn, generation, ref, blob);
         return {};
       },
-      &kSetTierStep));
+      kSetTierStep));
   co_return rehydrated;
 }
 

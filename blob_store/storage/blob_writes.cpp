@@ -67,23 +67,27 @@ Task<Result<Stamp>> BlobService::put_blob(BlobRef ref, NewContent content, Writt
                                           Conditions conditions) {
   CO_TRY(check_metadata(content.metadata));
   auto blob = blob_of(std::move(content), clock_.now());
+  bool leaves_work = false;
   CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         auto current = TRY(find_current(txn, ref));
         TRY(admit_write(conditions, current.blob, true, clock_.now()));
-        return write_whole(txn, current, ref.name, payload, blob);
+        leaves_work = TRY(write_whole(txn, current, ref.name, payload, blob));
+        return {};
       },
       &kPutBlobStep));
-  collector_.kick();
+  leaves_work ? collector_.kick() : collector_.remind();
   co_return blob.version;
 }
 
-Result<void> BlobService::write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
+Result<bool> BlobService::write_whole(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,
                                       const WrittenPayload& payload, Blob& blob) const {
-  TRY(drop_staged(txn, current.generation, name));
+  const bool had_staged = TRY(has_staged(txn, current.generation, name));
+  if (had_staged) TRY(drop_staged(txn, current.generation, name));
   blob.size = payload.size;
   blob.content = {TRY(settle(txn, payload)), true};
-  return replace(txn, current, name, blob);
+  TRY(replace(txn, current, name, blob));
+  return had_staged || (current.blob && !goes_at_once(current.blob->content));
 }
 
 Result<void> BlobService::write_blocks(kv::Transaction& txn, const CurrentBlob& current, const std::string& name,

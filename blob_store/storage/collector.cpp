@@ -5,6 +5,7 @@
 #include "blob_store/storage/blob_lookup.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/contents.h"
+#include "blob_store/storage/kept_blobs.h"
 #include "common/kv/generations.h"
 #include "common/process/failures.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 const FailStep kCollectPayloadsStep("blob.collect_payloads");
 const FailStep kPurgeStep("blob.purge_deleted");
+const FailStep kSettleStep("blob.settle_kept");
 const FailStep kCollectGenerationStep("blob.collect_generation");
 
 constexpr std::size_t kDeadPerStep = 256;
@@ -21,6 +23,7 @@ constexpr std::size_t kKeysPerStep = 2048;
 constexpr std::size_t kSummariesPerTurn = 256;
 constexpr std::size_t kExtentsPerStep = 1024;
 constexpr Duration kStagedLifetime = std::chrono::hours(7 * 24);
+constexpr Duration kUpkeepInterval = std::chrono::minutes(1);  // of what becomes due by itself
 constexpr Duration kStagedCheck = std::chrono::hours(1);
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -36,10 +39,18 @@ Result<Entries> read_some(const kv::Reader& reader, const kv::KeyRange& range, s
   return found;
 }
 
+Result<bool> any_row(const kv::Reader& reader, const kv::KeyRange& range) {
+  const auto cursor = reader.scan(range);
+  TRY(cursor->status());
+  return cursor->valid();
+}
+
 /// Gives up what an entry of a dead generation owns.
 Result<void> release_entry(kv::Transaction& txn, char kind, std::string_view value) {
   if (kind == 'B') return release(txn, TRY(records::kBlob.decode(value)).content);
-  if (kind == 'S') return release(txn, TRY(records::kKeptBlob.decode(value)).blob.content);
+  if (kind == blob_keys::kSnapshot || kind == blob_keys::kDeleted) {
+    return release(txn, TRY(records::kKeptBlob.decode(value)).blob.content);
+  }
   if (kind == 'K') return release_payload(txn, TRY(records::kStagedBlock.decode(value)).payload);
   return {};
 }
@@ -63,14 +74,18 @@ void Collector::start() {
         for (const auto& entry : found) bury_pending(txn, blob_keys::number(entry.first));
         return {};
       },
-      [](const Result<void>& done) {
+      [this](const Result<void>& done) {
         if (!done) process::log_failed_task("blob.collect_unfinished_uploads", done.error());
+        kick();  // not before: the pass would find nothing
       });
-  kick();
 }
 
 void Collector::kick() {
   if (wanted_.fetch_add(1) == 0) spawn(background_, run(this));
+}
+
+void Collector::remind() {
+  if (ages_.now().time_since_epoch().count() - last_pass_.load() > kUpkeepInterval.count()) kick();
 }
 
 Task<void> Collector::run(Collector* self) {
@@ -109,8 +124,10 @@ Task<Result<void>> Collector::bury_abandoned() {
 }
 
 Task<Result<void>> Collector::collect() {
+  last_pass_ = ages_.now().time_since_epoch().count();
   CO_TRY(co_await bury_abandoned());
   CO_TRY(co_await expire_staged());
+  CO_TRY(co_await settle_kept());
   CO_TRY(co_await purge_deleted());
   const auto erase = [this](std::uint64_t generation) { return empty_generation(generation); };
   CO_TRY(co_await kv::collect_generations(engine_, blob_keys::kDroppedGeneration, erase, kCollectGenerationStep));
@@ -128,7 +145,7 @@ Task<Result<void>> Collector::expire_staged() {
     range.lower = page.size() < kSummariesPerTurn ? std::string() : page.back().first + '\0';
     for (const auto& [key, value] : page) {
       const auto summary = CO_TRY(records::kStagedSummary.decode(value));
-      const auto staged = blob_keys::staged_blob(key);
+      const auto staged = blob_keys::named_key(key);
       if (!staged || now - summary.last_staged <= kStagedLifetime) continue;
       CO_TRY(co_await drop_old_staged(*staged, now));
     }
@@ -137,8 +154,22 @@ Task<Result<void>> Collector::expire_staged() {
   co_return Result<void>{};
 }
 
+Task<Result<void>> Collector::settle_kept() {
+  // Most passes find nothing; they cost no transaction.
+  for (bool more = CO_TRY(any_row(*engine_.snapshot(), blob_keys::all(blob_keys::kKeptMark))); more;) {
+    CO_TRY(co_await engine_.transact(
+        [&](kv::Transaction& txn) -> Result<void> {
+          more = TRY(settle_any(txn));
+          return {};
+        },
+        &kSettleStep));
+  }
+  co_return Result<void>{};
+}
+
 Task<Result<void>> Collector::purge_deleted() {
-  std::size_t purged = kKeptPerStep;
+  const bool due = CO_TRY(any_row(*engine_.snapshot(), blob_keys::purges_until(ages_.now())));
+  std::size_t purged = due ? kKeptPerStep : 0;
   while (purged == kKeptPerStep) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
@@ -150,7 +181,7 @@ Task<Result<void>> Collector::purge_deleted() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> Collector::drop_old_staged(const blob_keys::StagedBlob& staged, Time now) {
+Task<Result<void>> Collector::drop_old_staged(const blob_keys::NamedKey& staged, Time now) {
   return engine_.transact([&staged, now](kv::Transaction& txn) -> Result<void> {
     auto stored = TRY(txn.get(blob_keys::staged_summary(staged.generation, staged.name)));
     if (!stored) return {};
@@ -224,7 +255,8 @@ Task<Result<void>> Collector::empty_generation(std::uint64_t generation) {
     CO_TRY(co_await engine_.transact(
         [&](kv::Transaction& txn) -> Result<void> {
           more = false;
-          for (const char kind : {'B', 'T', 't', 'S', 'U', 'K'})
+          for (const char kind :
+               {'B', 'T', 't', blob_keys::kSnapshot, blob_keys::kDeleted, blob_keys::kKeptMark, 'U', 'K'})
             more = TRY(drop_keys(txn, kind, generation)) > 0 || more;
           return {};
         },

@@ -1,4 +1,5 @@
-// Erases what nothing refers to any more: dead payloads, the blobs and staged blocks of deleted containers, and, once
+// Finishes what was begun with all that is kept of a blob (storage/kept_blobs.h), and erases what nothing refers to any
+// more: dead payloads, the blobs and staged blocks of deleted containers, and, once
 // an hour, staged blocks of blobs to which none was added for a week (as the protocol promises). What somebody reads
 // waits until nobody does. There is one pass at a time; kick() during a pass causes another one. The keys that say what
 // is dead are erased last, so the next pass makes up for a failure. Thread safe.
@@ -25,6 +26,8 @@ class Collector {
   /// Call it before anything is written. What is pending then was left by an earlier process and is dead.
   void start();
   void kick();
+  /// After a change that leaves nothing to do: makes a pass if the last one was some time ago.
+  void remind();
   /// Buries the payload in the next pass: it was abandoned when the store had too much to do.
   void abandon_later(PayloadId payload);
   /// Makes one pass, until nothing is dead or an error occurs. For kick() and tests.
@@ -38,14 +41,16 @@ class Collector {
   Task<Result<void>> dissolve(std::uint64_t content);
   Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();
+  Task<Result<void>> settle_kept();
   Task<Result<void>> purge_deleted();
-  Task<Result<void>> drop_old_staged(const blob_keys::StagedBlob& staged, Time now);
+  Task<Result<void>> drop_old_staged(const blob_keys::NamedKey& staged, Time now);
   kv::Engine& engine_;
   const PayloadFiles& files_;
   Readers& readers_;
   const Clock& ages_;
   Executor background_;
   std::atomic<int> wanted_{0};
+  std::atomic<Time::rep> last_pass_{0};
   Time looked_for_staged_{};
   Mutex mutex_;
   std::vector<PayloadId> abandoned_ GUARDED_BY(mutex_);

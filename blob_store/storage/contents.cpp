@@ -62,7 +62,7 @@ Result<void> check_sharable(const kv::Reader& reader, const Blob& blob) {
 Result<void> release(kv::Transaction& txn, const Content& content) {
   if (content.id == 0) return {};
   if (content.shared && !TRY(last_owner_leaves(txn, content.id))) return {};
-  if (content.whole && !is_file(content.id)) {
+  if (goes_at_once(content)) {
     txn.erase(blob_keys::payload(content.id));
     return {};
   }
@@ -122,7 +122,7 @@ Result<std::vector<Extent>> read_extents(const kv::Reader& reader, const Content
     return extents;
   }
   auto range = blob_keys::extents_from(content.id, start);
-  {
+  if (start > 0) {  // at the beginning, blocks without bytes come before the one that holds the first byte
     const auto before = reader.scan(blob_keys::extents_up_to(content.id, start), kv::Direction::kReverse);
     if (before->valid()) range.lower = std::string(before->key());
     TRY(before->status());

@@ -26,6 +26,10 @@ constexpr bool is_file(PayloadId payload) { return (payload & 1) != 0; }
 Result<void> share(kv::Transaction& txn, Content& content);
 /// Before a page blob is shared: kSnapshotOperationRateExceeded if nobody could make it his own again.
 Result<void> check_sharable(const kv::Reader& reader, const Blob& blob);
+/// Whether a content that is given up is gone at once, and leaves nothing to the collector.
+constexpr bool goes_at_once(const Content& content) {
+  return content.id == 0 || (content.whole && !is_file(content.id));
+}
 /// An owner gives its content up.
 Result<void> release(kv::Transaction& txn, const Content& content);
 /// One more owner for the payload.

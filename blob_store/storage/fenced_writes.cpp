@@ -4,6 +4,7 @@
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_records.h"
 #include "blob_store/storage/blob_service.h"
+#include "blob_store/storage/kept_blobs.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -84,6 +85,19 @@ Task<Result<WriteOutcome>> BlobService::erase_unless_newer(BlobRef ref, FencedWr
     auto current = TRY(find_current(txn, ref));
     if (!current.blob) return WriteOutcome::kMissing;
     if (current.blob->effective_version() > write.source_version) return WriteOutcome::kSuperseded;
+    TRY(erase_blob(txn, current, ref.name));
+    return WriteOutcome::kApplied;
+  });
+}
+
+Task<Result<WriteOutcome>> BlobService::discard_blob(BlobRef ref, Stamp version, Fence fence) {
+  co_return co_await write_fenced(ref.account, std::move(fence), [&](kv::Transaction& txn) -> Result<WriteOutcome> {
+    const auto current = TRY(find_current(txn, ref));
+    if (!current.blob) return WriteOutcome::kMissing;
+    if (current.blob->version.ticks != version.ticks) return WriteOutcome::kSuperseded;
+    const KeptBlobs kept(current.generation, ref.name);
+    if (TRY(kept.find_mark(txn))) return fail(ErrorCode::kServerBusy, "The blob's snapshots are being deleted.");
+    if (TRY(kept.has_snapshots(txn)) || current.blob->lease.locked(clock_.now())) return WriteOutcome::kConflict;
     TRY(erase_blob(txn, current, ref.name));
     return WriteOutcome::kApplied;
   });

@@ -11,7 +11,7 @@ namespace {
 
 const FailStep kRegisterPayloadStep("blob.register_payload");
 
-constexpr std::size_t kFlushBytes = 4 * kChunkBytes;  // fewer turns to the disk on large uploads
+constexpr std::size_t kFlushBytes = 2 * kChunkBytes;  // fewer turns to the disk on large uploads
 constexpr std::size_t kExtentsAhead = 64;
 
 }  // namespace

@@ -24,6 +24,7 @@ const FailStep kRemoveFileStep("blob.remove_file");
 constexpr std::size_t kSumBytes = sizeof(std::uint32_t);
 constexpr std::size_t kSealedBytes = kSumBytes + kChunkBytes;
 constexpr std::uint64_t kFolders = 256;
+constexpr std::uint64_t kWritebackBytes = 8UL << 20;
 
 std::unexpected<Error> disk_error(std::string_view what, const std::filesystem::path& path, int code) {
   return fail(error_for_log(ErrorCode::kStorageFailure,
@@ -57,6 +58,25 @@ Result<void> write_all(const Descriptor& file, std::array<iovec, 2> parts, const
     }
   }
   return {};
+}
+
+/// A chunk's sum and bytes; returns how many bytes of both there are.
+Result<std::size_t> read_sealed(const Descriptor& file, PayloadId id, std::uint64_t index, std::uint32_t& sum,
+                                char* bytes) {
+  std::size_t size = 0;
+  while (size < kSealedBytes) {
+    const auto in_sum = std::min(size, kSumBytes);
+    const auto in_bytes = size - in_sum;
+    const std::array<iovec, 2> parts{iovec{reinterpret_cast<char*>(&sum) + in_sum, kSumBytes - in_sum},
+                                     iovec{bytes + in_bytes, kChunkBytes - in_bytes}};
+    const auto got = ::preadv(file.get(), parts.data(), static_cast<int>(parts.size()),
+                              static_cast<off_t>(index * kSealedBytes + size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return disk_error("reading", std::to_string(id), errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  return size;
 }
 
 Result<void> sync_folder(const std::filesystem::path& folder) {
@@ -135,7 +155,18 @@ Result<void> PayloadFiles::Writing::write(std::string_view bytes) {
                   files_->path_of(id_)));
     bytes.remove_prefix(chunk.size());
   }
+  begin_writeback();
   return {};
+}
+
+/// The disk begins with what came first, so that the end does not wait for all of it. Only a hint: close() tells
+/// errors.
+void PayloadFiles::Writing::begin_writeback() {
+  const auto written = chunks_ * kSealedBytes;
+  if (!files_->sync_ || written - handed_over_ < kWritebackBytes) return;
+  (void)::sync_file_range(file_.get(), static_cast<off_t>(handed_over_), static_cast<off_t>(written - handed_over_),
+                          SYNC_FILE_RANGE_WRITE);
+  handed_over_ = written;
 }
 
 Result<void> PayloadFiles::Writing::close() {
@@ -164,22 +195,13 @@ Result<Descriptor> PayloadFiles::open(PayloadId id) const {
 
 Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index) {
   std::uint32_t sum = 0;
-  std::string bytes(kChunkBytes, '\0');
-  std::size_t size = 0;  // of both
-  while (size < kSealedBytes) {
-    const auto in_sum = std::min(size, kSumBytes);
-    const auto in_bytes = size - in_sum;
-    const std::array<iovec, 2> parts{iovec{reinterpret_cast<char*>(&sum) + in_sum, kSumBytes - in_sum},
-                                     iovec{bytes.data() + in_bytes, kChunkBytes - in_bytes}};
-    const auto got = ::preadv(file.get(), parts.data(), static_cast<int>(parts.size()),
-                              static_cast<off_t>(index * kSealedBytes + size));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return disk_error("reading", std::to_string(id), errno);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  bytes.resize(size - std::min(size, kSumBytes));
-  if (size < kSumBytes || sum_of(id, index, bytes) != sum) return damaged(id, index);
+  std::string bytes;
+  Result<std::size_t> size;
+  bytes.resize_and_overwrite(kChunkBytes, [&](char* into, std::size_t) {  // no zeros first
+    size = read_sealed(file, id, index, sum, into);
+    return size.value_or(0) - std::min(size.value_or(0), kSumBytes);
+  });
+  if (TRY(size) < kSumBytes || sum_of(id, index, bytes) != sum) return damaged(id, index);
   return bytes;
 }
 

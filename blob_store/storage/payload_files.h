@@ -42,11 +42,13 @@ class PayloadFiles {
     Writing(const PayloadFiles& files, PayloadId id) : files_(&files), id_(id) {}
     Result<void> open();
     Result<void> write(std::string_view bytes);
+    void begin_writeback();
     Result<void> close();
     const PayloadFiles* files_;
     PayloadId id_;
     Descriptor file_;
     std::uint64_t chunks_ = 0;
+    std::uint64_t handed_over_ = 0;  // bytes of which the disk was told to write them
   };
   /// The file is made by the first append().
   [[nodiscard]] Writing begin(PayloadId id) const { return {*this, id}; }

@@ -2,13 +2,18 @@
 #include <algorithm>
 
 #include "common/auth/authenticator.h"
+#include "common/auth/roles.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::auth {
 namespace {
 
 bool grants(const Identity& identity, const Need& need) {
-  const auto has = [&](char letter) { return identity.permissions.find(letter) != std::string::npos; };
+  const bool by_roles = !identity.object_id.empty(), by_sas = identity.scheme != Scheme::kBearer;
+  const auto has = [&](char letter) {
+    return (!by_sas || identity.permissions.contains(letter)) &&
+           (!by_roles || roles_allow(identity.service, identity.roles, need.type, letter));
+  };
   if (!need.all_of.empty()) return std::all_of(need.all_of.begin(), need.all_of.end(), has);
   return std::any_of(need.any_of.begin(), need.any_of.end(), has);
 }
@@ -32,7 +37,8 @@ Result<void> authorize(const Identity& identity, const Need& need, std::string_v
     if (identity.resource_types.find(static_cast<char>(need.type)) == std::string::npos) {
       return fail(ErrorCode::kAuthorizationResourceTypeMismatch);
     }
-  } else if (!need.service_sas || identity.resource.empty() || !covers(identity.resource, resource_name)) {
+  } else if (identity.scheme == Scheme::kServiceSas &&
+             (!need.service_sas || identity.resource.empty() || !covers(identity.resource, resource_name))) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
   if (!grants(identity, need)) return fail(ErrorCode::kAuthorizationPermissionMismatch);

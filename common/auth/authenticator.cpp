@@ -5,6 +5,7 @@
 #include "common/auth/sas.h"
 #include "common/auth/shared_key.h"
 #include "common/auth/signature.h"
+#include "common/auth/token_check.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 
@@ -22,6 +23,26 @@ Result<std::optional<std::string_view>> authorization_header(const SignedRequest
   return found;
 }
 
+Result<Identity> verify_bearer(Service service, const SignedRequest& request, const Account& account,
+                               std::string_view token, Time now, const Policy& policy) {
+  if (!arrived_by_https(request, policy)) {
+    return fail(authentication_failed("Authentication scheme Bearer is not allowed with HTTP. Use HTTPS."));
+  }
+  if (!policy.tokens) {
+    return fail(authentication_failed(
+        "Authentication scheme Bearer is not supported: no token issuer is configured. Use the account key or a SAS."));
+  }
+  auto bearer = TRY(policy.tokens->check(token, service, now));
+  Identity identity;
+  identity.scheme = Scheme::kBearer;
+  identity.account = account.name;
+  identity.service = service;
+  identity.roles = bearer.roles;
+  identity.object_id = std::move(bearer.object_id);
+  identity.tenant_id = std::move(bearer.tenant_id);
+  return identity;
+}
+
 Result<Identity> identify(Service service, const SignedRequest& request, const Resource& resource,
                           const std::vector<Account>& accounts, Time now, const Policy& policy,
                           const PolicyLookup& find_policy) {
@@ -33,14 +54,15 @@ Result<Identity> identify(Service service, const SignedRequest& request, const R
     if (value.starts_with("SharedKey ") || value.starts_with("SharedKeyLite ")) {
       return verify_shared_key(service, request, resource, *account, value, now, policy);
     }
-    if (value.starts_with("Bearer ")) {
-      return fail(authentication_failed("Bearer is not allowed with HTTP. Use the account key or a SAS."));
+    constexpr std::string_view kBearer = "Bearer ";
+    if (value.starts_with(kBearer)) {
+      return verify_bearer(service, request, *account, value.substr(kBearer.size()), now, policy);
     }
     return fail(ErrorCode::kInvalidAuthenticationInfo);
   }
   auto fields = TRY(parse_sas(*request.parameters));
   if (!fields.sig.empty()) {
-    const bool https = arrived_by_https(*request.headers, policy);
+    const bool https = arrived_by_https(request, policy);
     return verify_sas(service, request, resource, *account, fields, now, https, find_policy);
   }
   if (!policy.allow_anonymous) return fail(ErrorCode::kNoAuthenticationInformation);
@@ -66,10 +88,11 @@ Result<void> settle_version(const SignedRequest& request, Identity& identity) {
 
 }  // namespace
 
-bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy) {
+bool arrived_by_https(const SignedRequest& request, const Policy& policy) {
+  if (request.tls) return true;
   if (!policy.trust_forwarded_proto) return false;
   std::optional<std::string_view> found;
-  for (const auto& [name, value] : headers) {
+  for (const auto& [name, value] : *request.headers) {
     if (!iequals_ascii(name, "x-forwarded-proto")) continue;
     // A second one was not written by the terminator, or not by it alone.
     if (found) return false;

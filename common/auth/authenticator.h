@@ -1,8 +1,10 @@
-// Who is asking, and what may they do? Verifies SharedKey, SharedKeyLite, account SAS and service SAS of a raw request.
-// Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation, "Authorize with
-// Shared Key" and "Create a service/account SAS".
+// Who is asking, and what may they do? Verifies SharedKey, SharedKeyLite, the kinds of SAS and bearer tokens of a raw
+// request. Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation,
+// "Authorize with Shared Key" and "Create a service/account SAS".
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +34,10 @@ struct SignedRequest {
   std::string_view remote_address;
   std::string_view host;                        // the Host header
   const QueryParameters* parameters = nullptr;  // the decoded query; null if it was not decoded yet
+  bool tls = false;                             // the connection is HTTPS
 };
+
+class TokenCheck;
 
 struct Policy {                  // settings of the process
   bool check_clock_skew = true;  // 15 minutes
@@ -40,10 +45,11 @@ struct Policy {                  // settings of the process
   /// Believe the X-Forwarded-Proto of a TLS terminator in front. Only for listeners that nobody else can reach, because
   /// anyone could send that header.
   bool trust_forwarded_proto = false;
+  std::shared_ptr<TokenCheck> tokens = {};  // which bearer tokens are accepted; null: none
 };
 
-/// True if the client used HTTPS, as far as the policy lets us believe it.
-bool arrived_by_https(const std::vector<std::pair<std::string_view, std::string_view>>& headers, const Policy& policy);
+/// True if the client used HTTPS: here, or to a terminator as far as the policy lets us believe it.
+bool arrived_by_https(const SignedRequest& request, const Policy& policy);
 
 /// What the URL names, in path style or host style.
 struct Resource {
@@ -57,7 +63,10 @@ Result<Resource> parse_resource(std::string_view host, std::string_view raw_path
 using PolicyLookup = std::function<Result<std::optional<StoredPolicy>>(std::string_view account,
                                                                        std::string_view resource, std::string_view id)>;
 
-enum class Scheme { kSharedKey, kAccountSas, kServiceSas, kAnonymous };
+enum class Scheme { kSharedKey, kAccountSas, kServiceSas, kAnonymous, kBearer };
+
+/// Built-in roles for data, a bit each: see roles.h.
+using Roles = std::uint16_t;
 
 /// What an authenticated caller may do; everything with SharedKey.
 struct Identity {
@@ -72,6 +81,11 @@ struct Identity {
   std::optional<std::string> start_pk, start_rk, end_pk, end_rk;
   // Blob SAS response overrides, by header name.
   std::vector<std::pair<std::string, std::string>> response_overrides;
+  // Of a bearer, or of the bearer that delegated its rights by a SAS: its roles for the service, and who it is. Without
+  // an object_id, a SAS is the account's own.
+  Service service = Service::kBlob;
+  Roles roles = 0;
+  std::string object_id, tenant_id;
 };
 
 /// Verifies the signature and everything else that does not depend on the operation: dates, address, protocol, service.
@@ -83,9 +97,10 @@ Result<Identity> authenticate(Service service, const SignedRequest& request, con
 
 enum class ResourceType : char { kService = 's', kContainer = 'c', kObject = 'o' };
 
-/// What an operation needs: one permission of `any_of`, or all of `all_of` if that is given. `service_sas` is false for
-/// operations that a service SAS can never grant. A service SAS must cover `resource_name`. Errors:
-/// kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch, kAuthorizationFailure.
+/// What an operation needs of a SAS, or of the roles of a bearer: one permission of `any_of`, or all of `all_of` if
+/// that is given. `service_sas` is false for operations that a service SAS can never grant. A service SAS must cover
+/// `resource_name`. Errors: kAuthorizationPermissionMismatch, kAuthorizationResourceTypeMismatch,
+/// kAuthorizationFailure.
 struct Need {
   ResourceType type;
   std::string_view any_of;

@@ -4,6 +4,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "common/auth/delegation.h"
 #include "common/auth/signature.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
@@ -12,13 +13,19 @@ namespace tidemark::auth {
 namespace {
 
 using Field = std::pair<std::string_view, std::string_view SasFields::*>;
-constexpr std::array<Field, 23> kFields{{
-    {"sv", &SasFields::sv},     {"ss", &SasFields::ss},     {"srt", &SasFields::srt},     {"sp", &SasFields::sp},
-    {"st", &SasFields::st},     {"se", &SasFields::se},     {"sip", &SasFields::sip},     {"spr", &SasFields::spr},
-    {"ses", &SasFields::ses},   {"si", &SasFields::si},     {"sig", &SasFields::sig},     {"sr", &SasFields::sr},
-    {"tn", &SasFields::tn},     {"spk", &SasFields::spk},   {"srk", &SasFields::srk},     {"epk", &SasFields::epk},
-    {"erk", &SasFields::erk},   {"rscc", &SasFields::rscc}, {"rscd", &SasFields::rscd},   {"rsce", &SasFields::rsce},
-    {"rscl", &SasFields::rscl}, {"rsct", &SasFields::rsct}, {"skoid", &SasFields::skoid},
+constexpr std::array<Field, 35> kFields{{
+    {"sv", &SasFields::sv},     {"ss", &SasFields::ss},           {"srt", &SasFields::srt},
+    {"sp", &SasFields::sp},     {"st", &SasFields::st},           {"se", &SasFields::se},
+    {"sip", &SasFields::sip},   {"spr", &SasFields::spr},         {"ses", &SasFields::ses},
+    {"si", &SasFields::si},     {"sig", &SasFields::sig},         {"sr", &SasFields::sr},
+    {"tn", &SasFields::tn},     {"spk", &SasFields::spk},         {"srk", &SasFields::srk},
+    {"epk", &SasFields::epk},   {"erk", &SasFields::erk},         {"rscc", &SasFields::rscc},
+    {"rscd", &SasFields::rscd}, {"rsce", &SasFields::rsce},       {"rscl", &SasFields::rscl},
+    {"rsct", &SasFields::rsct}, {"skoid", &SasFields::skoid},     {"sktid", &SasFields::sktid},
+    {"skt", &SasFields::skt},   {"ske", &SasFields::ske},         {"sks", &SasFields::sks},
+    {"skv", &SasFields::skv},   {"saoid", &SasFields::saoid},     {"suoid", &SasFields::suoid},
+    {"scid", &SasFields::scid}, {"skdutid", &SasFields::skdutid}, {"sduoid", &SasFields::sduoid},
+    {"srh", &SasFields::srh},   {"srq", &SasFields::srq},
 }};
 
 // Versions are dates, so they compare as text.
@@ -27,7 +34,11 @@ constexpr std::string_view kOverridesSince = "2013-08-15";
 constexpr std::string_view kServiceSegmentSince = "2015-02-21";
 constexpr std::string_view kAddressSince = "2015-04-05";
 constexpr std::string_view kResourceKindSince = "2018-11-09";
+constexpr std::string_view kAgentsSince = "2020-02-10";
 constexpr std::string_view kEncryptionScopeSince = "2020-12-06";
+// Of user delegation: who the signature is meant for, and queues and tables at all.
+constexpr std::string_view kDelegatedUserSince = "2025-07-05";
+constexpr std::string_view kSignedRequestSince = "2026-04-06";
 
 Error mismatch() {
   return authentication_failed(
@@ -115,7 +126,8 @@ void append_fields(std::string& out, std::initializer_list<std::string_view> fie
   }
 }
 
-std::string service_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
+/// What the text begins with: permissions, dates, resource.
+std::string begin_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
   std::string out;
   out.reserve(384);
   out.append(f.sp);
@@ -126,6 +138,11 @@ std::string service_text(Service service, const Account& account, const SasField
   out.append(account.name);
   out.push_back('/');
   out.append(covered.name);
+  return out;
+}
+
+std::string service_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
+  auto out = begin_text(service, account, f, covered);
   append_fields(out, {f.si});
   if (f.sv >= kAddressSince) append_fields(out, {f.sip, f.spr});
   append_fields(out, {f.sv});
@@ -136,6 +153,21 @@ std::string service_text(Service service, const Account& account, const SasField
     if (f.sv >= kEncryptionScopeSince) append_fields(out, {f.ses});
     if (f.sv >= kOverridesSince) append_fields(out, {f.rscc, f.rscd, f.rsce, f.rscl, f.rsct});
   }
+  return out;
+}
+
+std::string delegated_text(Service service, const Account& account, const SasFields& f, const Coverage& covered) {
+  auto out = begin_text(service, account, f, covered);
+  append_fields(out, {f.skoid, f.sktid, f.skt, f.ske, f.sks, f.skv});
+  if (service == Service::kBlob && f.sv >= kAgentsSince) append_fields(out, {f.saoid, f.suoid, f.scid});
+  if (f.sv >= kDelegatedUserSince) append_fields(out, {f.skdutid, f.sduoid});
+  append_fields(out, {f.sip, f.spr, f.sv});
+  if (service == Service::kTable) append_fields(out, {f.spk, f.srk, f.epk, f.erk});
+  if (service != Service::kBlob) return out;
+  append_fields(out, {f.sr, ""});
+  if (f.sv >= kEncryptionScopeSince) append_fields(out, {f.ses});
+  if (f.sv >= kSignedRequestSince) append_fields(out, {f.srh, f.srq});
+  append_fields(out, {f.rscc, f.rscd, f.rsce, f.rscl, f.rsct});
   return out;
 }
 
@@ -191,22 +223,13 @@ void set_overrides(Identity& identity, const SasFields& f) {
   }
 }
 
-Result<Identity> verify_service_sas(Service service, const SignedRequest& request, const Resource& resource,
-                                    const Account& account, const SasFields& f, Time now, bool https,
-                                    const PolicyLookup& find_policy) {
-  if (has_unsigned_fields(service, f)) return fail(mismatch());
-  auto covered = TRY(coverage_of(service, resource, f));
-  const auto text = service_text(service, account, f, covered);
-  if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
-  auto terms = TRY(terms_of(f, account, covered, find_policy));
-  TRY(check_conditions(terms.start, terms.expiry, f, request.remote_address, https, now));
-  if ((f.spk.empty() && !f.srk.empty()) || (f.epk.empty() && !f.erk.empty())) {
-    return fail(authentication_failed("srk needs spk, and erk needs epk."));
-  }
+/// What an identity has of a SAS, whoever signed it.
+Identity sas_identity(Service service, const Account& account, const SasFields& f, Coverage covered,
+                      std::string permissions) {
   Identity identity;
   identity.scheme = Scheme::kServiceSas;
   identity.account = account.name;
-  identity.permissions = std::move(terms.permission);
+  identity.permissions = std::move(permissions);
   identity.resource = std::move(covered.name);
   identity.version = f.sv;
   if (service == Service::kTable) {
@@ -219,17 +242,72 @@ Result<Identity> verify_service_sas(Service service, const SignedRequest& reques
   return identity;
 }
 
+Result<void> check_key_range(const SasFields& f) {
+  if ((!f.spk.empty() || f.srk.empty()) && (!f.epk.empty() || f.erk.empty())) return {};
+  return fail(authentication_failed("srk needs spk, and erk needs epk."));
+}
+
+/// Of what a user delegation SAS may have, what is not offered or not signed in its version.
+Result<void> check_delegation_fields(Service service, const SasFields& f) {
+  if (f.sv < (service == Service::kBlob ? kResourceKindSince : kDelegatedUserSince)) {
+    return fail(
+        authentication_failed("User delegation needs a later version (sv): 2018-11-09 for blobs, 2025-07-05 else."));
+  }
+  const bool for_somebody = !f.skdutid.empty() || !f.sduoid.empty();
+  if (for_somebody || !f.srh.empty() || !f.srq.empty()) {
+    return fail(authentication_failed("skdutid, sduoid, srh and srq are not supported in a user delegation SAS."));
+  }
+  const bool agents = !f.saoid.empty() || !f.suoid.empty() || !f.scid.empty();
+  if (!f.si.empty() || (agents && (f.sv < kAgentsSince || service != Service::kBlob))) return fail(mismatch());
+  if (f.sks != std::string_view(name_of(service)).substr(1, 1)) {
+    return fail(authentication_failed("The user delegation key (sks) is for another service."));
+  }
+  return {};
+}
+
+Result<Identity> verify_delegated_sas(Service service, const SignedRequest& request, const Resource& resource,
+                                      const Account& account, const SasFields& f, Time now, bool https) {
+  TRY(check_delegation_fields(service, f));
+  auto covered = TRY(coverage_of(service, resource, f));
+  const DelegationKey key{f.skoid, f.sktid, f.skt, f.ske, f.sks, f.skv};
+  const auto roles = delegated_roles(account, key, delegated_text(service, account, f, covered), f.sig);
+  if (!roles) return fail(mismatch());
+  TRY(check_key_dates(f, now));
+  TRY(check_conditions(f.st, f.se, f, request.remote_address, https, now));
+  TRY(check_key_range(f));
+  if (f.sp.empty()) return fail(authentication_failed("The SAS gives no permissions (sp)."));
+  auto identity = sas_identity(service, account, f, std::move(covered), std::string(f.sp));
+  identity.service = service;
+  identity.roles = *roles;
+  identity.object_id = f.skoid;
+  identity.tenant_id = f.sktid;
+  return identity;
+}
+
+Result<Identity> verify_service_sas(Service service, const SignedRequest& request, const Resource& resource,
+                                    const Account& account, const SasFields& f, Time now, bool https,
+                                    const PolicyLookup& find_policy) {
+  if (has_unsigned_fields(service, f)) return fail(mismatch());
+  auto covered = TRY(coverage_of(service, resource, f));
+  const auto text = service_text(service, account, f, covered);
+  if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
+  auto terms = TRY(terms_of(f, account, covered, find_policy));
+  TRY(check_conditions(terms.start, terms.expiry, f, request.remote_address, https, now));
+  TRY(check_key_range(f));
+  return sas_identity(service, account, f, std::move(covered), std::move(terms.permission));
+}
+
 }  // namespace
 
 Result<SasFields> parse_sas(const QueryParameters& parameters) {
   SasFields fields;
-  std::uint32_t seen = 0;
+  std::uint64_t seen = 0;
   for (const auto& [name, value] : parameters) {
     for (std::size_t i = 0; i < kFields.size(); ++i) {
       if (name != kFields[i].first) continue;
       if ((seen >> i & 1U) != 0) return fail(authentication_failed("A field of the SAS is given twice."));
       if (has_control(value)) return fail(authentication_failed("A field of the SAS is malformed."));
-      seen |= 1U << i;
+      seen |= 1ULL << i;
       fields.*kFields[i].second = value;
       break;
     }
@@ -247,7 +325,7 @@ Result<Identity> verify_sas(Service service, const SignedRequest& request, const
     return verify_account_sas(service, request, account, fields, now, https);
   }
   if (!fields.skoid.empty()) {
-    return fail(authentication_failed("User delegation SAS is not supported. Sign the SAS with the account key."));
+    return verify_delegated_sas(service, request, resource, account, fields, now, https);
   }
   return verify_service_sas(service, request, resource, account, fields, now, https, find_policy);
 }

@@ -1,7 +1,7 @@
 // A shared access signature is a signed query string that grants some of the rights of the account key. This file has
-// account SAS and service SAS of the versions since 2012-02-12. Nothing in a token is believed before its signature was
-// verified. Pure, apart from the lookup of stored policies. Refusals are kAuthenticationFailed and
-// kAuthorization*Mismatch.
+// account SAS and service SAS of the versions since 2012-02-12, and user delegation SAS (delegation.h). Nothing in a
+// token is believed before its signature was verified. Pure, apart from the lookup of stored policies. Refusals are
+// kAuthenticationFailed and kAuthorization*Mismatch.
 #pragma once
 #include <string_view>
 
@@ -12,9 +12,12 @@ namespace tidemark::auth {
 /// The decoded parameters of a SAS, as views into the query. Absent ones are empty; the signature does not distinguish
 /// these either.
 struct SasFields {
-  std::string_view sv, ss, srt, sp, st, se, sip, spr, ses, si, sig, sr, skoid;
+  std::string_view sv, ss, srt, sp, st, se, sip, spr, ses, si, sig, sr;
   std::string_view tn, spk, srk, epk, erk;
   std::string_view rscc, rscd, rsce, rscl, rsct;
+  // User delegation: the key, who it was meant for, and what the request must have.
+  std::string_view skoid, sktid, skt, ske, sks, skv;
+  std::string_view saoid, suoid, scid, skdutid, sduoid, srh, srq;
 };
 
 /// Refuses duplicate parameters and control characters, which could shift the boundaries of the signed fields.
@@ -23,6 +26,9 @@ Result<SasFields> parse_sas(const QueryParameters& parameters);
 Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,
                             const Account& account, const SasFields& fields, Time now, bool https,
                             const PolicyLookup& find_policy);
+
+/// Checks skt <= now < ske of a user delegation key.
+Result<void> check_key_dates(const SasFields& fields, Time now);
 
 /// Checks st <= now < se, sip and spr. `start` may be empty, `expiry` may not.
 Result<void> check_conditions(std::string_view start, std::string_view expiry, const SasFields& fields,

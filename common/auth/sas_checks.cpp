@@ -57,6 +57,18 @@ Result<void> check_dates(std::string_view start, std::string_view expiry, Time n
 
 }  // namespace
 
+Result<void> check_key_dates(const SasFields& fields, Time now) {
+  const auto from = parse_iso8601(fields.skt), until = parse_iso8601(fields.ske);
+  if (!from || !until) {
+    return fail(authentication_failed("The start (skt) or expiry (ske) of the user delegation key is not a UTC date."));
+  }
+  if (now < *from || now >= *until) {
+    return fail(authentication_failed("The user delegation key is valid from " + to_iso8601(*from) + " to " +
+                                      to_iso8601(*until) + ", the server's time is " + to_iso8601(now) + "."));
+  }
+  return {};
+}
+
 Result<void> check_conditions(std::string_view start, std::string_view expiry, const SasFields& fields,
                               std::string_view remote_address, bool https, Time now) {
   TRY(check_dates(start, expiry, now));

@@ -64,6 +64,9 @@
   X(39, CorsPreflightFailure, 403, "CORS not enabled or no matching rule found for this request.")                     \
   X(40, MalformedRequest, 400, "The request is not valid HTTP.")                                                       \
   X(41, InsufficientAccountPermissions, 403, "Write operations to the secondary location are not allowed.")            \
+  X(42, AccountRequiresHttps, 400, "The account being accessed does not support http.")                                \
+  X(43, BearerTokenInvalid, 401,                                                                                       \
+    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.")      \
   /* table */                                                                                                          \
   X(100, TableNotFound, 404, "The table specified does not exist.")                                                    \
   X(101, TableAlreadyExists, 409, "The table specified already exists.")                                               \

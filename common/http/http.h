@@ -35,6 +35,7 @@ struct Request {
   std::string_view query;                                              // raw, without '?'
   std::vector<std::pair<std::string_view, std::string_view>> headers;  // in order, names as sent, values trimmed
   std::string remote_address;                                          // "127.0.0.1"
+  bool tls = false;                                                    // the connection is HTTPS
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
   /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.

@@ -110,6 +110,7 @@ class Worker {
     const auto error = error_for_log(ErrorCode::kServerBusy, why);
     const auto request_id = context_.random.guid();
     process::log_failed_request(request_id, "connect", error);
+    if (context_.options.certificate) return;  // an answer would cost a handshake
     const auto response = context_.render_error(error, request_id);
     const auto head = render_head(nullptr, response, false, context_.options.server_name);
     error_code ignored;
@@ -197,8 +198,13 @@ class ServerImpl final : public Server {
   }
 
   std::uint16_t port() const override { return port_; }
+  std::string where() const override {
+    return "port=" + std::to_string(port_) + (context_.options.certificate ? " scheme=https" : "");
+  }
   int keep_listening() const override { return workers_.front()->listener(); }
-  Refused refused() const override { return {context_.refused_in_all.load(), context_.refused_of_address.load()}; }
+  Refused refused() const override {
+    return {context_.refused_in_all.load(), context_.refused_of_address.load(), context_.refused_handshakes.load()};
+  }
   Executor executor() override { return workers_[next_.fetch_add(1) % workers_.size()]->executor(); }
 
   void stop(Duration grace) override {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/random.h"
+#include "common/http/certificate.h"
 #include "common/http/http.h"
 
 namespace tidemark::http {
@@ -16,10 +17,12 @@ struct ServerOptions {
   std::optional<int> listener;  // of keep_listening(): in place of a new one at `port`
   unsigned threads = 2;
   std::size_t max_header_bytes = 32UL << 10;
-  std::size_t max_connections = 4096;                  // for more, the one that is idle longest is closed; else 503
-  std::size_t max_connections_of_address = 2048;       // more are answered with 503 and closed
-  std::size_t max_body_memory = 512UL << 20;           // of all bodies that are read whole; beyond it 503
-  Duration header_timeout = std::chrono::seconds(30);  // from the first byte to the last
+  std::size_t max_connections = 4096;                     // for more, the one that is idle longest is closed; else 503
+  std::size_t max_connections_of_address = 2048;          // more are answered with 503 and closed
+  std::size_t max_body_memory = 512UL << 20;              // of all bodies that are read whole; beyond it 503
+  std::shared_ptr<const Certificate> certificate = {};    // none: plain HTTP
+  Duration handshake_timeout = std::chrono::seconds(10);  // of TLS, from the connection on
+  Duration header_timeout = std::chrono::seconds(30);     // from the first byte to the last
   Duration idle_timeout = std::chrono::seconds(120);
   Duration transfer_grace = std::chrono::seconds(60);  // how long a peer may be slower than the rate (patience.h)
   std::uint64_t slowest_bytes_per_s = 4096;
@@ -35,6 +38,8 @@ class Server {
  public:
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// For the ready line: "port=10002", and " scheme=https" if that is what it speaks.
+  [[nodiscard]] virtual std::string where() const = 0;
   /// The executor of one of the I/O threads in turn, for background coroutines and RPC. They run before start() too.
   [[nodiscard]] virtual Executor executor() = 0;
   virtual void start(Handler handler, ErrorRenderer render_error) = 0;
@@ -45,10 +50,12 @@ class Server {
   /// threads. Idempotent.
   virtual void stop(Duration grace) = 0;
 
-  /// Connections that were answered with 503 and closed: there were too many in all, or from one address.
+  /// Connections that were closed at their beginning: there were too many in all, or from one address (with plain HTTP,
+  /// 503 is the answer), or they did not come to speak TLS.
   struct Refused {
     std::uint64_t in_all = 0;
     std::uint64_t of_address = 0;
+    std::uint64_t handshakes = 0;
   };
   [[nodiscard]] virtual Refused refused() const = 0;
 };

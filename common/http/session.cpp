@@ -1,13 +1,14 @@
 #include "common/http/session.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/poll.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <cctype>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
@@ -57,6 +58,12 @@ Response after_exception(const ServerContext& context, const Request& request, c
   return context.render_error(make_error(ErrorCode::kInternalError), request.request_id);
 }
 
+// TLS begins with the type of a record, which is no letter.
+bool begins_like_http(int descriptor) {
+  unsigned char first = 0;
+  return ::recv(descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && std::isalpha(first) != 0;
+}
+
 // What the handler left unread would be taken for the next request. False: too much, close instead.
 Task<bool> drain(SessionBody& body) {
   if (body.unwanted()) co_return false;
@@ -73,38 +80,67 @@ Task<bool> drain(SessionBody& body) {
 
 Task<void> Session::run() {
   boost::system::error_code ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.non_blocking(true, ignored);
-  const auto endpoint = socket_.remote_endpoint(ignored);
+  auto& socket = stream_.socket();
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.non_blocking(true, ignored);
+  const auto endpoint = socket.remote_endpoint(ignored);
   if (!ignored) request_.remote_address = endpoint.address().to_string();
   request_.peer_gone = [this] { return peer_gone(); };
   // Most heads fit. It is this frame's, not the session's, because at shutdown frames end after the sessions.
   std::array<std::byte, 2048> head_room;
   std::pmr::monotonic_buffer_resource head_memory(head_room.data(), head_room.size());
-  for (bool more = true; more && !context_.stopping.load(std::memory_order_relaxed);) {
+  bool more = context_.options.certificate == nullptr || co_await secure();
+  while (more && !context_.stopping.load(std::memory_order_relaxed)) {
     more = co_await serve_one(head_memory);
   }
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  if (stream_.tls()) {
+    set_deadline(kLongestHangUp);
+    co_await stream_.end_tls();
+  }
+  socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket.close(ignored);
+}
+
+Task<bool> Session::secure() {
+  set_deadline(context_.options.handshake_timeout);
+  auto& socket = stream_.socket();
+  const auto [unreadable] = co_await socket.async_wait(Socket::wait_read, asio::as_tuple(asio::use_awaitable));
+  if (unreadable) co_return false;
+  if (begins_like_http(socket.native_handle())) {
+    ++context_.refused_handshakes;
+    co_await refuse(make_error(ErrorCode::kAccountRequiresHttps, "This port speaks HTTPS: use an https:// URL."));
+    co_await hang_up();
+    co_return false;
+  }
+  const auto error = co_await stream_.begin_tls(*context_.options.certificate);
+  request_.tls = !error;
+  if (!error) co_return true;
+  ++context_.refused_handshakes;
+  spdlog::debug("TLS handshake failed address={} reason=\"{}\"", request_.remote_address, error.message());
+  co_return false;
 }
 
 void Session::close() {
   idle_ = false;
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
 }
 
 bool Session::peer_gone() {
   if (input_.size() > 0) return false;
+  const auto descriptor = stream_.socket().native_handle();
+  if (stream_.tls()) {
+    pollfd peer{descriptor, POLLRDHUP, 0};
+    return ::poll(&peer, 1, 0) > 0;
+  }
   char next = 0;
-  const auto got = ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  const auto got = ::recv(descriptor, &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 Task<bool> Session::receive_more() {
   wait_for_peer();
-  auto [error, received] =
-      co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
+  auto [error, received] = co_await stream_.read_some(input_.prepare(kReadBytes));
   peer_moved(received);
   input_.commit(received);
   co_return !error && received > 0;
@@ -112,12 +148,14 @@ Task<bool> Session::receive_more() {
 
 Task<void> Session::hang_up() {
   boost::system::error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  auto& socket = stream_.socket();
   set_deadline(kLongestHangUp);
+  if (stream_.tls()) co_await stream_.end_tls();
+  socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   for (std::size_t discarded = 0; discarded < kMostAfterHangUp;) {
     input_.consume(input_.size());
     auto [error, received] =
-        co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
+        co_await socket.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
     if (error || received == 0) break;
     discarded += received;
   }
@@ -125,9 +163,7 @@ Task<void> Session::hang_up() {
 
 Task<bool> Session::write(std::string_view first, std::string_view second) {
   wait_for_peer(first.size() + second.size());
-  const std::array<asio::const_buffer, 2> buffers{asio::buffer(first.data(), first.size()),
-                                                  asio::buffer(second.data(), second.size())};
-  auto [error, written] = co_await asio::async_write(socket_, buffers, asio::as_tuple(asio::use_awaitable));
+  auto [error, written] = co_await stream_.write(first, second);
   peer_moved(written);
   co_return !error;
 }
@@ -146,13 +182,12 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
       idle_ = false;
       set_deadline(context_.options.header_timeout);
     }
-    auto [error, received] =
-        co_await socket_.async_read_some(input_.prepare(kReadBytes), asio::as_tuple(asio::use_awaitable));
+    auto [error, received] = co_await stream_.read_some(input_.prepare(kReadBytes));
     if (error || received == 0) co_return false;
     input_.commit(received);
   }
   idle_ = false;
-  if (malformed) co_return co_await refuse(malformed);
+  if (malformed) co_return co_await refuse(parse_failure(malformed));
   fill_request(request_, parser);
   request_.request_id = context_.random.guid();
   const auto expect = request_.header("expect");
@@ -181,7 +216,7 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
   }
   kReplyStep.before.reach();
   std::string_view head_left = head, body_left = response.body;
-  if (!co_await outbox_.send(socket_, head_left, body_left)) co_return false;
+  if (!stream_.tls() && !co_await outbox_.send(stream_.socket(), head_left, body_left)) co_return false;
   if (!head_left.empty() || !body_left.empty()) {
     if (!co_await write(head_left, body_left)) co_return false;
   }
@@ -199,12 +234,13 @@ Task<bool> Session::serve_one(std::pmr::monotonic_buffer_resource& head_memory) 
 Task<void> Session::rest(Duration pause) {
   // Up to twice as long, so that connections that were refused together do not come back together.
   pause += Duration(static_cast<std::int64_t>(context_.random.below(static_cast<std::uint64_t>(pause.count()))));
-  asio::steady_timer timer(socket_.get_executor(), std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
+  asio::steady_timer timer(stream_.socket().get_executor(),
+                           std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-Task<bool> Session::refuse(boost::system::error_code malformed) {
-  const auto response = context_.render_error(parse_failure(malformed), context_.random.guid());
+Task<bool> Session::refuse(Error error) {
+  const auto response = context_.render_error(error, context_.random.guid());
   const auto head = render_head(nullptr, response, false, context_.options.server_name);
   co_await write(head, response.body);
   co_return false;

@@ -1,7 +1,6 @@
 // One connection: reads a request, calls the handler, writes the response, and starts over. It runs on one I/O thread.
 // A sweeper on the same thread closes the socket when the deadline of the current step has passed.
 #pragma once
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <chrono>
 #include <memory_resource>
@@ -11,6 +10,7 @@
 #include "common/http/outbox.h"
 #include "common/http/patience.h"
 #include "common/http/server.h"
+#include "common/http/stream.h"
 
 namespace tidemark::http {
 
@@ -26,13 +26,14 @@ struct ServerContext {
   ConnectionSlots connections;
   std::atomic<std::uint64_t> refused_in_all{0};
   std::atomic<std::uint64_t> refused_of_address{0};
+  std::atomic<std::uint64_t> refused_handshakes{0};
   std::atomic<std::size_t> body_memory{0};  // in bodies that are read whole, until they are answered
 };
 
 class Session {
  public:
   Session(Socket socket, ServerContext& context, Outbox& outbox)
-      : socket_(std::move(socket)),
+      : stream_(std::move(socket)),
         context_(context),
         outbox_(outbox),
         patience_(context.options.transfer_grace, context.options.slowest_bytes_per_s) {}
@@ -48,10 +49,12 @@ class Session {
   friend class SessionBody;
   static constexpr std::size_t kReadBytes = 8192;
 
+  /// Does the handshake of TLS; false if it fails. Whoever speaks plain HTTP is told so.
+  Task<bool> secure();
   /// The request's head is kept in `head_memory`, which the next request reuses.
   Task<bool> serve_one(std::pmr::monotonic_buffer_resource& head_memory);
   /// Answers malformed or oversized requests; always returns false.
-  Task<bool> refuse(boost::system::error_code malformed);
+  Task<bool> refuse(Error error);
   Task<bool> stream_body(BodySource& source, std::optional<std::uint64_t> length);
   Task<bool> write(std::string_view first, std::string_view second);
   /// Appends what the peer has sent to input_; false at the end of the stream or on an error.
@@ -67,12 +70,13 @@ class Session {
     deadline_ = SteadyTime::max();
   }
   /// The peer is gone if its stream reads as empty. Anything else, such as its next request, shows that it is there.
+  /// With TLS the end has a record of its own before it, so that the closed side counts.
   bool peer_gone();
   void set_deadline(Duration from_now) {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(from_now);
   }
 
-  Socket socket_;
+  Stream stream_;
   ServerContext& context_;
   Outbox& outbox_;
   boost::beast::flat_buffer input_;  // what has come and nobody has read yet

@@ -1,6 +1,5 @@
 #include "common/http/session_body.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 
 namespace tidemark::http {
@@ -92,8 +91,8 @@ Task<Result<std::string>> SessionBody::read_sized(std::size_t limit) {
   std::size_t filled = buffered;
   while (filled < piece.size()) {
     session_.wait_for_peer();
-    auto [error, received] = co_await session_.socket_.async_read_some(
-        asio::buffer(piece.data() + filled, piece.size() - filled), asio::as_tuple(asio::use_awaitable));
+    auto [error, received] =
+        co_await session_.stream_.read_some(asio::buffer(piece.data() + filled, piece.size() - filled));
     session_.peer_moved(received);
     if (error) co_return truncated();
     filled += received;

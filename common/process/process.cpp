@@ -66,11 +66,12 @@ class EscapedMessage final : public spdlog::custom_flag_formatter {
 
 std::string why() { return std::strerror(errno); }
 
-sigset_t shutdown_signals() {
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGHUP);   // reload
   sigaddset(&set, SIGUSR1);  // interrupt_wait()
   return set;
 }
@@ -197,10 +198,12 @@ Result<void> prepare_directory(const std::filesystem::path& directory) {
 }
 
 void block_signals() {
-  auto set = shutdown_signals();
+  auto set = awaited_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   // A peer that went away is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  // Under nohup it would be ignored.
+  std::signal(SIGHUP, SIG_DFL);
 }
 
 void announce_ready(const std::string& line) {
@@ -217,14 +220,16 @@ void interrupt_wait() {
   ::kill(::getpid(), SIGUSR1);
 }
 
-Waited wait_for_shutdown() {
-  auto set = shutdown_signals();
+Waited wait_for_shutdown(const std::function<void()>& reload) {
+  auto set = awaited_signals();
   int received = 0;
   do {
     while (::sigwait(&set, &received) != 0) {
     }
     if (received == SIGUSR1 && interrupted.exchange(false)) return Waited::kInterrupted;
-  } while (received == SIGUSR1);
+    if (received == SIGHUP) spdlog::info("{} signal=SIGHUP", reload ? "reloading files" : "nothing to reload");
+    if (received == SIGHUP && reload) reload();
+  } while (received == SIGUSR1 || received == SIGHUP);
   spdlog::info("shutting down signal={}", received == SIGINT ? "SIGINT" : "SIGTERM");
   // The default action from here on: a second signal ends the process even if draining hangs.
   std::signal(SIGTERM, SIG_DFL);

@@ -41,13 +41,14 @@ std::size_t make_room_for_connections(std::size_t connections);
 /// Creates the directory (0700) and checks that it can be written; the error says which directory and what to do.
 Result<void> prepare_directory(const std::filesystem::path& directory);
 
-/// Call first in main: SIGTERM and SIGINT are blocked in all threads from here on.
+/// Call first in main: SIGTERM, SIGINT and SIGHUP are blocked in all threads from here on.
 void block_signals();
 /// Prints "ready " and `line` ("NAME key=value ...") on stdout, where whoever started the process waits for it.
 void announce_ready(const std::string& line);
 enum class Waited : std::uint8_t { kSignal, kInterrupted };
-/// Returns at SIGTERM or SIGINT, after which a second one ends the process at once, or when it is interrupted.
-Waited wait_for_shutdown();
+/// Returns at SIGTERM or SIGINT, after which a second one ends the process at once, or when it is interrupted. Calls
+/// `reload` at each SIGHUP.
+Waited wait_for_shutdown(const std::function<void()>& reload = {});
 /// From any thread.
 void interrupt_wait();
 /// Replaces this process by the same program with the same arguments, under the same process id, and closes nothing:

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "common/auth/token_check.h"
 #include "common/base/encoding.h"
 #include "common/base/text.h"
 #include "common/process/failures.h"
 #include "common/protocol/protocol_errors.h"
 #include "common/protocol/responses.h"
 #include "common/protocol/stored_policies.h"
+#include "common/service/request_record.h"
 
 namespace tidemark::service {
 namespace {
@@ -18,6 +20,18 @@ constexpr std::size_t kMaxClientRequestId = 1024;
 bool is_client_request_id(std::string_view id) {
   return id.size() <= kMaxClientRequestId &&
          std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c <= 0x7E; });
+}
+
+std::string_view name_of(protocol::StoreKind kind) {
+  switch (kind) {
+    case protocol::StoreKind::kBlob:
+      return "blob";
+    case protocol::StoreKind::kQueue:
+      return "queue";
+    case protocol::StoreKind::kTable:
+      return "table";
+  }
+  return {};
 }
 
 void leave_out(std::string_view name, http::Response& response) {
@@ -70,9 +84,20 @@ Front::Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts,
       accounts_(std::move(accounts)),
       policy_(policy),
       properties_(properties) {
-  for (const auto& account : accounts_) {
-    cors_.refresh(account.name, [&] { return properties_.get_service_properties(account.name); });
-  }
+  for (const auto& account : accounts_) heed_properties(account.name);
+}
+
+void Front::heed_properties(const std::string& account) {
+  const auto read = [&] { return properties_.get_service_properties(account); };
+  cors_.refresh(account, read);
+  if (recorder_ == nullptr) return;
+  const auto document = read();
+  if (document) recorder_->want(account, analytics::wanted_by(dialect_.kind, *document));
+}
+
+void Front::record_by(analytics::Recorder& recorder) {
+  recorder_ = &recorder;
+  for (const auto& account : accounts_) heed_properties(account.name);
 }
 
 std::optional<Result<http::Response>> Front::admit(Call& call) const {
@@ -111,12 +136,12 @@ Result<void> Front::authenticate(Call& call) const {
     if (http_status_of(policies.error().code) < 500) return std::nullopt;  // there is no such resource
     return fail(policies.error());
   };
-  const auth::SignedRequest signed_request{request.method,         request.path, request.query,   &request.headers,
-                                           request.remote_address, call.host,    &call.parameters};
+  const auth::SignedRequest signed_request{request.method,         request.path, request.query,    &request.headers,
+                                           request.remote_address, call.host,    &call.parameters, request.tls};
   call.identity = TRY(auth::authenticate(dialect_.service, signed_request, call.resource, accounts_, clock_.now(),
                                          policy_, find_policy));
   call.authenticated = true;
-  call.https = auth::arrived_by_https(request.headers, policy_);
+  call.https = auth::arrived_by_https(signed_request, policy_);
   return {};
 }
 
@@ -143,6 +168,9 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   if (failed && call.retry_after_s > 0) tell_when(call.retry_after_s, response);
   add_common_headers(call, response);
   add_headers(&call, failed, response);
+  if (failed && response.status == 401 && policy_.tokens) {
+    response.set("WWW-Authenticate", policy_.tokens->challenge());
+  }
   if (request.method == "HEAD") {
     if (!response.head_content_length) response.head_content_length = response.body.size();
     response.body.clear();
@@ -150,7 +178,16 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   }
   // Refusals too tell a browser that it may look at them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
+  if (recorder_ != nullptr && recorder_->wants(call.account())) {
+    record(call, response, failed && answered.error().code == ErrorCode::kOperationTimedOut);
+  }
   return response;
+}
+
+void Front::record(const Call& call, const http::Response& response, bool timed_out) const {
+  const auto operation = operation_of(call);
+  if (operation.name.empty()) return;
+  recorder_->record(call.account(), record_of(call, response, operation, name_of(dialect_.kind), timed_out), now());
 }
 
 void Front::add_common_headers(const Call& call, http::Response& response) const {
@@ -194,7 +231,7 @@ Answer Front::set_properties(const Call& call, std::string body) {
   CO_TRY(co_await properties_.set_service_properties(call.account(), [&](const std::string& stored) {
     return protocol::merge_service_properties(dialect_.kind, stored, body);
   }));
-  cors_.refresh(call.account(), [&] { return properties_.get_service_properties(call.account()); });
+  heed_properties(call.account());
   co_return protocol::empty_response(202);
 }
 

@@ -7,11 +7,13 @@
 //   if (!answered) answered = co_await answer(call);   the store's own part
 //   co_return finish(call, std::move(*answered));
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/analytics/recorder.h"
 #include "common/auth/authenticator.h"
 #include "common/http/http.h"
 #include "common/kv/account_properties.h"
@@ -24,6 +26,9 @@ namespace tidemark::service {
 class Front;
 using Answer = Task<Result<http::Response>>;
 
+/// Of the body of Get User Delegation Key.
+inline constexpr std::size_t kMaxKeyInfoBytes = 4096;
+
 /// One request on its way through a store. It lives in the frame of the store's serve(); views point into the request.
 struct Call {
   Call(Front& face, http::Request& request) : front(face), http(request) {}
@@ -33,10 +38,11 @@ struct Call {
   std::string_view host;
   auth::Resource resource;
   QueryParameters parameters;
-  bool https = false;  // the client used HTTPS, to a terminator in front
+  bool https = false;  // the client used HTTPS, here or to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
   std::uint64_t retry_after_s = 0;  // of a refusal by a limit
+  const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
   [[nodiscard]] const std::string& account() const { return resource.account; }
   /// GET or HEAD.
@@ -79,12 +85,16 @@ class Front {
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }
   void guard_by(PageGuard guard) { guard_ = std::move(guard); }
+  /// Before the first request; `recorder` must outlive the front.
+  void record_by(analytics::Recorder& recorder);
   /// Of a read that changes something; admit() checks the writes. kAuthorizationFailure.
   [[nodiscard]] Result<void> check_source(const Call& call) const;
 
   // Operations on the account; the caller has authorized them.
   [[nodiscard]] Result<http::Response> get_properties(const Call& call) const;
   Answer set_properties(const Call& call, std::string body);
+  /// A key for whoever has a bearer token, to sign SAS with. kAuthenticationFailed if it is somebody else.
+  [[nodiscard]] Result<http::Response> get_delegation_key(const Call& call, std::string_view body) const;
   /// Only a secondary endpoint has statistics.
   [[nodiscard]] Result<http::Response> get_stats(const Call& call) const;
 
@@ -99,6 +109,8 @@ class Front {
   /// `call` is null outside of a request.
   [[nodiscard]] virtual http::Response render(const Error& error, const std::string& request_id,
                                               const Call* call) const;
+  /// The operation that a request names, whether it was admitted or not; without a name if it names none.
+  [[nodiscard]] virtual analytics::Operation operation_of(const Call& call) const = 0;
   /// Adds the headers that every answer of this store has. `call` may be null.
   virtual void add_headers(const Call* call, bool failed, http::Response& response) const;
 
@@ -106,6 +118,10 @@ class Front {
   Result<void> authenticate(Call& call) const;
   Result<void> check_page(const Call& call) const;
   void add_common_headers(const Call& call, http::Response& response) const;
+  /// For storage analytics, if the account wants that.
+  void record(const Call& call, const http::Response& response, bool timed_out) const;
+  /// The service properties changed, or are read for the first time.
+  void heed_properties(const std::string& account);
 
   Dialect dialect_;
   Clock& clock_;
@@ -114,6 +130,7 @@ class Front {
   const kv::AccountProperties& properties_;
   protocol::CorsPolicies cors_;
   RequestLimits* limits_ = nullptr;
+  analytics::Recorder* recorder_ = nullptr;
   PageGuard guard_;
 };
 

@@ -27,11 +27,12 @@ void RequestMeter::record(const http::Request& request, unsigned status, std::ch
 std::vector<prometheus::MetricFamily> connection_figures(const http::Server& server) {
   const auto refused = server.refused();
   prometheus::MetricFamily family{"tidemark_connections_refused_total",
-                                  "Connections closed because too many were open.",
+                                  "Connections closed at their beginning.",
                                   prometheus::MetricType::Counter,
                                   {}};
   process::add_value(family, static_cast<double>(refused.in_all), {{"reason", "max_connections"}});
   process::add_value(family, static_cast<double>(refused.of_address), {{"reason", "max_connections_of_address"}});
+  process::add_value(family, static_cast<double>(refused.handshakes), {{"reason", "tls_handshake"}});
   return {std::move(family)};
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "common/analytics/analytics.h"
 #include "common/auth/bearer_token.h"
 #include "common/kv/age_clock.h"
 #include "common/kv/rocksdb_engine.h"
@@ -14,6 +15,7 @@
 #include "common/service/disk_watch.h"
 #include "common/service/metrics_access.h"
 #include "common/service/request_meter.h"
+#include "common/service/token_keys.h"
 
 namespace tidemark::service {
 namespace {
@@ -43,6 +45,9 @@ struct StoreSettings {
   bool check_clock_skew = true;
   bool allow_development_key = false;
   bool trust_forwarded_proto = false;
+  http::CertificateFiles tls;
+  TokenSettings tokens;
+  analytics::AnalyticsSettings analytics;
   process::LogOptions log;
 };
 
@@ -97,6 +102,9 @@ void declare(process::Settings& settings, StoreSettings& s) {
       "trust_forwarded_proto", s.trust_forwarded_proto,
       "trust the X-Forwarded-Proto of a TLS terminator in front, which a SAS with spr=https needs; only if nobody "
       "else can reach this address");
+  declare(settings, s.tls);
+  declare(settings, s.tokens);
+  analytics::declare(settings, s.analytics);
   process::declare(settings, s.log);
 }
 
@@ -232,7 +240,7 @@ Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings,
                            .apart_from_bytes = values_apart_from_bytes});
 }
 
-http::ServerOptions http_options(const StoreSettings& settings) {
+http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<const http::Certificate> certificate) {
   return {.host = settings.host,
           .port = static_cast<std::uint16_t>(settings.port),
           .listener = process::listener_before(),
@@ -240,51 +248,58 @@ http::ServerOptions http_options(const StoreSettings& settings) {
           .max_connections = process::make_room_for_connections(static_cast<std::size_t>(settings.max_connections)),
           .max_connections_of_address = static_cast<std::size_t>(settings.max_connections_of_address),
           .max_body_memory = static_cast<std::size_t>(settings.max_body_memory_mib) << 20,
+          .certificate = std::move(certificate),
           .idle_timeout = std::chrono::seconds(settings.idle_timeout_s),
           .slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s)};
 }
 
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
-                                                      Store& store, const Executor& executor) {
+                                                      Store& store, analytics::Analytics& analytics,
+                                                      const Executor& executor) {
   return rpc::serve({.endpoint = endpoint,
                      .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
                      .undelivered = store.undelivered(),
                      .failed = &process::log_failed_call},
-                    executor, store.internal_face());
+                    executor, analytics.beside(store.internal_face()));
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
   const std::filesystem::path data = std::filesystem::absolute(settings.data);
   auto accounts = TRY(parse_accounts(settings.accounts));
   TRY(check_key_safety(settings, accounts));
+  const auto certificate = TRY(http::Certificate::load(settings.tls));
+  const auto tokens = TRY(TokenKeys::create(settings.tokens));
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
   auto metrics_access = TRY(MetricsAccess::create(settings.host, TRY(auth::bearer_token(data, settings.token))));
   // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
   std::optional<process::AssertionsEndTheStart> start(std::in_place);
   const auto engine = TRY(open_database(settings, data / description.folder, description.values_apart_from_bytes));
+  if (description.check_data) TRY(description.check_data(*engine));
   const auto clock = make_system_clock();
   kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
   process::Metrics metrics;
   const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
   metrics.add(of_engine);
-  auto server = TRY(http::bind_server(http_options(settings), *random));
+  auto server = TRY(http::bind_server(http_options(settings, certificate), *random));
 
-  StoreContext context{
-      *engine,
-      *clock,
-      ages,
-      *random,
-      metrics,
-      accounts,
-      {.check_clock_skew = settings.check_clock_skew, .trust_forwarded_proto = settings.trust_forwarded_proto},
-      server->executor(),
-      static_cast<std::size_t>(settings.threads),
-      data / description.folder,
-      settings.durability == "fsync"};
+  StoreContext context{*engine,
+                       *clock,
+                       ages,
+                       *random,
+                       metrics,
+                       accounts,
+                       {.check_clock_skew = settings.check_clock_skew,
+                        .trust_forwarded_proto = settings.trust_forwarded_proto,
+                        .tokens = tokens ? tokens->check() : nullptr},
+                       server->executor(),
+                       static_cast<std::size_t>(settings.threads),
+                       data / description.folder,
+                       settings.durability == "fsync"};
+  analytics::Analytics analytics(*engine, *clock, settings.analytics, metrics);
   const auto store = build(context);
-  auto internal =
-      serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, server->executor());
+  auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, analytics,
+                                   server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
@@ -299,6 +314,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   metrics.add(of_connections);
   const auto stopping = std::make_shared<Signal>();
   spawn(server->executor(), keep_ages(ages, stopping));
+  spawn(server->executor(), analytics.run());
   if (description.ledgers) {
     spawn(server->executor(), drop_old_ledgers(*engine, ages, *description.ledgers,
                                                std::chrono::hours(settings.operation_retention_h), stopping));
@@ -308,11 +324,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto& front = store->front();
   front.limit_by(limits);
   front.guard_by(PageGuard(accounts, settings.allowed_hosts));
+  front.record_by(analytics.recorder());
   Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, RequestMeter(metrics)};
   server->start(
       [&](http::Request& request) { return serve_metered(face, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
-  process::announce_ready(description.process_name + " port=" + std::to_string(server->port()));
+  process::announce_ready(description.process_name + " " + server->where());
   start.reset();
   const auto waited = [&] {
     const DiskWatch disk(*engine,
@@ -320,7 +337,10 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                           .min_free_bytes = static_cast<std::uint64_t>(settings.min_free_mib) << 20,
                           .restarted = process::listener_before().has_value()},
                          &process::interrupt_wait);
-    return process::wait_for_shutdown();
+    return process::wait_for_shutdown([&] {
+      if (certificate) certificate->reload();
+      if (tokens) tokens->reload();
+    });
   }();
 
   spdlog::info("stopping");
@@ -328,10 +348,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       waited == process::Waited::kInterrupted ? std::optional(server->keep_listening()) : std::nullopt;
   store->begin_shutdown();
   stopping->notify_all();
+  analytics.stop();
   (*internal)->stop();
   server->stop(std::chrono::seconds(settings.shutdown_grace_s));
   stopping->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
   // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
+  analytics.finish();
   store->drain();
   engine->drain();
   if (listener) process::start_again(*listener);

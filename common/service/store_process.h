@@ -62,6 +62,8 @@ struct StoreDescription {
   std::function<void(process::Settings&)> declare_settings = {};
   /// kv::RocksDbOptions.
   std::size_t values_apart_from_bytes = 0;
+  /// Whether this program can read what is stored, before anything else is done with it.
+  std::function<Result<void>(const kv::Engine&)> check_data = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

@@ -5,6 +5,7 @@
 #include "common/base/encoding.h"
 #include "common/base/json.h"
 #include "common/base/text.h"
+#include "jobs/kinds/archive/object_archive.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/spec/spec_members.h"
 #include "table_store/model/changes.h"
@@ -101,15 +102,22 @@ void endpoint_member(SpecMembers& in, std::optional<jobs::CallbackEndpoint>& end
   in.nested("onViolation", *given, endpoint.emplace());
 }
 
+void container_members(SpecMembers& in, ListsKind& kind, bool blobs) {
+  if (in.text("container", kind.container, blobs) && blobs && !jobs::is_container_name(kind.container)) {
+    in.problem("container must have 3 to 63 lower case letters, digits and single inner hyphens");
+  }
+  if (in.text("prefix", kind.prefix) && blobs && !jobs::is_object_prefix(kind.prefix)) {
+    in.problem("prefix must be segments of letters, digits, '-', '_' and inner dots, each ended by '/'");
+  }
+  if (!blobs && (in.has("container") || in.has("prefix"))) in.problem("container and prefix are for where: blobs");
+}
+
 void read_members(SpecMembers& in, ListsKind& kind, const std::string& source) {
   group_member(in, kind.by);
   in.choice("where", kPlaces, kind.where);
   const bool blobs = kind.where == Where::kBlobs;
-  if (blobs) in.problem("where: blobs is not supported yet");
   if (!blobs || in.has("destination")) in.table("destination", kind.destination);
-  in.text("container", kind.container);
-  in.text("prefix", kind.prefix);
-  if (!blobs && (in.has("container") || in.has("prefix"))) in.problem("container and prefix are for where: blobs");
+  container_members(in, kind, blobs);
   if (blobs && in.has("destination")) in.problem("destination is for where: across and partition");
   if (kind.where == Where::kAcross) other_table(in, source, kind.destination);
   in.flag("unique", kind.unique);
@@ -273,6 +281,21 @@ std::vector<std::string> Definition::key_properties() const {
     add_names_in_template(denormalised->row_key, names);
   }
   std::erase_if(names, is_key);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+std::optional<std::vector<std::string>> Definition::row_properties() const {
+  auto names = key_properties();
+  if (const auto* copies = std::get_if<CopiesKind>(&kind)) {
+    if (!copies->properties) return std::nullopt;
+    names.insert(names.end(), copies->properties->begin(), copies->properties->end());
+  } else if (const auto* summary = std::get_if<SummaryKind>(&kind)) {
+    if (!summary->of.empty()) names.push_back(summary->of);
+  } else if (std::holds_alternative<DenormalisedKind>(kind)) {
+    return std::nullopt;  // what is written may be the whole entity
+  }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   return names;

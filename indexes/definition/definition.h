@@ -99,6 +99,8 @@ struct Definition {
   [[nodiscard]] bool follows(std::string_view table) const;
   /// On whose values the place of an entity's rows depends, the filter's included.
   [[nodiscard]] std::vector<std::string> key_properties() const;
+  /// What an entity's rows say, the above included; absent: all of its properties.
+  [[nodiscard]] std::optional<std::vector<std::string>> row_properties() const;
 };
 
 /// kIndexInvalid, with every problem in its message.

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "blob_store/client/blob_client.h"
 #include "common/base/mutex.h"
 #include "indexes/lookup/lookup_request.h"
 #include "indexes/lookup/status.h"
@@ -21,8 +22,9 @@ struct LookupAnswer {
 /// Thread safe.
 class Lookup {
  public:
-  Lookup(table_store::TableClient& tables, IndexStore store, Clock& clock)
-      : tables_(tables), store_(store), clock_(clock) {}
+  /// `blobs`: null if this process reaches no containers.
+  Lookup(table_store::TableClient& tables, blob_store::BlobClient* blobs, IndexStore store, Clock& clock)
+      : tables_(tables), blobs_(blobs), store_(store), clock_(clock) {}
 
   /// It may be a moment old. kIndexNotFound.
   Task<Result<Status>> status(std::string name);
@@ -50,6 +52,7 @@ class Lookup {
   Task<Result<Status>> read_status(std::string name);
   Task<Result<Status>> await_freshness(Status status, const LookupRequest& request, std::function<bool()> give_up);
   table_store::TableClient& tables_;
+  blob_store::BlobClient* blobs_;
   IndexStore store_;
   Clock& clock_;
   std::shared_ptr<Recent> recent_ = std::make_shared<Recent>();

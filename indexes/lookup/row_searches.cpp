@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
+#include "indexes/store/piece_contents.h"
 #include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "table_store/model/filter.h"
@@ -21,6 +22,7 @@ using table_store::TableClient;
 
 // What bounds the work and the memory of one lookup.
 constexpr std::uint32_t kPiecesAtOnce = 32;
+constexpr std::uint32_t kBlobPiecesAtOnce = 8;
 constexpr std::size_t kEntitiesAtOnce = 100;
 constexpr std::size_t kMostLookedAt = 5000;
 constexpr std::size_t kMostBytes = 8UL << 20;
@@ -72,9 +74,10 @@ struct Source {
   TableClient& tables;
   std::string table;
   table_store::Filter filter;
+  table_store::Selection selection;
 
   Task<Result<std::vector<std::optional<Entity>>>> read(std::vector<EntityKey> keys) const {
-    auto read = CO_TRY(co_await read_entities(tables, table, std::move(keys)));
+    auto read = CO_TRY(co_await read_entities(tables, table, std::move(keys), selection));
     for (auto& entity : read) {
       if (entity && !filter.matches(*entity)) entity.reset();
     }
@@ -128,13 +131,18 @@ class GroupRows {
     rows_.table = index.definition.destination();
     rows_.follower = index.id;
     rows_.top = kPiecesAtOnce;
+    const auto* lists = std::get_if<ListsKind>(&index.definition.kind);
+    if (lists == nullptr || lists->where != ListsKind::Where::kBlobs) return;
+    rows_.table = std::string(kIndexTable);
+    rows_.top = kBlobPiecesAtOnce;
+    before_group_ = lists_of(index.id) + " ";
   }
 
   [[nodiscard]] bool in_partition() const { return partition_.has_value(); }
 
   /// The pieces of one group from this hash on.
   [[nodiscard]] QueryRequest pieces_of(const std::string& group, std::uint64_t hash) const {
-    const auto place = partition_ ? group_in_partition(name_, *partition_, group) : group_across(group);
+    const auto place = partition_ ? group_in_partition(name_, *partition_, group) : group_across(before_group_ + group);
     return with("PartitionKey eq " + literal(place.partition_key) + keys_between(place.row_key(hash), place.end()));
   }
   /// All pieces of a range of groups.
@@ -164,8 +172,10 @@ class GroupRows {
     request.filter = std::move(filter);
     return request;
   }
-  static std::string partitions(const char* relation, const std::string& first, const std::string& before) {
-    return "PartitionKey " + std::string(relation) + " " + literal(first) + " and PartitionKey lt " + literal(before);
+  [[nodiscard]] std::string partitions(const char* relation, const std::string& first,
+                                       const std::string& before) const {
+    return "PartitionKey " + std::string(relation) + " " + literal(before_group_ + first) + " and PartitionKey lt " +
+           literal(before_group_ + before);
   }
   static std::string of_pieces() {
     const auto place = group_across("");
@@ -174,14 +184,16 @@ class GroupRows {
 
   std::string name_;
   std::optional<std::string> partition_;
+  std::string before_group_;  // in the key of the partition
   QueryRequest rows_;
 };
 
 class ListSearch final : public Search {
  public:
-  ListSearch(Source source, const Index& index, std::vector<GroupRange> ranges, std::optional<Place> resume,
-             const LookupRequest& request)
+  ListSearch(Source source, std::optional<PieceContents> contents, const Index& index, std::vector<GroupRange> ranges,
+             std::optional<Place> resume, const LookupRequest& request)
       : source_(std::move(source)),
+        contents_(std::move(contents)),
         by_(std::get<ListsKind>(index.definition.kind).by),
         ranges_(std::move(ranges)),
         rows_(index, request),
@@ -225,7 +237,7 @@ class ListSearch final : public Search {
   Task<Result<void>> search(QueryRequest request) {
     const auto resume = place_;
     do {
-      auto read = co_await source_.tables.query(request);
+      auto read = co_await (contents_ ? contents_->read(source_.tables, request) : source_.tables.query(request));
       if (read.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};
       auto rows = CO_TRY(std::move(read));
       request.continuation = std::move(rows.continuation);
@@ -279,6 +291,7 @@ class ListSearch final : public Search {
   }
 
   Source source_;
+  std::optional<PieceContents> contents_;  // of lists in blobs
   std::vector<std::string> by_;
   std::vector<GroupRange> ranges_;
   GroupRows rows_;
@@ -380,11 +393,22 @@ class CopySearch final : public Search {
   Page page_;
 };
 
+/// What is asked for, and what is compared.
+table_store::Selection selection_of(const Definition& definition, const LookupRequest& request) {
+  if (!request.keys_only && request.projection.empty()) return std::nullopt;
+  auto names = definition.key_properties();
+  names.insert(names.end(), request.projection.begin(), request.projection.end());
+  std::ranges::sort(names);
+  return names;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Search>> make_search(TableClient& tables, const Index& index, LookupRequest request) {
+Result<std::unique_ptr<Search>> make_search(SearchStores stores, const Index& index, LookupRequest request) {
+  auto& tables = stores.tables;
   const auto& definition = index.definition;
-  Source source{tables, definition.source, TRY(table_store::Filter::parse(definition.filter))};
+  Source source{tables, definition.source, TRY(table_store::Filter::parse(definition.filter)),
+                selection_of(definition, request)};
   if (const auto* copies = std::get_if<CopiesKind>(&definition.kind)) {
     auto templates = TRY(jobs::parse_key_templates(copies->partition_key, copies->row_key));
     return std::make_unique<CopySearch>(std::move(source), index, std::move(request), std::move(templates));
@@ -396,7 +420,13 @@ Result<std::unique_ptr<Search>> make_search(TableClient& tables, const Index& in
   if (lists == nullptr) {
     return std::make_unique<SummarySearch>(tables, index, std::move(ranges), std::move(resume), request);
   }
-  return std::make_unique<ListSearch>(std::move(source), index, std::move(ranges), std::move(resume), request);
+  std::optional<PieceContents> contents;
+  if (lists->where == ListsKind::Where::kBlobs) {
+    if (stores.blobs == nullptr) return fail(ErrorCode::kIndexInvalid, "No containers can be reached from here.");
+    contents.emplace(*stores.blobs, stores.clock, lists->container);
+  }
+  return std::make_unique<ListSearch>(std::move(source), std::move(contents), index, std::move(ranges),
+                                      std::move(resume), request);
 }
 
 }  // namespace tidemark::indexes

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "blob_store/client/blob_client.h"
 #include "indexes/lookup/lookup_request.h"
 #include "indexes/store/index_store.h"
 
@@ -22,8 +23,12 @@ class Search {
   virtual Task<Result<FoundEntities>> run() = 0;
 };
 
-/// The search lives no longer than the client.
-Result<std::unique_ptr<Search>> make_search(table_store::TableClient& tables, const Index& index,
-                                            LookupRequest request);
+/// What a search reads from; it outlives the search.
+struct SearchStores {
+  table_store::TableClient& tables;
+  blob_store::BlobClient* blobs;  // null if this process reaches no containers
+  Clock& clock;
+};
+Result<std::unique_ptr<Search>> make_search(SearchStores stores, const Index& index, LookupRequest request);
 
 }  // namespace tidemark::indexes

@@ -71,16 +71,6 @@ std::optional<std::vector<ListEntry>> entries_in(const std::string& text) {
   return entries;
 }
 
-std::optional<std::uint64_t> bound_in(std::string_view row_key, const PieceForm& form) {
-  if (!form.last_row.empty() && row_key == form.last_row) return ListPiece{}.bound;
-  if (row_key.size() < kBoundDigits) return std::nullopt;
-  const auto bytes = hex_decode(row_key.substr(row_key.size() - kBoundDigits));
-  if (!bytes) return std::nullopt;
-  std::uint64_t bound = 0;
-  for (const char byte : *bytes) bound = bound << 8 | static_cast<std::uint8_t>(byte);
-  return bound;
-}
-
 /// The first entry of the upper half of [first, last), so that equal hashes stay together; `first` if they are all one.
 std::size_t middle_of(const std::vector<ListEntry>& entries, std::size_t first, std::size_t last) {
   const auto hash = entries[first + (last - first) / 2].hash();
@@ -114,11 +104,15 @@ class Cutter {
     return std::string_view(text_).substr(begins_[first], begins_[last] - begins_[first] - 1);
   }
 
-  void cut(std::size_t first, std::size_t last, std::uint64_t bound) {
+  [[nodiscard]] bool fits(std::string_view text) const {
     constexpr std::size_t kBrackets = 2;
+    if (form_.most_bytes > 0) return text.size() + kBrackets <= form_.most_bytes;
+    return text.size() + kBrackets <= kPieceUnits || utf16_length(text) + kBrackets <= kPieceUnits;
+  }
+
+  void cut(std::size_t first, std::size_t last, std::uint64_t bound) {
     const auto text = text_of(first, last);
-    const bool fits = text.size() + kBrackets <= kPieceUnits || utf16_length(text) + kBrackets <= kPieceUnits;
-    const auto middle = fits ? first : middle_of(piece_.entries, first, last);
+    const auto middle = fits(text) ? first : middle_of(piece_.entries, first, last);
     if (middle == first) {
       auto& properties = rows_.emplace_back(PieceRow{bound, {}}).properties;
       if (fits_property_) properties.push_back({std::string(form_.group), piece_.group});
@@ -169,6 +163,12 @@ GroupPlace references_to(std::string_view index_id, std::string_view group) {
   return {references_of(index_id) + " " + std::string(group), "keys_"};
 }
 
+std::string lists_of(std::string_view index_id) { return "lists " + std::string(index_id); }
+
+GroupPlace group_in_blobs(std::string_view index_id, std::string_view group) {
+  return {lists_of(index_id) + " " + std::string(group), "keys_"};
+}
+
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group) {
   return {std::string(partition_key), std::string(index_name) + "_" + std::string(group) + "_"};
 }
@@ -179,9 +179,19 @@ GroupPlace group_of_value(std::string_view value) {
   return {std::move(text), "-", kIndexJobForm.last_row};
 }
 
+std::optional<std::uint64_t> bound_of(std::string_view row_key, const PieceForm& form) {
+  if (!form.last_row.empty() && row_key == form.last_row) return ListPiece{}.bound;
+  if (row_key.size() < kBoundDigits) return std::nullopt;
+  const auto bytes = hex_decode(row_key.substr(row_key.size() - kBoundDigits));
+  if (!bytes) return std::nullopt;
+  std::uint64_t bound = 0;
+  for (const char byte : *bytes) bound = bound << 8 | static_cast<std::uint8_t>(byte);
+  return bound;
+}
+
 Result<ListPiece> read_piece(const table_store::Entity& row, const PieceForm& form) {
   ListPiece piece;
-  const auto bound = bound_in(row.row_key, form);
+  const auto bound = bound_of(row.row_key, form);
   const auto* keys = jobs::property<std::string>(row, form.keys);
   auto entries = keys == nullptr ? std::nullopt : entries_in(*keys);
   if (!bound || !entries) {

@@ -6,6 +6,8 @@
 //   Group   String   the group's text                Count  Int32   entities in this piece
 //   Keys    String   JSON: [[PartitionKey, RowKey], ...], of a summary [[PartitionKey, RowKey, value], ...],
 //                    in the order of the hashes
+// If the lists are in blobs, such a row is in the table TidemarkIndexes, and instead of Keys it has
+//   Blob    String   the name of the blob with the keys' text (blob_names.h)        Bytes  Int64  how long that is
 // A group's summary has RowKey "summary" beside its pieces:
 //   Group String   Count Int64   Sum (Int64, or Double if any value is)   Min, Max as the property is
 // where Sum, Min and Max are absent as long as no entity has the property as a number.
@@ -27,6 +29,8 @@ namespace tidemark::indexes {
 /// Of the text of a piece's keys, in UTF-16 units; the protocol's limit for a String is 32 Ki. A piece is at most 64
 /// KiB.
 inline constexpr std::size_t kPieceUnits = 30'000;
+/// Of a piece in a blob.
+inline constexpr std::size_t kBlobPieceBytes = 256UL << 10;
 inline constexpr std::string_view kSummaryRow = "summary";
 
 using Number = std::variant<std::monostate, std::int64_t, double>;
@@ -52,8 +56,13 @@ struct ListEntry {
 struct PieceForm {
   std::string_view group, keys;  // properties
   std::string_view last_row;     // the last piece's row; empty: like the others, by its bound
+  std::size_t most_bytes = 0;    // of the text of a piece's keys; 0: as much as a property may have
 };
 inline constexpr PieceForm kListForm{"Group", "Keys", ""};
+/// Before the keys are put into a blob, and after they were read from there.
+inline constexpr PieceForm kBlobListForm{"Group", "Keys", "", kBlobPieceBytes};
+inline constexpr std::string_view kBlobProperty = "Blob";
+inline constexpr std::string_view kBytesProperty = "Bytes";
 /// Of index jobs: most values have one piece, whose row everybody can name.
 inline constexpr PieceForm kIndexJobForm{"Value", "Keys0", "000000"};
 
@@ -71,6 +80,10 @@ GroupPlace group_across(std::string_view group);
 GroupPlace references_to(std::string_view index_id, std::string_view group);
 /// What the partitions of an index's references begin with; ' ' follows.
 std::string references_of(std::string_view index_id);
+/// Of lists in blobs: the rows that say in which.
+GroupPlace group_in_blobs(std::string_view index_id, std::string_view group);
+/// What the partitions of an index's lists in blobs begin with; ' ' follows.
+std::string lists_of(std::string_view index_id);
 GroupPlace group_in_partition(std::string_view index_name, std::string_view partition_key, std::string_view group);
 /// Of an index job. The partition's key is the value's text, with %XX for '%' and what a key cannot have; one that is
 /// too long is "%sha256:" and its digest.
@@ -81,6 +94,8 @@ struct ListPiece {
   std::string group;
   std::vector<ListEntry> entries;  // by hash
 };
+/// The bound in the key of a piece's row.
+std::optional<std::uint64_t> bound_of(std::string_view row_key, const PieceForm& form = kListForm);
 /// kCorruption if the row is not a piece.
 Result<ListPiece> read_piece(const table_store::Entity& row, const PieceForm& form = kListForm);
 

@@ -22,11 +22,17 @@ std::string literal_prefix(const std::string& text) {
   return parts && !parts->empty() && !parts->front().placeholder ? parts->front().text : std::string();
 }
 
+const ListsKind* lists_in_blobs(const Definition& definition) {
+  const auto* lists = std::get_if<ListsKind>(&definition.kind);
+  return lists != nullptr && lists->where == ListsKind::Where::kBlobs ? lists : nullptr;
+}
+
 std::vector<RowForm> forms_of(const std::string& name, const Definition& definition) {
   if (const auto* copies = std::get_if<CopiesKind>(&definition.kind)) {
     return {{literal_prefix(copies->partition_key), literal_prefix(copies->row_key)}};
   }
   if (std::holds_alternative<DenormalisedKind>(definition.kind)) return {};
+  if (lists_in_blobs(definition) != nullptr) return {};
   const auto* lists = std::get_if<ListsKind>(&definition.kind);
   if (lists != nullptr && lists->where == ListsKind::Where::kPartition) return {{"", name + "_"}};
   std::vector<RowForm> forms{{"", std::string(kPieces)}};
@@ -93,6 +99,16 @@ void add_shared_properties(const Definition& definition, const Index& other, std
   }
 }
 
+void add_shared_blobs(const Definition& definition, const Index& other, std::vector<std::string>& problems) {
+  const auto* lists = lists_in_blobs(definition);
+  const auto* others = lists_in_blobs(other.definition);
+  if (lists == nullptr || others == nullptr || lists->container != others->container) return;
+  if (!may_begin_alike(lists->prefix, others->prefix)) return;
+  problems.push_back("container " + lists->container + " has blobs of index " + other.name +
+                     ", which may have the same names: give them another container, or prefixes of which none begins "
+                     "with the other");
+}
+
 void add_full_tables(const Definition& definition, const std::vector<Index>& others,
                      std::vector<std::string>& problems) {
   for (const auto& table : {definition.entities(), definition.referred()}) {
@@ -120,8 +136,25 @@ Task<Result<bool>> holds_others_rows(table_store::TableClient& tables, std::stri
   co_return std::ranges::any_of(page->entities, [](const auto& row) { return !row.origin.has_value(); });
 }
 
-Task<Result<std::vector<std::string>>> problems_of(table_store::TableClient& tables, std::string name,
-                                                   Definition definition, std::vector<Index> others) {
+/// Others' blobs would never be touched; but whoever lists the pieces of a value would find them among these.
+Task<Result<void>> look_at_container(blob_store::BlobClient* blobs, ListsKind lists,
+                                     std::vector<std::string>& problems) {
+  if (blobs == nullptr) {
+    problems.emplace_back("container: no containers can be reached from here");
+    co_return Result<void>{};
+  }
+  auto page = co_await blobs->list(lists.container, lists.prefix, "");
+  if (page.failed_with(ErrorCode::kContainerNotFound)) co_return Result<void>{};
+  const auto names = CO_TRY(std::move(page));
+  if (names.names.empty()) co_return Result<void>{};
+  problems.push_back("container " + lists.container + " holds other blobs" +
+                     (lists.prefix.empty() ? std::string() : " that begin with " + lists.prefix) + ", such as " +
+                     names.names.front() + ": give a prefix that none begins with");
+  co_return Result<void>{};
+}
+
+Task<Result<std::vector<std::string>>> problems_of(table_store::TableClient& tables, blob_store::BlobClient* blobs,
+                                                   std::string name, Definition definition, std::vector<Index> others) {
   auto problems = conflicts_of(name, definition, others);
   if (!CO_TRY(co_await tables.table_exists(definition.source))) {
     problems.push_back("source: there is no table " + definition.source);
@@ -133,6 +166,7 @@ Task<Result<std::vector<std::string>>> problems_of(table_store::TableClient& tab
   if (needs_table_of_its_own(definition) && CO_TRY(co_await holds_others_rows(tables, destination))) {
     problems.push_back("destination " + destination + " holds rows that are not of an index");
   }
+  if (const auto* lists = lists_in_blobs(definition)) CO_TRY(co_await look_at_container(blobs, *lists, problems));
   co_return problems;
 }
 
@@ -154,6 +188,7 @@ std::vector<std::string> conflicts_of(const std::string& name, const Definition&
   const auto forms = forms_of(name, definition);
   for (const auto& other : others) {
     add_shared_properties(definition, other, problems);
+    add_shared_blobs(definition, other, problems);
     if (iequals_ascii(other.definition.destination(), destination) &&
         may_meet(forms, forms_of(other.name, other.definition))) {
       problems.push_back("destination " + destination + " has rows of index " + other.name +
@@ -170,11 +205,11 @@ std::vector<std::string> conflicts_of(const std::string& name, const Definition&
   return problems;
 }
 
-Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, IndexStore& store, std::string name,
-                                         Definition definition) {
+Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, blob_store::BlobClient* blobs,
+                                         IndexStore& store, std::string name, Definition definition) {
   if (CO_TRY(co_await store.find(name))) co_return co_await store.put(std::move(name), std::move(definition));
   auto others = CO_TRY(co_await store.all());
-  const auto problems = CO_TRY(co_await problems_of(tables, name, definition, std::move(others)));
+  const auto problems = CO_TRY(co_await problems_of(tables, blobs, name, definition, std::move(others)));
   if (!problems.empty()) co_return refused(problems);
   auto stored = CO_TRY(co_await store.put(name, definition));
   // Somebody may have declared another one at the same time.

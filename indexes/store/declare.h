@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "blob_store/client/blob_client.h"
 #include "indexes/store/index_store.h"
 
 namespace tidemark::indexes {
@@ -12,8 +13,9 @@ namespace tidemark::indexes {
 std::vector<std::string> conflicts_of(const std::string& name, const Definition& definition,
                                       const std::vector<Index>& others);
 
-/// IndexStore::put, after these checks; kIndexInvalid lists every problem.
-Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, IndexStore& store, std::string name,
-                                         Definition definition);
+/// IndexStore::put, after these checks; kIndexInvalid lists every problem. `blobs`: null if this process reaches no
+/// containers.
+Task<Result<IndexStore::Stored>> declare(table_store::TableClient& tables, blob_store::BlobClient* blobs,
+                                         IndexStore& store, std::string name, Definition definition);
 
 }  // namespace tidemark::indexes

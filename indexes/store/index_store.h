@@ -12,6 +12,8 @@
 //   'untold ID' / GROUP  likewise, until the endpoint's job has been submitted (onViolation)
 //   'references ID GROUP'  of the kind denormalised: the keys of all entities that refer to one, in pieces
 //     (indexes/rows/list_piece.h), under the owner's fence
+//   'lists ID GROUP'  of lists in blobs: which blobs have the keys of a group (likewise)
+//   'blobs ID'        blobs that were about to come or to go (workers/indexes/blob_pieces.h)
 // The id is the name and something random, so what a dropped index left never meets another of its name.
 #pragma once
 #include <optional>

@@ -11,14 +11,15 @@ constexpr char kJustBehind = '\x01';
 
 Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(table_store::TableClient& tables,
                                                                             std::string table,
-                                                                            std::vector<jobs::EntityKey> keys) {
+                                                                            std::vector<jobs::EntityKey> keys,
+                                                                            table_store::Selection selection) {
   std::vector<std::optional<table_store::Entity>> out;
   while (out.size() < keys.size()) {
     std::vector<table_store::RowSearch> searches;
     for (std::size_t i = out.size(); i < keys.size() && searches.size() < kSearchesInACall; ++i) {
       searches.push_back({keys[i].partition_key, keys[i].row_key, keys[i].row_key + kJustBehind});
     }
-    auto found = co_await tables.find_rows(table, std::move(searches));
+    auto found = co_await tables.find_rows(table, std::move(searches), selection);
     if (found.failed_with(ErrorCode::kTableNotFound)) {
       out.resize(keys.size());
       break;

@@ -12,6 +12,7 @@ namespace tidemark::indexes {
 /// Each entity as it is now; nothing for those that are not there, or if there is no table.
 Task<Result<std::vector<std::optional<table_store::Entity>>>> read_entities(table_store::TableClient& tables,
                                                                             std::string table,
-                                                                            std::vector<jobs::EntityKey> keys);
+                                                                            std::vector<jobs::EntityKey> keys,
+                                                                            table_store::Selection selection = {});
 
 }  // namespace tidemark::indexes

@@ -9,9 +9,11 @@
 #include "jobs/kinds/callback/callback.h"
 #include "jobs/kinds/copy/copy.h"
 #include "jobs/kinds/delete/delete.h"
+#include "jobs/kinds/discard/discard.h"
 #include "jobs/kinds/index/index.h"
 #include "jobs/kinds/merge/merge.h"
 #include "jobs/kinds/offload/offload.h"
+#include "jobs/kinds/orphans/orphans.h"
 #include "jobs/kinds/redrive/redrive.h"
 #include "jobs/kinds/rekey/rekey.h"
 #include "jobs/kinds/undo/undo.h"
@@ -40,7 +42,9 @@ using Kinds = KindList<
     InlineSpec,
     AdoptSpec,
     RekeySpec,
-    MergeSpec>;
+    MergeSpec,
+    DiscardSpec,
+    OrphansSpec>;
 // clang-format on
 using JobWork = Kinds::Work;
 

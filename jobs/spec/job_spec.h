@@ -13,6 +13,8 @@
 //   callback   url method? headers? body? timeoutMs? secret?
 //   rekey      source entity|filter partitionKey? rowKey? set?               at least one of the keys, which are templates
 //   merge      source SELECTION set
+//   discard    source SELECTION property container
+//   orphans    source property container prefix? graceHours? remove?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
 // maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then; where entities are
 // selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any

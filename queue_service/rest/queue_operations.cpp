@@ -64,6 +64,11 @@ Answer set_service_properties(Call& call) {
   co_return co_await call.front.set_properties(call, CO_TRY(co_await call.http.body->read_all(kMaxBodyBytes)));
 }
 
+Answer get_delegation_key(Call& call) {
+  const auto body = CO_TRY(co_await call.http.body->read_all(service::kMaxKeyInfoBytes));
+  co_return call.front.get_delegation_key(call, body);
+}
+
 Answer get_stats(Call& call) { co_return uncached(CO_TRY(call.front.get_stats(call))); }
 
 Answer create_queue(Call& call) {

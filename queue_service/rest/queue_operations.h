@@ -7,6 +7,7 @@ namespace tidemark::queue_service::rest::operations {
 Answer list_queues(Call& call);
 Answer get_service_properties(Call& call);
 Answer set_service_properties(Call& call);
+Answer get_delegation_key(Call& call);
 Answer get_stats(Call& call);
 Answer create_queue(Call& call);
 Answer delete_queue(Call& call);

@@ -35,6 +35,9 @@ Result<Operation> find_account_operation(const Call& call, std::string_view meth
     if (call.parameter_is("comp", "stats") && reads) {
       return Operation{account_need(ResourceType::kService, "r"), get_stats};
     }
+    if (call.parameter_is("comp", "userdelegationkey") && method == "POST") {
+      return Operation{account_need(ResourceType::kService, "k"), get_delegation_key};
+    }
   }
   if (!reads && method != "PUT") return fail(ErrorCode::kUnsupportedHttpVerb);
   return fail(

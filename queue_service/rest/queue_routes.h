@@ -13,6 +13,7 @@ class QueueRoutes final : public service::Front {
   Task<http::Response> serve(http::Request& request) override;
 
  private:
+  [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
 
   QueueService& service_;

@@ -1,5 +1,5 @@
 // The keyspace of the queue service. Parts are encoded as in kv/key_codec.h; all records begin with a format version.
-// The key 'a' is everywhere that of common/kv/age_clock.h.
+// The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
 //   queue        'q' text(account) text(queue)                   -> QueueRecord: generation, created, metadata, acl
 //   properties   'p' text(account)                               -> service properties, canonical XML
 //   generations  'n'                                             -> u64: the last generation given out

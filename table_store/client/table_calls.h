@@ -95,6 +95,7 @@ struct FindRows {
   using Reply = FoundRows;
   std::string account, table;
   std::vector<RowSearch> searches;
+  Selection selection;
 };
 
 struct Follow {
@@ -125,6 +126,7 @@ struct ChangedEntities {
   std::uint32_t skip = 0;
   std::uint32_t limit = 0;
   Duration wait{};
+  Selection selection;
 };
 
 struct Acknowledge {

@@ -54,11 +54,11 @@ Result<std::optional<Continuation>> continuation_in(std::string_view text) {
   return std::optional<Continuation>(std::move(out));
 }
 
-std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_only) {
+std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_only, const Selection& selection) {
   if (count_only) return [](const EntityView&) { return true; };
-  return [&page, bytes = std::size_t{0}](const EntityView& entity) mutable {
+  return [&page, &selection, bytes = std::size_t{0}](const EntityView& entity) mutable {
     bytes += entity.partition_key.size() + entity.row_key.size() + entity.block.size();
-    page.entities.push_back(entity.to_entity());
+    page.entities.push_back(entity.to_entity(selection));
     return bytes < kMaxReplyBytes;
   };
 }
@@ -66,6 +66,7 @@ std::function<bool(const EntityView&)> collector_of(QueryPage& page, bool count_
 Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
   auto& request = call.query;
   if (request.top > kMaxPageEntities) co_return fail(ErrorCode::kInvalidInput);
+  CO_TRY(check_selection(request.selection));
   Query query;
   query.filter = CO_TRY(Filter::parse(request.filter));
   query.from = CO_TRY(continuation_in(request.continuation));
@@ -75,8 +76,8 @@ Task<Result<QueryPage>> query(TableService& service, calls::Query call) {
   query.follower = std::move(request.follower);
   query.sources_only = request.sources_only;
   QueryPage page;
-  auto done =
-      CO_TRY(co_await service.query(std::move(call.account), std::move(query), collector_of(page, request.count_only)));
+  auto collect = collector_of(page, request.count_only, request.selection);
+  auto done = CO_TRY(co_await service.query(std::move(call.account), std::move(query), std::move(collect)));
   page.count = done.count;
   page.continuation = text_of(done.next);
   co_return page;

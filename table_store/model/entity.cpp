@@ -25,7 +25,7 @@ const Value* Entity::find(std::string_view name) const {
   return nullptr;
 }
 
-Entity EntityView::to_entity() const {
+Entity EntityView::to_entity(const Selection& selection) const {
   Entity out;
   out.partition_key = partition_key;
   out.row_key = row_key;
@@ -38,8 +38,11 @@ Entity EntityView::to_entity() const {
         Origin{std::string(origin->follower), std::string(origin->partition_key), std::string(origin->row_key)};
   }
   auto reader = properties();
-  out.properties.reserve(reader.left());
-  while (reader.next()) out.properties.push_back({std::string(reader.name()), value_of(reader.value())});
+  out.properties.reserve(selection ? std::min<std::size_t>(selection->size(), reader.left()) : reader.left());
+  while (reader.next()) {
+    if (selection && !std::ranges::binary_search(*selection, reader.name())) continue;
+    out.properties.push_back({std::string(reader.name()), value_of(reader.value())});
+  }
   return out;
 }
 

@@ -60,4 +60,8 @@ struct Entity {
   [[nodiscard]] const Value* find(std::string_view name) const;
 };
 
+/// The properties wanted of each entity, sorted, at most kMaxProperties; absent: all. Its keys and versions are always
+/// there.
+using Selection = std::optional<std::vector<std::string>>;
+
 }  // namespace tidemark::table_store

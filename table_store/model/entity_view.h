@@ -30,7 +30,7 @@ struct EntityView {
   [[nodiscard]] Version effective_version() const { return source_version.value_or(version); }
   [[nodiscard]] PropertyReader properties() const { return PropertyReader(block); }
   /// An independent copy. The block must be valid (is_property_block).
-  [[nodiscard]] Entity to_entity() const;
+  [[nodiscard]] Entity to_entity(const Selection& selection = {}) const;
 };
 
 }  // namespace tidemark::table_store

@@ -35,6 +35,12 @@ Result<void> check_table_name(std::string_view name) {
   return {};
 }
 
+bool is_metrics_table(std::string_view name) {
+  constexpr std::string_view kPrefix = "$Metrics";
+  return name.size() <= 63 && iequals_ascii(name.substr(0, kPrefix.size()), kPrefix) &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
 Result<void> check_key(std::string_view key) {
   if (!is_valid_utf8(key) || utf16_length(key) > kMaxKeyUnits) return fail(ErrorCode::kOutOfRangeInput);
   for (std::size_t i = 0; i < key.size(); ++i) {
@@ -96,6 +102,11 @@ Result<void> check_properties(std::string_view partition_key, std::string_view r
     return fail(ErrorCode::kDuplicatePropertiesSpecified);
   }
   return check_entity_size(partition_key, row_key, properties);
+}
+
+Result<void> check_selection(const Selection& selection) {
+  if (!selection || (selection->size() <= kMaxProperties && std::ranges::is_sorted(*selection))) return {};
+  return fail(ErrorCode::kInvalidInput, "A selection has at most 252 names, in order.");
 }
 
 }  // namespace tidemark::table_store

@@ -25,6 +25,8 @@ inline constexpr std::size_t kMaxReplyBytes = 4UL << 20;
 inline constexpr std::uint32_t kMaxPageEntities = 1000;
 
 Result<void> check_table_name(std::string_view name);
+/// A table of storage analytics, which users read and delete entities from, and which no list shows.
+bool is_metrics_table(std::string_view name);
 Result<void> check_key(std::string_view key);
 Result<void> check_property_name(std::string_view name);
 Result<void> check_value(const Value& value);
@@ -34,5 +36,6 @@ Result<void> check_properties(std::string_view partition_key, std::string_view r
 /// Checks only number and size, for the result of merging parts that were checked.
 Result<void> check_entity_size(std::string_view partition_key, std::string_view row_key,
                                const std::vector<Property>& properties);
+Result<void> check_selection(const Selection& selection);
 
 }  // namespace tidemark::table_store

@@ -22,6 +22,7 @@ struct QueryRequest {
   bool count_only = false;    // the page has `count` and no entities
   std::string follower;       // if given: only rows that this follower has made
   bool sources_only = false;  // without the rows that followers of this table have made in it
+  Selection selection = {};
 };
 
 /// A place in a partition: the first row from `from` on, if it is before `before`. An empty `before` is the end.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "common/base/encoding.h"
+#include "table_store/model/limits.h"
 #include "table_store/odata/etag.h"
 #include "table_store/rest/batch_mime.h"
 #include "table_store/rest/entity_routes.h"
@@ -80,6 +81,9 @@ Result<Operation> read_operation(const Call& call, const BatchPart& part) {
   out.prefer = parse_prefer(part.header("prefer"));
   auto method = TRY(effective_method(part.method, part.headers));
   out.write = TRY(read_write({method, out.url, part.headers, part.body}));
+  if (is_metrics_table(out.url.table) && out.write.mutation.kind != MutationKind::kErase) {
+    return fail(ErrorCode::kInsufficientAccountPermissions);
+  }
   auto fencing = TRY(read_part_fencing(part));
   TRY(apply_source_version(fencing, out.write.mutation));
   out.tell_outcome = fencing.asked();

@@ -1,6 +1,7 @@
 #include "table_store/rest/table_routes.h"
 
 #include "common/base/encoding.h"
+#include "table_store/model/limits.h"
 #include "table_store/rest/batch_routes.h"
 #include "table_store/rest/entity_routes.h"
 #include "table_store/rest/fencing.h"
@@ -25,6 +26,14 @@ bool speaks_xml_only(const Call& call) {
   return call.url.kind == UrlKind::kAccount || (call.url.kind == UrlKind::kEntities && call.parameter("comp") == "acl");
 }
 
+/// What users may do to the tables of storage analytics.
+Result<void> check_metrics_access(const Call& call) {
+  const bool reads = call.method == "GET" || call.method == "HEAD";
+  const bool erases = call.method == "DELETE" && call.url.kind == UrlKind::kEntity;
+  if (reads || erases || !is_metrics_table(call.url.table)) return {};
+  return fail(ErrorCode::kInsufficientAccountPermissions, "Metrics of storage analytics can be read and deleted only.");
+}
+
 /// What was asked for, once it is known who asks.
 Result<void> read_request(Call& call) {
   call.method = TRY(effective_method(call.http.method, call.http.headers));
@@ -32,6 +41,7 @@ Result<void> read_request(Call& call) {
   if (call.resource.secondary && is_write(call.method)) {
     return fail(ErrorCode::kInsufficientAccountPermissions);
   }
+  TRY(check_metrics_access(call));
   if (speaks_xml_only(call)) return {};
   call.base = call.endpoint();
   call.level = TRY(metadata_level(call.parameter("$format"), call.http.header("accept")));
@@ -45,10 +55,18 @@ Answer set_properties(Call& call) {
       call, CO_TRY(co_await call.http.body->read_all(protocol::kMaxServicePropertiesBytes)));
 }
 
-/// GET and PUT ?restype=service&comp=properties, GET ?restype=service&comp=stats.
+Answer get_delegation_key(Call& call) {
+  CO_TRY(call.allow({auth::ResourceType::kService, "k", {}, false}));
+  const auto body = CO_TRY(co_await call.http.body->read_all(service::kMaxKeyInfoBytes));
+  co_return call.front.get_delegation_key(call, body);
+}
+
+/// GET and PUT ?restype=service&comp=properties, GET ?restype=service&comp=stats,
+/// POST ?restype=service&comp=userdelegationkey.
 Answer serve_account(Call& call) {
   const bool reads = call.method == "GET" || call.method == "HEAD";
   const auto comp = call.parameter("comp").value_or("");
+  if (comp == "userdelegationkey" && call.method == "POST") co_return co_await get_delegation_key(call);
   const bool known = comp == "properties" || comp == "stats";
   if (!known || call.parameter("restype").value_or("service") != "service") co_return fail(ErrorCode::kInvalidUri);
   if (!reads && (comp == "stats" || call.method != "PUT")) co_return fail(ErrorCode::kMethodNotAllowed);

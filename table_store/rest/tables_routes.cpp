@@ -5,6 +5,7 @@
 #include "common/protocol/responses.h"
 #include "common/protocol/stored_policies.h"
 #include "common/protocol/xml.h"
+#include "table_store/model/limits.h"
 #include "table_store/rest/continuation.h"
 #include "table_store/rest/query_routes.h"
 
@@ -45,6 +46,7 @@ Answer create_table(Call& call) {
   CO_TRY(check_body_type(call.http.header("content-type")));
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
   auto name = CO_TRY(parse_table_json(body));
+  CO_TRY(check_table_name(name));
   CO_TRY(co_await call.service.create_table(call.account(), name));
   http::Response response;
   auto scope = call.scope();

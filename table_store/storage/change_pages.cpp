@@ -34,11 +34,13 @@ class PageReader {
  public:
   /// `generation`: nothing if the table is not there.
   PageReader(const kv::Reader& snapshot, std::shared_ptr<const Capture> capture,
-             std::optional<std::uint64_t> generation, PagePlace place, std::uint32_t limit, Version as_of)
+             std::optional<std::uint64_t> generation, PagePlace place, std::uint32_t limit, Version as_of,
+             const Selection& selection)
       : snapshot_(snapshot),
         capture_(std::move(capture)),
         generation_(generation),
         limit_(limit),
+        selection_(selection),
         cursor_(snapshot.scan(notes_after(capture_->feed, place.after))),
         after_(place.after),
         version_(place.after),
@@ -135,7 +137,7 @@ class PageReader {
     if (!is_property_block(view.block)) return corrupt_record("entity");
     view.partition_key = entity.partition_key;
     view.row_key = entity.row_key;
-    entity.now = view.to_entity();
+    entity.now = view.to_entity(selection_);
     bytes_ += stored->size();
     return {};
   }
@@ -144,6 +146,7 @@ class PageReader {
   const std::shared_ptr<const Capture> capture_;
   const std::optional<std::uint64_t> generation_;
   const std::uint32_t limit_;
+  const Selection& selection_;  // of what the entities are now
   std::unique_ptr<kv::Cursor> cursor_;
   const Version after_;
   Version version_;  // of the transaction that is being read
@@ -187,8 +190,9 @@ Result<FeedView> view_feed(const kv::Engine& engine, const std::string& account,
   return view;
 }
 
-Task<Result<ChangesPage>> read_page(const FeedView& view, PagePlace place, std::uint32_t limit) {
-  PageReader reader(*view.snapshot, view.capture, view.generation, place, limit, view.as_of);
+Task<Result<ChangesPage>> read_page(const FeedView& view, PagePlace place, std::uint32_t limit,
+                                    const Selection& selection) {
+  PageReader reader(*view.snapshot, view.capture, view.generation, place, limit, view.as_of, selection);
   const auto executor = co_await asio::this_coro::executor;
   for (std::size_t notes = 1; CO_TRY(reader.step()); ++notes) {
     if (notes % kNotesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
@@ -204,11 +208,12 @@ bool says_anything(const ChangesPage& page) {
 
 Task<Result<ChangesPage>> TableService::changed_entities(std::string account, std::string table, std::string follower,
                                                          Version after, std::uint32_t skip, std::uint32_t limit,
-                                                         Duration wait) {
+                                                         Duration wait, Selection selection) {
   if (limit == 0 || limit > kMaxChangedEntities) {
     co_return fail(ErrorCode::kInvalidInput, "A page has 1 to 1000 changes.");
   }
   if (wait < Duration::zero() || wait > kMaxWait) co_return fail(ErrorCode::kInvalidInput, "A wait is 0 to 5 seconds.");
+  CO_TRY(check_selection(selection));
   const auto end = clock_.monotonic() + wait;
   std::optional<ChangeWaits::Place> place;
   for (bool last = wait == Duration::zero();;) {
@@ -223,7 +228,7 @@ Task<Result<ChangesPage>> TableService::changed_entities(std::string account, st
     page.stale = view.stale;
     if (!view.stale) {
       const PagePlace from = after < view.position ? PagePlace{view.position, 0} : PagePlace{after, skip};
-      page = CO_TRY(co_await read_page(view, from, limit));
+      page = CO_TRY(co_await read_page(view, from, limit, selection));
     }
     if (last || says_anything(page)) co_return page;
     if (!place) {

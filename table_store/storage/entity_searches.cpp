@@ -41,8 +41,8 @@ bool is_for_one_key(const RowSearch& search) {
 }
 
 /// Adds what is found, and its size to `bytes`.
-Result<void> find_one(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search, FoundRows& found,
-                      std::size_t& bytes) {
+Result<void> find_one(const kv::Reader& snapshot, std::uint64_t generation, const RowSearch& search,
+                      const Selection& selection, FoundRows& found, std::size_t& bytes) {
   auto& row = found.rows.emplace_back();
   const auto record = TRY(snapshot.get(entity_key(generation, search.partition_key, search.from)));
   if (!record) return {};
@@ -50,13 +50,14 @@ Result<void> find_one(const kv::Reader& snapshot, std::uint64_t generation, cons
   if (!is_property_block(view.block)) return corrupt_record("entity");
   view.partition_key = search.partition_key;
   view.row_key = search.from;
-  row = view.to_entity();
+  row = view.to_entity(selection);
   bytes += search.from.size() + record->size();
   return {};
 }
 
 /// Likewise.
-Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, FoundRows& found, std::size_t& bytes) {
+Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, const Selection& selection,
+                      FoundRows& found, std::size_t& bytes) {
   auto& row = found.rows.emplace_back();
   const auto cursor = snapshot.scan(range);
   TRY(cursor->status());
@@ -67,28 +68,30 @@ Result<void> find_row(const kv::Reader& snapshot, const kv::KeyRange& range, Fou
   if (!is_property_block(view.block)) return corrupt_record("entity");
   view.partition_key = key.partition_key;
   view.row_key = key.row_key;
-  row = view.to_entity();
+  row = view.to_entity(selection);
   bytes += cursor->key().size() + cursor->value().size();
   return {};
 }
 
 }  // namespace
 
-Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string table,
-                                                std::vector<RowSearch> searches) {
+Task<Result<FoundRows>> TableService::find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
+                                                Selection selection) {
   if (searches.empty() || searches.size() > kMaxSearches) {
     co_return fail(ErrorCode::kInvalidInput, "A call makes 1 to 1000 searches.");
   }
   for (const auto& search : searches) CO_TRY(check_search(search));
+  CO_TRY(check_selection(selection));
   const auto snapshot = engine_.snapshot();
   const auto generation = CO_TRY(find_generation(*snapshot, account, table));
   const auto executor = co_await asio::this_coro::executor;
   FoundRows found;
+  found.rows.reserve(searches.size());
   found.as_of = static_cast<Version>(CO_TRY(read_counter(*snapshot, kLastVersionKey)));
   std::size_t bytes = 0;
   for (const auto& search : searches) {
-    CO_TRY(is_for_one_key(search) ? find_one(*snapshot, generation, search, found, bytes)
-                                  : find_row(*snapshot, range_of(generation, search), found, bytes));
+    CO_TRY(is_for_one_key(search) ? find_one(*snapshot, generation, search, selection, found, bytes)
+                                  : find_row(*snapshot, range_of(generation, search), selection, found, bytes));
     if (bytes >= kMaxReplyBytes) break;
     if (found.rows.size() % kSearchesInASlice == 0) co_await asio::post(executor, asio::use_awaitable);
   }

@@ -1,5 +1,5 @@
 // The keyspace of the table store. Parts are the order-preserving encodings of common/kv/key_codec.h. Pure.
-// The key 'a' is everywhere that of common/kv/age_clock.h.
+// The key 'a' is everywhere that of common/kv/age_clock.h; keys with 'y' are those of common/analytics/backlog.h.
 //   key                                                  value (table_records.h)
 //   'd' u64(generation)                                  empty: a dropped table, or a feed that nobody follows any
 //                                                        more, whose rows are still to be erased

@@ -71,7 +71,7 @@ Result<std::uint64_t> read_counter(const kv::Reader& reader, std::string_view ke
 }
 
 Task<Result<void>> TableService::create_table(std::string account, std::string table) {
-  CO_TRY(check_table_name(table));
+  if (!is_metrics_table(table)) CO_TRY(check_table_name(table));
   const auto now = clock_.now().time_since_epoch().count();
   NotedFeeds feeds;
   CO_TRY(co_await engine_.transact(
@@ -142,7 +142,7 @@ Task<Result<TablePage>> TableService::list_tables(std::string account, Filter fi
     auto record = CO_TRY(kTableRecord.decode(cursor->value()));
     Entity row;
     row.properties.push_back({"TableName", Value(record.name)});
-    const bool matches = filter.matches(row);
+    const bool matches = !is_metrics_table(record.name) && filter.matches(row);
     if ((matches && page.names.size() == limit) || ++looked_at > kMaxTablesLookedAt) {
       page.next = record.name;
       break;

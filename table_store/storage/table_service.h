@@ -97,7 +97,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
                                                                              std::vector<PartitionMutations> partitions,
                                                                              std::optional<Fence> fence);
   /// The first row of each of 1..1000 places, all of one snapshot. The reply may be cut short after the first.
-  Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches);
+  Task<Result<FoundRows>> find_rows(std::string account, std::string table, std::vector<RowSearch> searches,
+                                    Selection selection = {});
 
   // Following a table: model/changes.h, client/table_client.h.
 
@@ -111,7 +112,8 @@ class TableService : public kv::OperationLedgers, public kv::AccountProperties {
   /// Of all accounts; at most so many.
   Result<std::vector<NamedFollower>> all_followers(std::size_t most);
   Task<Result<ChangesPage>> changed_entities(std::string account, std::string table, std::string follower,
-                                             Version after, std::uint32_t skip, std::uint32_t limit, Duration wait);
+                                             Version after, std::uint32_t skip, std::uint32_t limit, Duration wait,
+                                             Selection selection = {});
   Task<Result<void>> acknowledge(std::string account, std::string table, std::string follower, Version position);
 
   // The change feed: model/feed.h, client/table_client.h.

@@ -125,8 +125,8 @@ class FailPointTest(CrashTest):
     def test_every_fail_point(self):
         listed = subprocess.run([program("worker"), "--list-fail-points"], capture_output=True, check=True, text=True)
         # Those of the libraries below it have tests of their own.
-        others = ("adopt", "blob", "callback", "ending", "file", "follow", "http", "kv", "object", "offload", "queue", "rpc",
-                  "schedule", "table")
+        others = ("adopt", "analytics", "blob", "callback", "discard", "ending", "file", "follow", "http", "kv", "object", "offload",
+                  "orphans", "queue", "rpc", "schedule", "table")
         points = [p for p in listed.stdout.split() if p.split(".")[0] not in others]
         self.assertGreater(len(points), 20)
         for point in (p for p in points if p.startswith(OPTIONS["points"])):

@@ -5,6 +5,7 @@ The oracle is what the clients were told; it lives in this process. What must ho
 whole what it was or whole what it became, byte for byte; an acknowledged write is there, and an append once; in the
 end, when all is deleted, no file is left.
 """
+import contextlib
 import http.client
 import os
 import random
@@ -185,7 +186,7 @@ class BlobCrashTest(StoreCrashTest):
     program = "blob_store"
     # Reached by workers, when a container goes, when something deleted expires, or when somebody asks for it: not by this traffic.
     rare = ("rpc.", "kv.erase_range", "kv.drop_faded", "blob.collect_generation", "blob.purge", "blob.delete_container", "blob.change_container",
-            "blob.lease", "blob.undelete", "blob.set_service_properties", "blob.set_tier", "blob.change_blob", "blob.seal",
+            "blob.settle_kept", "blob.lease", "blob.undelete", "blob.set_service_properties", "blob.set_tier", "blob.change_blob", "blob.seal",
             "blob.create_container", "blob.abandon")
 
     def prepare(self):
@@ -213,6 +214,45 @@ class BlobCrashTest(StoreCrashTest):
 class FailPointTest(BlobCrashTest):
     def test_death_at_every_fail_point(self):
         self.die_at_every_point(15, but_not=self.rare)
+
+
+class SnapshotsTest(BlobCrashTest):
+    """More snapshots than one transaction removes go at once for whoever looks, wherever the store dies meanwhile."""
+    count = 700
+
+    def test_death_while_many_snapshots_go(self):
+        for point in ("blob.settle_kept.before:1", "blob.settle_kept.after:1", "blob.settle_kept.after:2"):
+            client = BlobClient(self.stack.ports["blob_store"])
+            client.put(CONTAINER, "many", b"x" * 300_000)
+            taken = [client.call("PUT", f"/{CONTAINER}/many", "comp=snapshot")[0]["x-ms-snapshot"] for _ in range(self.count)]
+            dying = self.stack.restart_to_die("blob_store", point)
+            wait_until(lambda: self.answers(client), "the store answers")
+            with contextlib.suppress(*UNANSWERED):
+                self.delete_once(client)
+            wait_until(lambda: not dying.alive(), f"death at {point}; it wrote:\n{dying.log()}")
+            self.stack.restart("blob_store")
+            patiently(self.delete_once, client)
+            for snapshot in (taken[0], taken[-1]):
+                with self.assertRaises(HttpFailure) as raised:
+                    patiently(client.call, "GET", f"/{CONTAINER}/many", f"snapshot={snapshot}")
+                self.assertEqual(raised.exception.status, 404)
+        self.nothing_is_left()
+
+    @staticmethod
+    def answers(client):
+        try:
+            return client.send("GET", "/readyz")[0] == 200
+        except UNANSWERED:
+            return False
+
+    @staticmethod
+    def delete_once(client):
+        """It may be gone, if nobody answered before."""
+        try:
+            client.call("DELETE", f"/{CONTAINER}/many", extensions={"x-ms-delete-snapshots": "include"})
+        except HttpFailure as failure:
+            if failure.status != 404:
+                raise
 
 
 class RandomKillTest(BlobCrashTest):

@@ -13,7 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, TableClient, patiently  # noqa: E402
+from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
 from indexes import INDEXES, REFERRED, SOURCE, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
 from stack import Stack, program, wait_until  # noqa: E402
 
@@ -30,6 +30,8 @@ class IndexCrashTest(unittest.TestCase):
         self.stack = Stack()
         self.addCleanup(self.stack.close)
         self.stack.up()
+        self.stack.start("blob_store")
+        self.blobs = BlobClient(self.stack.ports["blob_store"])
         self.tables = TableClient(self.stack.ports["table_store"])
         self.api = ApiClient(self.stack.ports["api"])
         self.choice = random.Random(7)
@@ -78,12 +80,12 @@ class IndexCrashTest(unittest.TestCase):
         referred = self.tables.scan(REFERRED)
         for name, definition in INDEXES.items():
             wanted = wanted_rows(name, definition, originals, referred)
-            self.assertEqual(rows_of(self.tables, name, definition), wanted, name)
+            self.assertEqual(rows_of(self.tables, name, definition, self.blobs), wanted, name)
             self.assertEqual(index_of(self.api, name)["wrongEver"], 0, name)
 
     def test_owners_die_at_every_step(self):
         points = points_of("worker", ("follow.",))
-        self.assertEqual(len(points), 6)
+        self.assertEqual(len(points), 10)
         self.write(60)
         self.declare_all()
         for point in points:

@@ -18,7 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, TableClient, patiently  # noqa: E402
+from clients import ApiClient, BlobClient, HttpFailure, TableClient, patiently  # noqa: E402
 from indexes import INDEXES, REFERRED, caught_up, change_colours, index_of, rows_of, wanted_rows  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 
@@ -123,6 +123,7 @@ class Run:
         self.choice = random.Random(options.seed)
         self.tables = TableClient(stack.ports["table_store"])
         self.api = ApiClient(stack.ports["api"])
+        self.blobs = BlobClient(stack.ports["blob_store"])
         self.stopping, self.may_write = threading.Event(), threading.Event()
         self.may_write.set()
         self.counts = collections.Counter()
@@ -138,9 +139,12 @@ class Run:
 
     def harm(self):
         kind = self.choice.random()
-        if kind < 0.3:
+        if kind < 0.25:
             self.stack.restart("table_store")
             self.counts["kills of the table store"] += 1
+        elif kind < 0.35:
+            self.stack.restart("blob_store")
+            self.counts["kills of the blob store"] += 1
         elif kind < 0.75:
             self.stack.children.pop(self.choice.choice(self.workers())).kill()
             self.start_worker()
@@ -216,7 +220,8 @@ class Run:
         referred = self.tables.scan(REFERRED)
         rows = 0
         for name, definition in INDEXES.items():
-            actual, wanted = rows_of(self.tables, name, definition), wanted_rows(name, definition, originals, referred)
+            actual = rows_of(self.tables, name, definition, self.blobs)
+            wanted = wanted_rows(name, definition, originals, referred)
             assert actual == wanted, difference(name, actual, wanted)
             rows += len(actual)
         for name in INDEXES:
@@ -232,6 +237,7 @@ class Run:
         for name in INDEXES:
             self.api.call("DELETE", f"/v1/indexes/{name}")
         wait_until(lambda: not self.api.call("GET", "/v1/indexes")["indexes"], "the indexes are gone", 60)
+        assert not self.blobs.objects("things"), "blobs are left"
         left = {key for key in patiently(self.tables.scan, TABLE) if not key[1].startswith("w")}
         assert not left, f"rows are left: {sorted(left)[:5]}"
 
@@ -255,6 +261,7 @@ def main():
     print(f"seed {options.seed}", flush=True)
     with Stack() as stack:
         stack.up()
+        stack.start("blob_store")
         run = Run(options, stack)
         run.judge(run.work())
 

@@ -230,6 +230,74 @@ class OffloadTest(FailPointTest):
                 self.assertEqual(self.blobs.objects(container), {})
 
 
+class DiscardTest(FailPointTest):
+    """A worker dies at each point of removing entities with their blobs, and of finding blobs without entities."""
+
+    test_documents = test_parts = test_documents_in_files = test_parts_in_files = None
+
+    def fill_with_blobs(self):
+        """Entities that point to blobs, and as many blobs that nothing points to."""
+        container = f"photos{next(self.numbers)}"
+        entities = [dict(e, photo=f"people/{e['PartitionKey']}/{e['RowKey']}") for e in entities_of(3, 4)]
+        blobs = self.blobs.service.get_container_client(container)
+        blobs.create_container()
+        for entity in entities:
+            blobs.upload_blob(entity["photo"], b"of an entity")
+            blobs.upload_blob(entity["photo"] + "-left", b"of nobody")
+        source, _ = self.fill(entities)
+        return source, container, entities
+
+    def pointed_at(self, source):
+        return {e["photo"] for e in self.tables.scan(source).values()}
+
+    def left(self, entities):
+        return {e["photo"] + "-left" for e in entities}
+
+    def test_discard(self):
+        for point in [f"{step}.{moment}" for step in ("discard.note", "discard.entity", "discard.blob", "close")
+                      for moment in ("before", "after")]:
+            with self.subTest(fail_point=point):
+                source, container, entities = self.fill_with_blobs()
+                missing = entities[0]["photo"]
+                self.blobs.service.get_blob_client(container, missing).delete_blob()
+
+                def no_entity_without_blob():
+                    lost = self.pointed_at(source) - set(self.blobs.objects(container)) - {missing}
+                    self.assertEqual(lost, set(), "an entity is without its blob")
+
+                spec = {"kind": "discard", "source": source, "filter": "Keep eq false", "property": "photo",
+                        "container": container, "maxAttempts": 100}
+                gone = [e for e in entities if not e["Keep"]]
+                job, worker = self.die_and_finish(point, spec, no_entity_without_blob)
+                self.assertEqual((job["progress"]["done"], job["progress"]["skipped"]), (len(gone), 0), job)
+                self.assertEqual(self.tables.scan(source), by_key(e for e in entities if e["Keep"]))
+                kept = {e["photo"] for e in entities if e["Keep"]} - {missing}
+                self.assertEqual(set(self.blobs.objects(container)), kept | self.left(entities))
+                self.assertEqual(worker.terminate(), 0, worker.log())
+
+    def test_orphans(self):
+        for point in ("orphans.page.before", "orphans.page.after", "orphans.erase.before", "orphans.erase.after",
+                      "close.before", "close.after"):
+            with self.subTest(fail_point=point):
+                source, container, entities = self.fill_with_blobs()
+                everything = set(self.blobs.objects(container))
+                spec = {"kind": "orphans", "source": source, "property": "photo", "container": container,
+                        "prefix": "people/", "maxAttempts": 100}
+                worker = self.worker("looking")
+                job = self.await_end(self.api.submit(spec))
+                self.assertEqual((job["state"], job["result"]["orphans"]), ("succeeded", 0), job)  # they are too young
+                job = self.await_end(self.api.submit(dict(spec, graceHours=0)))
+                self.assertEqual((job["result"]["orphans"], job["result"]["removed"]), (len(entities), 0), job)
+                self.assertLessEqual(set(job["result"]["samples"]), self.left(entities))
+                self.assertEqual(set(self.blobs.objects(container)), everything)
+                self.assertEqual(worker.terminate(), 0, worker.log())
+                job, worker = self.die_and_finish(point, dict(spec, graceHours=0, remove=True))
+                self.assertEqual((job["progress"]["done"], job["result"]["removed"]), (len(entities),) * 2, job)
+                self.assertEqual(set(self.blobs.objects(container)), self.pointed_at(source))
+                self.assertEqual(self.tables.scan(source), by_key(entities))
+                self.assertEqual(worker.terminate(), 0, worker.log())
+
+
 class ProcessDeathTest(ObjectCrashTest):
     ENTITIES = entities_of(300, 10)
 

@@ -1,11 +1,13 @@
 """Disks that fail: what was acknowledged stays, reads go on, nobody restarts anything, and no job loses an attempt."""
+import http.client
 import os
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, HttpFailure, TableClient, ended  # noqa: E402
+from clients import ACCOUNT, ApiClient, BlobClient, HttpFailure, TableClient, ended  # noqa: E402
+from sas import account_sas  # noqa: E402
 from stack import BIN, Stack, wait_until  # noqa: E402
 
 
@@ -121,6 +123,57 @@ class DiskTest(unittest.TestCase):
         self.assertEqual((failure.status, failure.code), (507, "InsufficientStorage"))
         self.assertEqual(list(tables.scan("Things").values()), [self.row(0)])
         self.assertTrue(self.stack.children["table_store"].alive())
+
+    def upload_that_meets(self, fault, blobs):
+        """Half of a large blob travels before the disk fails, half of it after; the status of the answer."""
+        size = 8 << 20
+        upload = http.client.HTTPConnection("127.0.0.1", blobs.port, timeout=30)
+        upload.putrequest("PUT", f"/{ACCOUNT}/box/large?{account_sas(services='b')}")
+        for name, value in (("x-ms-blob-type", "BlockBlob"), ("Content-Length", str(size))):
+            upload.putheader(name, value)
+        upload.endheaders(os.urandom(size // 2))
+        wait_until(self.payload_files, "the upload has a file")
+        self.fail_calls(fault)
+        try:
+            upload.send(os.urandom(size // 2))
+            return upload.getresponse().status
+        finally:
+            upload.close()
+
+    def payload_files(self):
+        found = []
+        for folder, _, names in os.walk(os.path.join(self.stack.data, "blob", "payloads")):
+            found += [os.path.join(folder, name) for name in names]
+        return found
+
+    def test_an_upload_to_a_full_disk_is_refused_and_leaves_no_file(self):
+        for fault in ("write ENOSPC", "write EIO", "sync EIO"):
+            with self.subTest(fault=fault):
+                store = self.stack.launch("blob_store", "blob_store", "--port", "0", environment=self.environment)
+                blobs = BlobClient(int(store.await_ready().ready["port"]))
+                blobs.create_container("box")
+                blobs.put("box", "small", b"kept")
+                self.assertEqual(self.upload_that_meets(fault, blobs), 500)
+                self.fail_calls()
+                wait_until(lambda: self.up(blobs), "it is ready again")
+                wait_until(lambda: not self.payload_files(), "what was written of the blob is gone")
+                self.assertIsNone(blobs.get("box", "large"))
+                self.assertEqual(blobs.get("box", "small"), b"kept")
+                content = os.urandom(1 << 20)
+                wait_until(lambda: self.puts(blobs, content), "it takes blobs again")
+                self.assertEqual(blobs.get("box", "large"), content)
+                blobs.delete("box", "large")
+                blobs.call("DELETE", "/box", "restype=container")
+                wait_until(lambda: not self.payload_files(), "the space is given back")
+                self.assertEqual(store.terminate(), 0, store.log())
+
+    @staticmethod
+    def puts(blobs, content):
+        try:
+            blobs.put("box", "large", content)
+        except (HttpFailure, OSError):
+            return False
+        return True
 
     def test_no_job_loses_an_attempt(self):
         tables = self.start_table_store()

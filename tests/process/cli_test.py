@@ -206,7 +206,9 @@ class StackTest(unittest.TestCase):
                 (["delete", "--whole-table"], ["removed together with the table Planned"]),
                 (["index", "--property", "Number", "--destination", "Index"], ["list its key in Index under its Number"]),
                 (["offload", "--container", "large", "--filter", "", "--min-bytes", "40000"], ["40000 bytes", "large"]),
-                (["inline", "--filter", ""], ["put properties back"])):
+                (["inline", "--filter", ""], ["put properties back"]),
+                (["discard", "--filter", "", "--property", "Photo", "--container", "photos"], ["3 entities", "its Photo names"]),
+                (["orphans", "--property", "Photo", "--container", "photos"], ["its Photo names"])):
             plan = self.command("job", "submit", *arguments, "--source", "Planned", "--dry-run").stdout
             for text in says:
                 self.assertIn(text, plan)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import HttpClient, HttpFailure, TableClient  # noqa: E402
+from clients import BlobClient, HttpClient, HttpFailure, TableClient  # noqa: E402
 from openapi import CheckedApiClient  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -25,6 +25,8 @@ class IndexTest(unittest.TestCase):
         cls.stack = Stack()
         cls.addClassCleanup(cls.stack.close)
         cls.stack.up(workers=1, worker_arguments=WORKER)
+        cls.stack.start("blob_store")
+        cls.blobs = BlobClient(cls.stack.ports["blob_store"])
         cls.api = CheckedApiClient(cls.stack.ports["api"])
         cls.tables = TableClient(cls.stack.ports["table_store"])
 
@@ -128,6 +130,27 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(len(self.lookup("inside", partition="dept2", **{"from": "name2"}, to="name4")["entities"]),
                          len(self.where(lambda e: e["PartitionKey"] == "dept2" and "name2" <= e["Name"] <= "name4")))
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/indexes/inside/lookup?value=name1")
+
+    def test_lists_in_blobs(self):
+        in_blobs = ("--kind", "lists", "--by", "Name", "--where", "blobs", "--container", "lists", "--prefix", "by-name/")
+        index = self.put("blobs", *in_blobs)
+        self.assertEqual((index["definition"]["container"], index["definition"]["prefix"]), ("lists", "by-name/"))
+        self.assertEqual(self.rows("blobs", value="name3"), self.where(lambda e: e["Name"] == "name3"))
+        version = self.write({**STAFF[3], "Name": "other"})
+        self.assertEqual(self.rows("blobs", value="other", minVersion=version), [("dept0", "003")])
+        self.assertEqual(len(self.lookup("blobs", prefix="name", select="keys", top=1000)["keys"]), 59)
+        self.assertRegex(self.tidemark("index", "list").stdout, r"(?m)^blobs +ready +lists +\w+ +lists/by-name/ ")
+        wait_until(lambda: self.lookup("blobs", value="name3")["lag"]["changes"] == 0, "nothing waits")
+        found = self.blobs.objects("lists")
+        self.assertEqual(sorted(name.split("/")[1] for name in found), [f"name{i}" for i in range(7)] + ["other"])
+        keys = [tuple(key) for content in found.values() for key in json.loads(content)]
+        self.assertEqual(sorted(keys), self.where(lambda e: True))
+        definition = {"kind": "lists", "source": self.table, "by": ["Name"], "where": "blobs", "container": "lists"}
+        refusal = self.refused(400, "IndexInvalid", "PUT", "/v1/indexes/again", definition)
+        self.assertIn("blobs of index blobs", json.dumps(refusal))
+        self.assertIn("such as by-name/name0/", json.dumps(refusal))
+        self.drop("blobs")
+        self.assertEqual(self.blobs.objects("lists"), {})
 
     def test_copies(self):
         self.put("mails", "--kind", "copies", "--destination", self.table, "--partition-key", "{PartitionKey}",

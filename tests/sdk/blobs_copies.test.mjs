@@ -1,9 +1,9 @@
 // Copies within the store.
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { BlobSASPermissions, BlobServiceClient, generateBlobSASQueryParameters, newPipeline } from "@azure/storage-blob";
 import { inOneHour, test } from "./support.mjs";
-import { credential, makeContainer, put, refused, service, textOf, url } from "./blobs_support.mjs";
+import { credential, isRefused, makeContainer, put, refused, service, textOf, url, wire } from "./blobs_support.mjs";
 
 const container = await makeContainer("copies");
 const blob = (name) => container.getBlockBlobClient(name);
@@ -52,7 +52,7 @@ test("copy: of a snapshot brings it back", async () => {
   assert.equal(await textOf(blob("promoted").withSnapshot(snapshot)), "old");
 });
 
-test("copy: conditions of source and destination", async () => {
+test("copy: conditions of source and destination", { azurite: "blob-source-conditions" }, async () => {
   await put(container, "source", "x");
   await put(container, "taken", "y");
   const from = blob("source").url;
@@ -69,7 +69,7 @@ test("copy: conditions of source and destination", async () => {
   await refused(blob("taken").abortCopyFromURL("id", { conditions: { leaseId: lease.leaseId } }), 409, "NoPendingCopyOperation");
 });
 
-test("copy: at once, from a URL, whole or in blocks", async () => {
+test("copy: at once, from a URL, whole or in blocks", { azurite: "blob-from-url" }, async () => {
   const content = randomBytes(600_000);
   await blob("origin").uploadData(content);
   const from = `${blob("origin").url}?${readSas("origin")}`;
@@ -85,7 +85,7 @@ test("copy: at once, from a URL, whole or in blocks", async () => {
   assert.deepEqual(await blob("blocks").downloadToBuffer(), Buffer.concat([content.subarray(100_000, 400_000), content.subarray(0, 10)]));
 });
 
-test("copy: who may not read the source makes no copy of it", async () => {
+test("copy: who may not read the source makes no copy of it", { azurite: "blob-from-url" }, async () => {
   await put(container, "secret", "x");
   const writer = new BlobServiceClient(
     `${url}?${generateBlobSASQueryParameters({ containerName: "copies", permissions: BlobSASPermissions.parse("cw"), expiresOn: inOneHour() }, credential)}`,
@@ -95,4 +95,70 @@ test("copy: who may not read the source makes no copy of it", async () => {
   await refused(target.syncUploadFromURL(`${blob("secret").url}?${readSas("other")}`), 404, "CannotVerifyCopySource");
   await target.syncUploadFromURL(`${blob("secret").url}?${readSas("secret")}`);
   assert.equal(await textOf(blob("stolen")), "x");
+});
+
+test("append from a URL: a part of the source, all of it, and conditions", { azurite: "blob-from-url" }, async () => {
+  const content = randomBytes(600_000);
+  await blob("append-origin").uploadData(content);
+  const from = `${blob("append-origin").url}?${readSas("append-origin")}`;
+  const log = container.getAppendBlobClient("log");
+  await log.create();
+  const first = await log.appendBlockFromURL(from, 1000, 300_000);
+  assert.deepEqual([first.blobAppendOffset, first.blobCommittedBlockCount], ["0", 1]);
+  const second = await log.appendBlockFromURL(blob("append-origin").url, undefined, undefined, { conditions: { appendPosition: 300_000 } });
+  assert.deepEqual([second.blobAppendOffset, second.blobCommittedBlockCount], ["300000", 2]);
+  assert.deepEqual(await log.downloadToBuffer(), Buffer.concat([content.subarray(1000, 301_000), content]));
+  const again = (options) => log.appendBlockFromURL(from, 0, 10, options);
+  await refused(again({ conditions: { appendPosition: 5 } }), 412, "AppendPositionConditionNotMet");
+  await refused(again({ conditions: { maxSize: 900_000 } }), 412, "MaxBlobSizeConditionNotMet");
+  await refused(again({ sourceConditions: { ifMatch: '"0x1"' } }), 412, "SourceConditionNotMet");
+  await refused(again({ sourceConditions: { ifModifiedSince: new Date(Date.now() + 86_400_000) } }), 412, "SourceConditionNotMet");
+  await refused(again({ sourceContentMD5: new Uint8Array(16) }), 400, "Md5Mismatch");
+  await again({ sourceContentMD5: createHash("md5").update(content.subarray(0, 10)).digest() });
+  await refused(log.appendBlockFromURL(blob("nowhere").url, 0, 10), 404, "BlobNotFound");
+  await refused(log.appendBlockFromURL(from, 600_000, 10), 416, "InvalidRange");
+  assert.equal((await log.getProperties()).contentLength, 900_010);
+});
+
+test("pages from a URL", { azurite: "blob-from-url" }, async () => {
+  const content = randomBytes(2048);
+  await blob("page-origin").uploadData(content);
+  const from = `${blob("page-origin").url}?${readSas("page-origin")}`;
+  const disk = container.getPageBlobClient("disk");
+  await disk.create(4096);
+  await disk.uploadPagesFromURL(from, 512, 1024, 1024);
+  const expected = Buffer.concat([Buffer.alloc(1024), content.subarray(512, 1536), Buffer.alloc(2048)]);
+  assert.deepEqual(await disk.downloadToBuffer(), expected);
+  assert.deepEqual((await disk.getPageRanges()).pageRange, [{ offset: 1024, count: 1023 }]);
+  await refused(disk.uploadPagesFromURL(from, 0, 100, 512), 416, "InvalidPageRange");
+  await refused(disk.uploadPagesFromURL(from, 0, 4096, 512), 416, "InvalidPageRange");
+  await refused(disk.uploadPagesFromURL(from, 0, 0, 512, { conditions: { ifSequenceNumberEqualTo: 5 } }), 412, "SequenceNumberConditionNotMet");
+  await refused(disk.uploadPagesFromURL(from, 0, 0, 512, { sourceConditions: { ifNoneMatch: "*" } }), 400, "UnsatisfiableCondition");
+  assert.deepEqual(await disk.downloadToBuffer(), expected);
+});
+
+test("from a URL: a request with a source has no body, and pages name as many bytes of it", { azurite: "blob-from-url" }, async () => {
+  await put(container, "small", "x".repeat(1024));
+  const source = { "x-ms-copy-source": blob("small").url.replace("localhost", "127.0.0.1") + `?${readSas("small")}` };
+  await container.getAppendBlobClient("bodiless").create();
+  isRefused(await wire("PUT", "/copies/bodiless?comp=appendblock", { headers: source, body: "x" }), 400, "InvalidHeaderValue");
+  await container.getPageBlobClient("sized").create(2048);
+  const pages = (headers) => wire("PUT", "/copies/sized?comp=page", { headers: { ...source, "x-ms-page-write": "update", "x-ms-range": "bytes=0-511", ...headers } });
+  isRefused(await pages({}), 400, "MissingRequiredHeader");
+  isRefused(await pages({ "x-ms-source-range": "bytes=0-1023" }), 400, "InvalidHeaderValue");
+  assert.equal((await pages({ "x-ms-source-range": "bytes=0-511" })).status, 201);
+});
+
+test("from a URL: a source of many small blocks", { azurite: "blob-from-url" }, async () => {
+  const many = container.getAppendBlobClient("many-blocks");
+  await many.create();
+  let expected = "";
+  for (let n = 0; n < 300; n++) {
+    await many.appendBlock(`${n},`, `${n},`.length);
+    expected += `${n},`;
+  }
+  const id = Buffer.from("b1").toString("base64");
+  await blob("together").stageBlockFromURL(id, many.url);
+  await blob("together").commitBlockList([id]);
+  assert.equal(await textOf(blob("together")), expected);
 });

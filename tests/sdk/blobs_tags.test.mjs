@@ -208,6 +208,21 @@ describe("tiers", () => {
     await put("archived");
     assert.equal((await blob("archived").downloadToBuffer()).toString(), "x");
   });
+  test("of a snapshot are its own", { azurite: "blob-tier-snapshots" }, async () => {
+    await put("tier-snapshot");
+    const { snapshot } = await blob("tier-snapshot").createSnapshot();
+    const taken = blob("tier-snapshot").withSnapshot(snapshot);
+    assert.equal((await taken.getProperties()).accessTier, undefined);
+    await taken.setAccessTier("Cool");
+    assert.equal((await taken.getProperties()).accessTier, "Cool");
+    assert.equal((await blob("tier-snapshot").getProperties()).accessTier, "Hot");
+    const [listed] = await collect(container.listBlobsFlat({ prefix: "tier-snapshot", includeSnapshots: true }));
+    assert.deepEqual([Boolean(listed.snapshot), listed.properties.accessTier], [true, "Cool"]);
+    await taken.setAccessTier("Archive");
+    await refused(taken.download(), 409, "BlobArchived");
+    await blob("tier-snapshot").download();
+  });
+
   test("are refused if there is no such tier", { azurite: "blob-tier-codes" }, async () => {
     await put("tier-odd");
     await refused(blob("tier-odd").setAccessTier("P10"), 400, "InvalidHeaderValue");

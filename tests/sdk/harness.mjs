@@ -1,9 +1,14 @@
 // Starts the stores that a test file needs on free ports with a temporary data directory, runs the file (*.test.mjs with
 // node's test runner, python/*_test.py with Debian's python3, which has Debian's Azure SDK), and stops the stores again.
-// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that and may name api and worker, too. Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL;
+// The file's name says what it needs (tables, queues, blobs); a first line "// stores: table queue" (in Python "# stores: ...") overrides that and may name api and worker, too.
+// With "https" among them they speak HTTPS, by a certificate for localhost whose authority the file's process trusts (TIDEMARK_CA_FILE).
+// With "bearer" too they take tokens of the issuer TIDEMARK_ISSUER, whose keys they ask for at TIDEMARK_ISSUER_KEYS: the file runs it, with
+// the same certificate (TIDEMARK_CA_FILE, TIDEMARK_TLS_KEY_FILE). Endpoints reach the tests as TIDEMARK_TABLE_URL, _QUEUE_URL, _BLOB_URL, _API_URL;
 // TIDEMARK_BIN and TIDEMARK_DATA are set too. If one of the URLs is set already, that store is taken as running.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +23,7 @@ const programs = {
 // What a file names beside the stores.
 const others = {
   api: { program: "api", variable: "TIDEMARK_API_URL" },
-  worker: { program: "worker", arguments: ["--poll-s", "2"] },
+  worker: { program: "worker", arguments: ["--poll-s", "2", "--analytics-collect-s", "1"] },
 };
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 20_000;
@@ -28,14 +33,37 @@ function storesFor(file) {
   const wanted = declared
     ? declared[1].trim().split(/\s+/)
     : Object.keys(programs).filter((name) => path.basename(file).startsWith(name));
-  const unknown = wanted.find((name) => !programs[name] && !others[name]);
+  const unknown = wanted.find((name) => !programs[name] && !others[name] && name !== "https" && name !== "bearer");
   if (unknown !== undefined) throw new Error(`${file}: unknown store ${unknown}`);
   return wanted.length > 0 ? wanted : Object.keys(programs);
 }
 
+// A certificate for localhost, and what makes a client trust it.
+function makeCertificate(directory) {
+  const files = { certificate: path.join(directory, "tls.pem"), key: path.join(directory, "tls.key") };
+  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", files.key, "-out", files.certificate],
+    { stdio: "ignore" });
+  return {
+    arguments: ["--tls-certificate-file", files.certificate, "--tls-key-file", files.key],
+    environment: { TIDEMARK_CA_FILE: files.certificate, TIDEMARK_TLS_KEY_FILE: files.key, NODE_EXTRA_CA_CERTS: files.certificate, REQUESTS_CA_BUNDLE: files.certificate },
+  };
+}
+
+// Where the file will run its token issuer.
+async function placeIssuer(tls) {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const origin = `https://localhost:${probe.address().port}`;
+  probe.close();
+  const keys = `${origin}/keys`;
+  tls.arguments.push("--bearer-issuer", `${origin}/tenant/v2.0`, "--bearer-keys", keys, "--bearer-keys-ca-file", tls.environment.TIDEMARK_CA_FILE);
+  Object.assign(tls.environment, { TIDEMARK_ISSUER: `${origin}/tenant/v2.0`, TIDEMARK_ISSUER_KEYS: keys });
+}
+
 // Resolves when the program printed its ready line, with its port if it has one.
-function startStore(bin, name, data) {
-  const { program, arguments: line = ["--port", "0"] } = programs[name] ?? others[name];
+function startStore(bin, name, data, tls) {
+  const { program, arguments: line = ["--port", "0", ...(programs[name] ? ["--analytics-flush-s", "1"] : []), ...(tls?.arguments ?? [])] } = programs[name] ?? others[name];
   const child = spawn(path.join(bin, program), ["--data", data, ...line], { stdio: ["ignore", "pipe", "pipe"] });
   const store = { name, program, child, errors: "", expectedExit: false, exited: false };
   child.stderr.on("data", (piece) => (store.errors += piece));
@@ -100,14 +128,19 @@ async function runFile(bin, file) {
   const environment = { TIDEMARK_BIN: bin, TIDEMARK_DATA: data };
   let passed = false;
   try {
-    for (const name of storesFor(file)) {
+    const wanted = storesFor(file);
+    const tls = wanted.includes("https") ? makeCertificate(data) : undefined;
+    if (wanted.includes("bearer")) await placeIssuer(tls);
+    const origin = tls ? "https://localhost" : "http://127.0.0.1";
+    Object.assign(environment, tls?.environment);
+    for (const name of wanted.filter((each) => programs[each] || others[each])) {
       const { program, variable } = programs[name] ?? others[name];
       const foreign = Object.values(programs).some((each) => process.env[each.variable]);
       if (process.env[variable] || (others[name] && foreign)) continue;
-      const { store, ready } = startStore(bin, name, data);
+      const { store, ready } = startStore(bin, name, data, tls);
       stores.push(store);
       await ready;
-      if (variable) environment[variable] = `http://127.0.0.1:${store.port}${programs[name] ? `/${account}` : ""}`;
+      if (variable) environment[variable] = `${origin}:${store.port}${programs[name] ? `/${account}` : ""}`;
       console.log(`${program} listens on ${store.port}`);
     }
     passed = await runTests(file, environment);

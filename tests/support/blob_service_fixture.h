@@ -18,6 +18,8 @@ namespace tidemark::blob_store {
 
 class BlobServiceTest : public ::testing::Test {
  protected:
+  explicit BlobServiceTest(std::uint64_t seed = 7) : random_(make_seeded_random(seed)) {}
+
   template <class T>
   T run(Task<T> task) {
     std::optional<T> out;
@@ -54,6 +56,16 @@ class BlobServiceTest : public ::testing::Test {
   }
   void append(const std::string& name, const std::string& content) {
     EXPECT_TRUE(run(service_.append_block(ref(name), upload(content), {}, {})));
+  }
+  /// From now on, what is deleted is retained for so many days; 0: not at all.
+  void retain(int days) {
+    const auto change = [days](const std::string&) -> Result<std::string> {
+      const auto policy = days > 0 ? "<Enabled>true</Enabled><Days>" + std::to_string(days) + "</Days>"
+                                   : std::string("<Enabled>false</Enabled>");
+      return "<StorageServiceProperties><DeleteRetentionPolicy>" + policy +
+             "</DeleteRetentionPolicy></StorageServiceProperties>";
+    };
+    ASSERT_TRUE(run(service_.set_service_properties("acc", change)));
   }
   Stamp snapshot(const std::string& name) { return run(service_.snapshot_blob(ref(name), {}, {}))->snapshot; }
   void drop_snapshot(const std::string& name, Stamp version) {
@@ -99,9 +111,11 @@ class BlobServiceTest : public ::testing::Test {
       const auto blob = records::kBlob.decode(**snapshot->get(key));
       add_payloads(blob->content, blob->size, ids);
     }
-    for (const auto& key : keys_of('S')) {
-      const auto kept = records::kKeptBlob.decode(**snapshot->get(key));
-      add_payloads(kept->blob.content, kept->blob.size, ids);
+    for (const char kind : {blob_keys::kSnapshot, blob_keys::kDeleted}) {
+      for (const auto& key : keys_of(kind)) {
+        const auto kept = records::kKeptBlob.decode(**snapshot->get(key));
+        add_payloads(kept->blob.content, kept->blob.size, ids);
+      }
     }
     for (const auto& key : keys_of('K')) ids.insert(records::kStagedBlock.decode(**snapshot->get(key))->payload);
     ids.erase(0);
@@ -121,7 +135,7 @@ class BlobServiceTest : public ::testing::Test {
   asio::io_context io_;
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
   std::unique_ptr<Clock> clock_ = make_system_clock();
-  std::unique_ptr<Random> random_ = make_seeded_random(7);
+  std::unique_ptr<Random> random_;
   TemporaryPayloads files_{io_.get_executor()};
   BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};
 };

@@ -15,6 +15,8 @@ INDEXES = {
     "ranks": {"kind": "denormalised", "source": REFERRED, "destination": SOURCE, "partitionKey": "colours",
               "rowKey": "{Colour}", "properties": {"ColourRank": "Rank"}},
     "by-colour": {"kind": "lists", "source": SOURCE, "by": ["Colour"], "destination": "ThingsByColour"},
+    "in-blobs": {"kind": "lists", "source": SOURCE, "by": ["Colour", "Section"], "where": "blobs",
+                 "container": "things", "prefix": "by-colour/"},
     "in-partition": {"kind": "lists", "source": SOURCE, "by": ["Colour", "Section"], "where": "partition",
                      "destination": SOURCE},
     "by-host": {"kind": "copies", "source": SOURCE, "destination": "ThingsByHost", "partitionKey": "{Host}",
@@ -34,9 +36,30 @@ def caught_up(api, name):
     return index["state"] == "ready" and index["lag"]["changes"] == 0
 
 
-def rows_of(tables, name, definition):
+def listed_in_blobs(blobs, definition):
+    """Every blob counts: when nothing waits, none is there that is not a piece as it is now."""
+    found = {}
+    for name, content in blobs.objects(definition["container"]).items():
+        assert name.startswith(definition["prefix"]), name
+        group, _ = name[len(definition["prefix"]):].split("/")
+        assert len(content) <= 256 * 1024, f"{name} is too large"
+        found.setdefault((group, group), []).extend(tuple(key) for key in json.loads(content))
+    return without_repeats(definition["container"], found)
+
+
+def without_repeats(name, found):
+    for place, keys in found.items():
+        if isinstance(keys, list):
+            assert len(keys) == len(set(keys)), f"{name} lists a key twice in {place}"
+            keys.sort(key=str)
+    return found
+
+
+def rows_of(tables, name, definition, blobs=None):
     """{place: content}; of pieces, the keys of a group together, which must not repeat."""
     found = {}
+    if definition.get("where") == "blobs":
+        return listed_in_blobs(blobs, definition)
     if definition["kind"] == "denormalised":
         return {key: entity.get("ColourRank") for key, entity in tables.scan(SOURCE).items() if key[1].startswith("w")}
     for (partition, row), entity in tables.scan(definition["destination"]).items():
@@ -54,11 +77,7 @@ def rows_of(tables, name, definition):
             assert len(listed) == content["Count"], f"{row} of {partition} counts {content['Count']}, not {len(listed)}"
             assert len(content["Keys"]) <= 30_000, f"{row} of {partition} is too large"
             keys.extend(tuple(key) for key in listed)
-    for place, keys in found.items():
-        if isinstance(keys, list):
-            assert len(keys) == len(set(keys)), f"{name} lists a key twice in {place}"
-            keys.sort(key=str)
-    return found
+    return without_repeats(name, found)
 
 
 def change_colours(tables, choice, colours):

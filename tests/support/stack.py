@@ -71,8 +71,8 @@ class Child:
                                       env=clean_environment(environment), cwd=cwd)
         self.ready = {}
 
-    def await_ready(self, limit_s=START_LIMIT_S):
-        """Reads the line "ready NAME key=value ..." and keeps its values."""
+    def await_ready(self, limit_s=START_LIMIT_S, may_die=False):
+        """Reads the line "ready NAME key=value ..." and keeps its values. Who may die may do so before that line."""
         deadline = time.monotonic() + limit_s
         text = b""
         stdout = self.popen.stdout.fileno()
@@ -81,6 +81,8 @@ class Child:
             readable, _, _ = select.select([stdout], [], [], max(0.0, left))
             piece = os.read(stdout, 4096) if readable else b""
             if not piece:
+                if may_die and readable and self.popen.wait(limit_s) == -signal.SIGKILL:
+                    return self
                 raise AssertionError(f"{self.name} did not become ready; it wrote:\n{self.log()}")
             text += piece
         words = text.split(b"\n")[0].decode().split()
@@ -170,8 +172,10 @@ class Stack:
         return child
 
     def start_worker(self, name, *arguments, fail_point=None):
+        """One with a fail point may meet it, and die, before it is ready."""
         environment = {"TIDEMARK_FAIL_POINT": fail_point} if fail_point else None
-        return self.launch(name, "worker", "--name", name, *arguments, environment=environment).await_ready()
+        worker = self.launch(name, "worker", "--name", name, *arguments, environment=environment)
+        return worker.await_ready(may_die=fail_point is not None)
 
     def up(self, workers=0, worker_arguments=(), api_arguments=()):
         for name in ("table_store", "queue_service"):

@@ -76,6 +76,15 @@ TEST(BlobModel, Conditions) {
   EXPECT_TRUE(check_read(match, version));
   EXPECT_TRUE(check_write(match, &version, true));
   EXPECT_TRUE(check_write(match, nullptr, true).failed_with(ErrorCode::kConditionNotMet));
+  // An empty tag is a tag, which no blob has; nothing at all is no condition.
+  for (const auto* const unmet : {"\"\"", "W/\"\"", "\"\", \"0x1\"", ","}) {
+    Conditions nobody{parse_etags(unmet), {}, {}, {}};
+    EXPECT_TRUE(check_read(nobody, version).failed_with(ErrorCode::kConditionNotMet)) << unmet;
+    EXPECT_TRUE(check_write(nobody, &version, true).failed_with(ErrorCode::kConditionNotMet)) << unmet;
+    Conditions not_nobody{{}, parse_etags(unmet), {}, {}};
+    EXPECT_TRUE(check_read(not_nobody, version)) << unmet;
+  }
+  EXPECT_TRUE(parse_etags("").empty());
   Conditions star{{}, {"*"}, {}, {}};
   EXPECT_TRUE(check_write(star, nullptr, true));
   EXPECT_TRUE(check_write(star, &version, true).failed_with(ErrorCode::kBlobAlreadyExists));

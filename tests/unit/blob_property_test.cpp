@@ -1,43 +1,41 @@
 // Blobs, blocks, snapshots, copies, leases and retained deletions at random, beside a naive model; in the end nothing
-// is left of what was deleted.
-#include <gtest/gtest.h>
-
-#include <boost/asio/io_context.hpp>
+// is left of what was deleted. TIDEMARK_TEST_STEPS makes it longer, TIDEMARK_TEST_SEED replays one of the seeds.
+#include <cstdlib>
 #include <map>
 
-#include "blob_store/storage/blob_keys.h"
-#include "blob_store/storage/blob_service.h"
-#include "tests/support/memory_engine.h"
-#include "tests/support/seeded_random.h"
-#include "tests/support/temporary_payloads.h"
+#include "tests/support/blob_service_fixture.h"
 
 namespace tidemark::blob_store {
 namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct ModelKept {
+  std::string content;
+  bool deleted = false;
+  bool was_blob = false;  // when it was deleted
+};
 
 struct ModelBlob {
   std::string content;
   std::map<std::string, std::string> staged;
   std::vector<std::pair<std::string, std::string>> blocks;  // id and content
-  std::map<std::uint64_t, std::string> snapshots;
+  std::vector<ModelKept> kept;                              // the oldest first
   bool there = false;
   std::string lease;
 };
 
-class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
+class BlobProperty : public BlobServiceTest, public ::testing::WithParamInterface<std::uint64_t> {
  protected:
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
+  BlobProperty() : BlobServiceTest(GetParam()) {}
+
   static BlobRef ref(const std::string& name, std::optional<Stamp> snapshot = {}) {
-    return {"acc", "box", name, snapshot};
+    auto out = BlobServiceTest::ref(name);
+    out.snapshot = snapshot;
+    return out;
   }
   std::string some_content() {
     const std::size_t size = random_->below(8) == 0 ? 200'000 + random_->below(500'000) : random_->below(40);
@@ -45,18 +43,10 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
     for (auto& c : out) c = static_cast<char>(random_->below(256));
     return out;
   }
-  WrittenPayload upload(const std::string& content) {
-    auto writer = service_.new_payload();
-    EXPECT_TRUE(run(writer.append(content)));
-    return *run(writer.finish());
-  }
   std::string read(const BlobRef& where) {
     const auto opened = service_.open_blob(where, {});
     if (!opened) return "not there";
-    auto reader = opened->read(0, opened->blob.size);
-    std::string out;
-    for (auto piece = reader.next(); !piece->empty(); piece = reader.next()) out += *piece;
-    return out;
+    return *drain(opened->read(0, opened->blob.size));
   }
   std::string a_name() { return "n" + std::to_string(random_->below(4)); }
   Conditions with_lease(const std::string& name) {
@@ -65,10 +55,42 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
     return conditions;
   }
 
+  /// What is replaced or deleted is kept, while that is so.
+  void discard(ModelBlob& blob, bool was_blob) const {
+    if (blob.there && retains_) blob.kept.push_back({blob.content, true, was_blob});
+  }
+  /// As the store lists them, the oldest first.
+  std::vector<ListedBlob> listed_kept(const std::string& name) {
+    ListRequest request;
+    request.prefix = name;
+    request.with_snapshots = request.with_deleted = true;
+    request.limit = 1 + random_->below(40);
+    std::vector<ListedBlob> found;
+    do {
+      auto page = service_.list_blobs({"acc", "box"}, request);
+      EXPECT_TRUE(page);
+      for (auto& item : page->items) {
+        if (item.snapshot || item.deleted) found.push_back(std::move(item));
+      }
+      request.from = page->next;
+    } while (!request.from.name.empty());
+    return found;
+  }
+  /// One of the snapshots that are there, by its place among all that is kept.
+  std::optional<std::size_t> some_snapshot(const std::string& name) {
+    std::vector<std::size_t> live;
+    const auto& kept = model_[name].kept;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (!kept[i].deleted) live.push_back(i);
+    }
+    return live.empty() ? std::nullopt : std::optional(live[random_->below(live.size())]);
+  }
+
   void put(const std::string& name) {
     const auto content = some_content();
     ASSERT_TRUE(run(service_.put_blob(ref(name), {}, upload(content), with_lease(name))));
     auto& blob = model_[name];
+    discard(blob, false);
     blob.content = content;
     blob.blocks.clear();
     blob.staged.clear();
@@ -96,7 +118,9 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
         blocks.emplace_back(id, content);
       }
     }
-    ASSERT_TRUE(run(service_.put_block_list(ref(name), choices, {}, with_lease(name))));
+    const auto done = run(service_.put_block_list(ref(name), choices, {}, with_lease(name)));
+    ASSERT_TRUE(done) << azure_name_of(done.error().code);
+    discard(blob, false);
     blob.blocks = blocks;
     blob.content.clear();
     for (const auto& block : blocks) blob.content += block.second;
@@ -106,14 +130,19 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
   void snapshot(const std::string& name) {
     const auto made = run(service_.snapshot_blob(ref(name), {}, {}));
     ASSERT_EQ(made.has_value(), model_[name].there);
-    if (made) model_[name].snapshots[made->snapshot.ticks] = model_[name].content;
+    if (made) model_[name].kept.push_back({model_[name].content});
   }
   void drop_snapshot(const std::string& name) {
-    auto& snapshots = model_[name].snapshots;
-    if (snapshots.empty()) return;
-    const auto at = std::next(snapshots.begin(), static_cast<std::ptrdiff_t>(random_->below(snapshots.size())));
-    ASSERT_TRUE(run(service_.delete_blob(ref(name, Stamp{at->first}), DeleteSnapshots::kNone, {})));
-    snapshots.erase(at);
+    const auto which = some_snapshot(name);
+    if (!which) return;
+    auto& kept = model_[name].kept;
+    const auto version = *listed_kept(name).at(*which).snapshot;
+    ASSERT_TRUE(run(service_.delete_blob(ref(name, version), DeleteSnapshots::kNone, {})));
+    if (retains_) {
+      kept[*which].deleted = true;
+    } else {
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(*which));
+    }
   }
   void copy(const std::string& from, const std::string& to) {
     CopyRequest request;
@@ -121,15 +150,16 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
     auto& source = model_[from];
     std::string content = source.content;
     auto blocks = source.blocks;
-    if (!source.snapshots.empty() && random_->below(2) == 0) {
-      request.source.snapshot = Stamp{source.snapshots.begin()->first};
-      content = source.snapshots.begin()->second;
+    if (const auto which = some_snapshot(from); which && random_->below(2) == 0) {
+      request.source.snapshot = listed_kept(from).at(*which).snapshot;
+      content = source.kept[*which].content;
       blocks.clear();
     }
     const auto made = run(service_.copy_blob(request, ref(to), with_lease(to)));
     ASSERT_EQ(made.has_value(), request.source.snapshot || source.there);
     if (!made) return;
     auto& blob = model_[to];
+    discard(blob, false);
     blob.content = content;
     blob.there = true;
     blob.staged.clear();
@@ -149,7 +179,36 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
     auto& blob = model_[name];
     const auto done = run(service_.delete_blob(ref(name), DeleteSnapshots::kInclude, with_lease(name)));
     ASSERT_EQ(done.has_value(), blob.there);
-    if (done) blob = {};
+    if (!done) return;
+    ASSERT_EQ(*done, !retains_) << "whether it is gone for good";
+    if (retains_) {
+      for (auto& kept : blob.kept) kept.deleted = true;
+    } else {
+      std::erase_if(blob.kept, [](const ModelKept& kept) { return !kept.deleted; });
+    }
+    discard(blob, true);
+    auto kept = std::move(blob.kept);
+    blob = {};
+    blob.kept = std::move(kept);
+  }
+  void undelete(const std::string& name) {
+    auto& blob = model_[name];
+    const auto done = run(service_.undelete_blob(ref(name)));
+    ASSERT_EQ(done.has_value(), blob.there || !blob.kept.empty());
+    if (!done) return;
+    const auto newest = std::ranges::find_if(blob.kept.rbegin(), blob.kept.rend(),
+                                             [](const ModelKept& kept) { return kept.deleted && kept.was_blob; });
+    if (!blob.there && newest != blob.kept.rend()) {
+      blob.content = newest->content;
+      blob.there = true;
+      blob.kept.erase(std::next(newest).base());
+      blob.blocks = committed(name);
+    }
+    for (auto& kept : blob.kept) kept.deleted = kept.was_blob = false;
+  }
+  void set_retention(bool on) {
+    retain(on ? 7 : 0);
+    retains_ = on;
   }
   void lease(const std::string& name) {
     auto& blob = model_[name];
@@ -164,7 +223,7 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
 
   void step() {
     const auto name = a_name();
-    switch (random_->below(9)) {
+    switch (random_->below(11)) {
       case 0:
         return put(name);
       case 1:
@@ -180,6 +239,10 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
         return copy(name, a_name());
       case 7:
         return random_->below(3) == 0 ? erase(name) : lease(name);
+      case 8:
+        return undelete(name);
+      case 9:
+        return random_->below(3) == 0 ? set_retention(!retains_) : erase(name);
       default:
         ASSERT_TRUE(run(service_.collector().collect()));
     }
@@ -187,46 +250,45 @@ class BlobProperty : public ::testing::TestWithParam<std::uint64_t> {
   void compare() {
     for (const auto& [name, blob] : model_) {
       ASSERT_EQ(read(ref(name)), blob.there ? blob.content : "not there") << name;
-      for (const auto& [version, content] : blob.snapshots) {
-        ASSERT_EQ(read(ref(name, Stamp{version})), content) << name << " at " << version;
+      const auto listed = listed_kept(name);
+      ASSERT_EQ(listed.size(), blob.kept.size()) << name;
+      for (std::size_t i = 0; i < listed.size(); ++i) {
+        ASSERT_EQ(listed[i].deleted.has_value(), blob.kept[i].deleted) << name << " at " << i;
+        if (!listed[i].snapshot) continue;
+        ASSERT_EQ(read(ref(name, *listed[i].snapshot)), listed[i].deleted ? "not there" : blob.kept[i].content)
+            << name << " at " << i;
       }
     }
   }
-  std::size_t count_of(char kind) {
-    std::size_t count = 0;
-    const auto snapshot = engine_->snapshot();
-    const auto cursor = snapshot->scan(blob_keys::all(kind));
-    for (; cursor->valid(); cursor->next()) ++count;
-    return count;
-  }
 
-  asio::io_context io_;
-  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-  std::unique_ptr<Clock> clock_ = make_system_clock();
-  std::unique_ptr<Random> random_ = make_seeded_random(GetParam());
-  TemporaryPayloads files_{io_.get_executor()};
-  BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};
+  bool retains_ = false;
   std::map<std::string, ModelBlob> model_;
 };
 
 TEST_P(BlobProperty, AgreesWithTheModelAndLeavesNothing) {
-  ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
-  for (int i = 0; i < 600; ++i) {
+  const auto steps = number_from_environment("TIDEMARK_TEST_STEPS", 600);
+  for (std::uint64_t i = 0; i < steps; ++i) {
     step();
     if (HasFatalFailure()) FAIL() << "at step " << i;
     if (i % 20 == 0) compare();
   }
   compare();
+  set_retention(false);
   for (const auto& [name, blob] : model_) {
     if (!blob.there) ASSERT_TRUE(run(service_.put_blob(ref(name), {}, upload("x"), {})));
+    ASSERT_TRUE(run(service_.undelete_blob(ref(name))));
     ASSERT_TRUE(run(service_.delete_blob(ref(name), DeleteSnapshots::kInclude, with_lease(name))));
   }
   ASSERT_TRUE(run(service_.collector().collect()));
-  for (const char kind : {'B', 'D', 'E', 'K', 'P', 'Q', 'R', 'S', 'U', 'X'}) EXPECT_EQ(count_of(kind), 0U) << kind;
+  for (const char kind : {'B', 'D', 'E', 'K', 'P', 'Q', 'R', 'S', 'U', 'V', 'X', 'Z'}) {
+    EXPECT_TRUE(keys_of(kind).empty()) << kind;
+  }
   EXPECT_TRUE(files_.paths().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, BlobProperty, ::testing::Range<std::uint64_t>(1, 9));
+INSTANTIATE_TEST_SUITE_P(Seeds, BlobProperty,
+                         ::testing::Range<std::uint64_t>(number_from_environment("TIDEMARK_TEST_SEED", 1),
+                                                         number_from_environment("TIDEMARK_TEST_SEED", 8) + 1));
 
 }  // namespace
 }  // namespace tidemark::blob_store

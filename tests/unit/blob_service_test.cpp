@@ -44,6 +44,24 @@ TEST_F(BlobServiceTest, ReaderSeesTheOldContentWhileTheBlobIsReplaced) {
   EXPECT_TRUE(files_.paths().empty()) << "nobody reads it any more";
 }
 
+TEST_F(BlobServiceTest, AnOlderFormatIsToldAsSuch) {
+  put("b", "x");
+  EXPECT_TRUE(check_stored_format(*engine_->snapshot()));
+  for (const char kind : {'B', 'C'}) {
+    const auto key = *keys_of(kind).begin();
+    kv::TransactionBody body = [&](kv::Transaction& txn) -> Result<void> {
+      auto record = **txn.get(key);
+      record.front() = 1;
+      txn.put(key, record);
+      return {};
+    };
+    ASSERT_TRUE(run(engine_->transact(body)));
+    const auto checked = check_stored_format(*engine_->snapshot());
+    ASSERT_TRUE(checked.failed_with(ErrorCode::kConfigInvalid));
+    EXPECT_NE(checked.error().message.find("stored in format 1"), std::string::npos) << checked.error().message;
+  }
+}
+
 TEST_F(BlobServiceTest, DamageToARowIsNoticed) {
   for (const auto& damage : {"flip", "lose"}) {
     put("b", content(6000));
@@ -140,6 +158,21 @@ TEST_F(BlobServiceTest, BlocksAreCommittedAndLimitedToOneIdLength) {
   const auto lists = service_.get_block_lists(ref("b"));
   EXPECT_EQ(lists->committed.size(), 1U);
   EXPECT_TRUE(lists->staged.empty());
+}
+
+TEST_F(BlobServiceTest, BlocksWithoutBytesAreInTheListWhereverTheyAre) {
+  stage("b", "MQ==", "");
+  stage("b", "Mg==", "two");
+  const std::vector<BlockChoice> choices{{BlockSource::kLatest, "MQ=="},
+                                         {BlockSource::kLatest, "MQ=="},
+                                         {BlockSource::kLatest, "Mg=="},
+                                         {BlockSource::kLatest, "MQ=="}};
+  for (int i = 0; i < 2; ++i) {  // of staged blocks, then of committed ones
+    ASSERT_TRUE(run(service_.put_block_list(ref("b"), choices, {}, {})));
+    EXPECT_EQ(service_.get_block_lists(ref("b"))->committed.size(), choices.size());
+    EXPECT_EQ(*read("b"), "two");
+    EXPECT_EQ(*read("b", 1, 2), "wo");
+  }
 }
 
 TEST_F(BlobServiceTest, CollectorLeavesExactlyTheReferencedPayloads) {

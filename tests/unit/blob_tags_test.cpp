@@ -1,18 +1,12 @@
 // Tags: what may be one, expressions, and the index against a look at every blob.
-#include <gtest/gtest.h>
-
-#include <boost/asio/io_context.hpp>
+#include <map>
 
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/tag_query.h"
 #include "blob_store/model/tags.h"
 #include "blob_store/rest/blob_xml.h"
 #include "blob_store/rest/crc64.h"
-#include "blob_store/storage/blob_keys.h"
-#include "blob_store/storage/blob_service.h"
-#include "tests/support/memory_engine.h"
-#include "tests/support/seeded_random.h"
-#include "tests/support/temporary_payloads.h"
+#include "tests/support/blob_service_fixture.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -126,26 +120,13 @@ TEST(BlobChecksum, Crc64) {
   }
 }
 
-class BlobTagIndexTest : public ::testing::Test {
+class BlobTagIndexTest : public BlobServiceTest {
  protected:
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
   void create(const std::string& container) { ASSERT_TRUE(run(service_.create_container({"acc", container}, {}, ""))); }
   void put(const std::string& container, const std::string& name, const Tags& tags) {
     NewContent content;
     content.tags = tags;
-    auto writer = service_.new_payload();
-    auto payload = *run(writer.finish());
-    ASSERT_TRUE(run(service_.put_blob({"acc", container, name}, content, std::move(payload), {})));
+    ASSERT_TRUE(run(service_.put_blob({"acc", container, name}, content, upload(""), {})));
     expected_[container][name] = tags;
   }
   void set(const std::string& container, const std::string& name, const Tags& tags) {
@@ -179,19 +160,8 @@ class BlobTagIndexTest : public ::testing::Test {
     }
     return found;
   }
-  std::size_t rows(char kind) {
-    std::size_t count = 0;
-    const auto snapshot = engine_->snapshot();
-    for (auto cursor = snapshot->scan(blob_keys::all(kind)); cursor->valid(); cursor->next()) ++count;
-    return count;
-  }
+  std::size_t rows(char kind) { return keys_of(kind).size(); }
 
-  asio::io_context io_;
-  std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
-  std::unique_ptr<Clock> clock_ = make_system_clock();
-  std::unique_ptr<Random> random_ = make_seeded_random(11);
-  TemporaryPayloads files_{io_.get_executor()};
-  BlobService service_{*engine_, *clock_, *random_, files_, io_.get_executor()};
   std::map<std::string, std::map<std::string, Tags>> expected_;
 };
 
@@ -237,8 +207,6 @@ TEST_F(BlobTagIndexTest, FindsWhatALookAtEveryBlobFinds) {
 }
 
 TEST_F(BlobTagIndexTest, ADeletedContainerLeavesNothing) {
-  service_.collector().start();
-  create("box");
   put("box", "b", {{"a", "1"}});
   EXPECT_EQ(find("a='1'").size(), 1U);
   ASSERT_TRUE(run(service_.delete_container({"acc", "box"}, {})));
@@ -249,8 +217,20 @@ TEST_F(BlobTagIndexTest, ADeletedContainerLeavesNothing) {
   EXPECT_EQ(rows('t') + rows('T'), 0U);
 }
 
+TEST_F(BlobTagIndexTest, TheTierOfASnapshotIsItsOwn) {
+  put("box", "b", {});
+  BlobRef taken{"acc", "box", "b", snapshot("b")};
+  EXPECT_FALSE(*run(service_.set_tier(taken, "Archive", {})));
+  EXPECT_EQ(service_.get_blob(taken, {})->tier, "Archive");
+  EXPECT_EQ(service_.get_blob(ref("b"), {})->tier, "");
+  EXPECT_TRUE(service_.open_blob(taken, {}).failed_with(ErrorCode::kBlobArchived));
+  EXPECT_TRUE(*run(service_.set_tier(taken, "Cool", {})));
+  EXPECT_TRUE(service_.open_blob(taken, {}));
+  taken.snapshot = Stamp{1};
+  EXPECT_TRUE(run(service_.set_tier(taken, "Cool", {})).failed_with(ErrorCode::kBlobNotFound));
+}
+
 TEST_F(BlobTagIndexTest, TagsAndTierKeepTheVersion) {
-  create("box");
   put("box", "b", {{"a", "1"}});
   const BlobRef ref{"acc", "box", "b"};
   const auto version = service_.get_blob(ref, {})->version;

@@ -30,7 +30,7 @@ class IndexKeepersFixture : public WorkersFixture {
     }
   }
 
-  IndexServices index_services() { return {tables_, store_, jobs_, *clock_, *random_}; }
+  IndexServices index_services() { return {tables_, store_, jobs_, *clock_, *random_, &blobs_}; }
   Index declare(const std::string& name, const char* text) {
     const auto definition = indexes::parse_definition(std::string_view(text));
     EXPECT_TRUE(definition.has_value()) << definition.error().message;

@@ -26,6 +26,8 @@ constexpr std::string_view kCopies =
 constexpr std::string_view kLists =
     R"({"kind":"lists","source":"Packages","by":["Maintainer","PartitionKey"],"where":"partition",
         "destination":"Packages","unique":true})";
+constexpr std::string_view kInBlobs =
+    R"({"kind":"lists","source":"Packages","by":["Maintainer"],"where":"blobs","container":"lists","prefix":"by/"})";
 constexpr std::string_view kSummary =
     R"({"kind":"summary","source":"Packages","by":["Section"],"of":"InstalledSize","destination":"Sections"})";
 
@@ -51,7 +53,7 @@ std::vector<std::string> problems_of(std::string_view text) {
 }
 
 TEST(IndexDefinition, IsReadAndWrittenWithoutLoss) {
-  for (const auto text : {kCopies, kLists, kSummary, kDenormalised}) {
+  for (const auto text : {kCopies, kLists, kInBlobs, kSummary, kDenormalised}) {
     const auto definition = read(text);
     EXPECT_EQ(read(to_json(definition).dump()), definition) << to_json(definition);
   }
@@ -159,8 +161,10 @@ TEST(IndexDefinition, RefusesWhatCouldNotFollow) {
               HasSubstr("destination must not be the source"));
   EXPECT_THAT(first_problem(R"({"kind":"summary","source":"Abc","by":["X"],"destination":"Abc"})"),
               HasSubstr("destination must not be the source"));
-  EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["X"],"where":"blobs","container":"c"})"),
-              "where: blobs is not supported yet");
+  EXPECT_THAT(problems_of(R"({"kind":"lists","source":"Abc","by":["X"],"where":"blobs","destination":"Def"})"),
+              ElementsAre("container is missing", "destination is for where: across and partition"));
+  EXPECT_THAT(problems_of(R"({"kind":"lists","source":"Abc","by":["X"],"where":"blobs","container":"C","prefix":"p"})"),
+              ElementsAre(HasSubstr("container must have 3 to 63"), HasSubstr("prefix must be segments")));
   EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","container":"c"})"),
               HasSubstr("container and prefix are for where: blobs"));
   EXPECT_THAT(first_problem(R"({"kind":"lists","source":"Abc","by":["Timestamp"],"destination":"Def"})"),
@@ -220,6 +224,21 @@ TEST(IndexConflicts, RowsThatMayMeet) {
   EXPECT_TRUE(meet(copies("{A}", "a{B}"), copies("{A}", "aa_{B}")));
   EXPECT_FALSE(meet(copies("{A}", "mail_{B}"), lists("Abc", "Def", "partition")));
   EXPECT_TRUE(meet(copies("{A}", "two_{B}"), lists("Abc", "Def", "partition")));
+}
+
+TEST(IndexConflicts, BlobsThatMayMeet) {
+  const auto in = [](const std::string& container, const std::string& prefix) {
+    return R"({"kind":"lists","by":["X"],"source":"Abc","where":"blobs","container":")" + container +
+           R"(","prefix":")" + prefix + "\"}";
+  };
+  const auto meet = [](const std::string& one, const std::string& other) {
+    return !conflicts_of("one", read(one), {declared("two", other)}).empty();
+  };
+  EXPECT_TRUE(meet(in("lists", ""), in("lists", "by-name/")));
+  EXPECT_TRUE(meet(in("lists", "by/name/"), in("lists", "by/")));
+  EXPECT_FALSE(meet(in("lists", "by-name/"), in("lists", "by/")));
+  EXPECT_FALSE(meet(in("lists", ""), in("others", "")));
+  EXPECT_FALSE(meet(in("lists", ""), lists("Abc", "Def")));
 }
 
 TEST(IndexConflicts, Circles) {

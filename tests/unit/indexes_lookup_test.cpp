@@ -228,7 +228,7 @@ struct IndexLookup : IndexFixture {
       const auto request = read_lookup(index.definition, given);
       EXPECT_TRUE(request) << request.error().message;
       if (!request) break;
-      auto search = make_search(tables, index, *request);
+      auto search = make_search({tables, nullptr, clock}, index, *request);
       EXPECT_TRUE(search);
       auto page = run_task((*search)->run());
       EXPECT_TRUE(page) << page.error().message;
@@ -380,14 +380,15 @@ TEST_F(IndexLookup, RefusesAContinuationOfSomethingElse) {
   for (const std::string continuation : {"x", "W10=", "WzksImEiLCJhIiwiYSIsImEiXQ==", "WzAsMSwiYSIsImEiLCJhIl0="}) {
     const auto request = read_lookup(index.definition, {{"value", "x"}, {"continuation", continuation}});
     ASSERT_TRUE(request);
-    EXPECT_TRUE(make_search(tables, index, *request).failed_with(ErrorCode::kInvalidQueryParameterValue));
+    EXPECT_TRUE(
+        make_search({tables, nullptr, clock}, index, *request).failed_with(ErrorCode::kInvalidQueryParameterValue));
   }
 }
 
 TEST_F(IndexLookup, WaitsForNoMoreThanItMust) {
   const auto index = IndexFixture::put("a", lists(R"("A")"));
   const auto definition = index.definition;
-  Lookup lookup(tables, store, clock);
+  Lookup lookup(tables, nullptr, store, clock);
   const auto find = [&](Parameters parameters) {
     parameters.emplace_back("wait", "0");
     auto request = *read_lookup(definition, parameters);

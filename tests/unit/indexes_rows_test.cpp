@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/base/encoding.h"
+#include "indexes/rows/blob_names.h"
 #include "indexes/rows/group_text.h"
 #include "indexes/rows/list_piece.h"
 #include "table_store/model/limits.h"
@@ -198,6 +199,54 @@ TEST(ListPiece, OfAJobSortsBeforeTheLast) {
   EXPECT_LT(place.row_key(0x7fffffffffffffff), place.row_key(~0ULL));
   EXPECT_LT(place.row_key(~0ULL), place.end());
   EXPECT_LT(place.row_key(1), place.row_key(0x10));
+}
+
+TEST(BlobName, IsOfOneGroupAlone) {
+  std::vector<std::string> groups{"", ".", "..", "a.", "a", "%", "%2E", "a,b.", "a,", "true%"};
+  for (auto& group : groups) {
+    if (group.find('%') == std::string::npos) continue;
+    if (group != "true%") group = string_text(group);
+  }
+  std::vector<std::string> names;
+  for (const auto& group : groups) {
+    const PieceBlob blob{group, 0x7fff, 42};
+    names.push_back(blob_name("old/lists/", blob));
+    EXPECT_EQ(parse_blob_name("old/lists/", names.back()), blob) << names.back();
+    EXPECT_EQ(names.back().find("./"), std::string::npos) << names.back();
+    EXPECT_EQ(names.back().find("//"), std::string::npos) << names.back();
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+  EXPECT_EQ(blob_name("", {"Jones", ~0ULL, 1}), "Jones/ffffffffffffffff-0000000000000001");
+  EXPECT_EQ(blob_name("by-name/", {".", 1, 2}), "by-name/%2E/0000000000000001-0000000000000002");
+}
+
+TEST(BlobName, IsNothingElse) {
+  const std::string good = "a/x/0000000000000001-00000000000000ff";
+  ASSERT_TRUE(parse_blob_name("a/", good));
+  for (const std::string bad :
+       {"", "a/", "b/x/0000000000000001-00000000000000ff", "a/0000000000000001-00000000000000ff",
+        "a//0000000000000001-00000000000000ff", "a/x/0000000000000001-00000000000000FF",
+        "a/x/0000000000000001_00000000000000ff", "a/x./0000000000000001-00000000000000ff", "a/x/1-2", "a/x/notes.txt",
+        "a/x/0000000000000001-00000000000000ff.json"}) {
+    EXPECT_FALSE(parse_blob_name("a/", bad)) << bad;
+  }
+}
+
+TEST(ListPiece, InBlobsIsDividedByBytes) {
+  ListPiece piece{.group = "x", .entries = {}};
+  for (int i = 0; i < 20'000; ++i) piece.entries.push_back({"partition", "row " + std::to_string(i)});
+  std::ranges::sort(piece.entries, {}, &ListEntry::hash);
+  const auto rows = piece_rows(piece, kBlobListForm);
+  EXPECT_EQ(rows.size(), 2U);
+  std::size_t count = 0;
+  for (const auto& row : rows) {
+    for (const auto& property : row.properties) {
+      if (property.name == "Keys") EXPECT_LE(std::get<std::string>(property.value).size(), kBlobPieceBytes);
+      if (property.name == "Count") count += static_cast<std::size_t>(std::get<std::int32_t>(property.value));
+    }
+  }
+  EXPECT_EQ(count, piece.entries.size());
 }
 
 }  // namespace

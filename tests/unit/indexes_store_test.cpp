@@ -134,15 +134,16 @@ TEST_F(IndexStoreTest, DeclarationLooksAtTheTables) {
   ASSERT_TRUE(run_task(tables.create_table("Abc")));
   ASSERT_TRUE(run_task(tables.create_table("Full")));
   ASSERT_TRUE(run_task(tables.mutate("Full", "p", {change(MutationKind::kInsert, "r")}, std::nullopt)));
-  const auto refusal = run_task(declare(tables, store, "a", lists("Nowhere", "Full")));
+  const auto refusal = run_task(declare(tables, nullptr, store, "a", lists("Nowhere", "Full")));
   ASSERT_TRUE(refusal.failed_with(ErrorCode::kIndexInvalid));
   ASSERT_EQ(refusal.error().fields.size(), 2U);
   EXPECT_THAT(refusal.error().message, HasSubstr("there is no table Nowhere"));
   EXPECT_THAT(refusal.error().message, HasSubstr("holds rows that are not of an index"));
   EXPECT_TRUE(run_task(store.all())->empty());
-  EXPECT_TRUE(run_task(declare(tables, store, "a", lists("Abc", "Def")))->created);
-  EXPECT_FALSE(run_task(declare(tables, store, "a", lists("Abc", "Def")))->created);
-  EXPECT_TRUE(run_task(declare(tables, store, "b", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
+  EXPECT_TRUE(run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def")))->created);
+  EXPECT_FALSE(run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def")))->created);
+  EXPECT_TRUE(
+      run_task(declare(tables, nullptr, store, "b", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
 }
 
 TEST_F(IndexStoreTest, OfTwoThatCannotBeTogetherAtMostOneStays) {
@@ -150,9 +151,10 @@ TEST_F(IndexStoreTest, OfTwoThatCannotBeTogetherAtMostOneStays) {
   bool raced = false;
   loopback.before = [&](const std::string& method) {
     if (method != "table.mutate" || std::exchange(raced, true)) return;
-    ASSERT_TRUE(run_task(declare(tables, store, "b", lists("Abc", "Def"))));
+    ASSERT_TRUE(run_task(declare(tables, nullptr, store, "b", lists("Abc", "Def"))));
   };
-  EXPECT_TRUE(run_task(declare(tables, store, "a", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
+  EXPECT_TRUE(
+      run_task(declare(tables, nullptr, store, "a", lists("Abc", "Def"))).failed_with(ErrorCode::kIndexInvalid));
   EXPECT_TRUE((*run_task(store.find("a")))->dropping);
   EXPECT_FALSE((*run_task(store.find("b")))->dropping);
 }

@@ -152,6 +152,26 @@ TEST(ShutdownDeathTest, SecondSignalEndsTheProcess) {
       ::testing::KilledBySignal(SIGTERM), "");
 }
 
+TEST(ShutdownDeathTest, SighupReloadsAndTheWaitGoesOn) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);  // as nohup leaves it
+        block_signals();
+        ::raise(SIGHUP);
+        int reloads = 0;
+        wait_for_shutdown([&] {
+          if (++reloads < 2) {
+            ::raise(SIGHUP);
+          } else {
+            ::raise(SIGTERM);
+          }
+        });
+        std::_Exit(reloads);
+      },
+      ::testing::ExitedWithCode(2), "");
+}
+
 TEST(Logging, TextKeepsOneMessageOnOneLine) {
   ::testing::internal::CaptureStderr();
   start_logging("table_store", {"info", "text"});

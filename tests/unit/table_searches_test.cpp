@@ -22,12 +22,22 @@ struct TableSearchesTest : ChangesFixture {
   void SetUp() override { create("People"); }
 
   std::vector<std::string> find(std::vector<RowSearch> searches) {
-    const auto found = run_task(client.find_rows("people", std::move(searches)));
+    const auto found = run_task(client.find_rows("people", std::move(searches), {}));
     EXPECT_TRUE(found.has_value());
     std::vector<std::string> out;
     if (!found) return out;
     for (const auto& row : found->rows) out.push_back(row ? row->partition_key + "/" + row->row_key : "-");
     return out;
+  }
+
+  void expect_refused(const Selection& selection) {
+    QueryRequest query;
+    query.table = "people";
+    query.selection = selection;
+    EXPECT_TRUE(run_task(client.query(query)).failed_with(ErrorCode::kInvalidInput));
+    EXPECT_TRUE(run_task(client.find_rows("people", {{"p", "", ""}}, selection)).failed_with(ErrorCode::kInvalidInput));
+    EXPECT_TRUE(run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), selection))
+                    .failed_with(ErrorCode::kInvalidInput));
   }
 };
 
@@ -67,9 +77,42 @@ TEST_F(TableSearchesTest, AReplyThatIsFullIsCutShort) {
   EXPECT_LT(found.size(), 12U);
 }
 
+TEST_F(TableSearchesTest, OnlyWhatIsSelectedTravels) {
+  ASSERT_TRUE(run_task(client.follow("people", following_of("x"), false)).has_value());
+  ASSERT_TRUE(mutate(change(kInsert, "b", {text("City", "Rome"), text("Note", "long"), text("Age", "9")})).has_value());
+  const Selection wanted{{"Age", "City", "Nobody"}};
+  const auto names = [](const Entity& entity) {
+    std::string out = entity.partition_key + "/" + entity.row_key;
+    for (const auto& property : entity.properties) out += " " + property.name;
+    return out;
+  };
+  QueryRequest query;
+  query.table = "people";
+  query.filter = "Note eq 'long'";
+  query.selection = wanted;
+  const auto page = run_task(client.query(query));
+  ASSERT_TRUE(page.has_value() && page->entities.size() == 1);
+  EXPECT_EQ(names(page->entities[0]), "p/b City Age");
+  for (const auto* before : {"b\x01", "c"}) {
+    const auto found = run_task(client.find_rows("people", {{"p", "b", before}}, wanted));
+    ASSERT_TRUE(found.has_value() && found->rows[0]);
+    EXPECT_EQ(names(*found->rows[0]), "p/b City Age");
+  }
+  const auto changes = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), {{"Note"}}));
+  ASSERT_TRUE(changes.has_value() && changes->entities.size() == 1 && changes->entities[0].now);
+  EXPECT_EQ(names(*changes->entities[0].now), "p/b Note");
+  const auto none = run_task(client.find_rows("people", {{"p", "b", ""}}, Selection{std::in_place}));
+  EXPECT_EQ(names(*none->rows[0]), "p/b");
+}
+
+TEST_F(TableSearchesTest, ASelectionIsShortAndInOrder) {
+  expect_refused({{"b", "a"}});
+  expect_refused(std::vector<std::string>(kMaxProperties + 1, "a"));
+}
+
 TEST_F(TableSearchesTest, WhatIsNoSearchIsRefused) {
   const auto code = [&](std::vector<RowSearch> searches, std::string table = "people") {
-    const auto found = run_task(client.find_rows(std::move(table), std::move(searches)));
+    const auto found = run_task(client.find_rows(std::move(table), std::move(searches), {}));
     return found ? std::nullopt : std::optional(found.error().code);
   };
   EXPECT_EQ(code({}), ErrorCode::kInvalidInput);
@@ -105,7 +148,7 @@ TEST_F(TableSearchesTest, EachPartitionsChangesAreATransactionOfTheirOwn) {
   EXPECT_TRUE((*done)[5].has_value());
   EXPECT_FALSE(get("b", "q"));
   EXPECT_EQ(run_task(client.read_operation("op"))->counter("changed"), 4U);
-  const auto page = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration()));
+  const auto page = run_task(client.changed_entities("people", "x", 0, 0, 100, Duration(), {}));
   ASSERT_TRUE(page.has_value());
   EXPECT_EQ(told(*page), (std::vector<std::string>{"p/there [Rome] gone", "p/a [-] -"}));
   ASSERT_TRUE(run_task(client.acknowledge("people", "x", page->through)).has_value());

@@ -1,26 +1,15 @@
 // Indexes that follow every write, with owners and keepers on stores in memory: whatever is written, lost, repeated or
 // done by an owner that was replaced, in the end the rows are what a full scan of the table says.
-#include <map>
-#include <set>
-
-#include "index_keepers_fixture.h"
-#include "indexes/rows/group_text.h"
-#include "indexes/rows/group_totals.h"
-#include "indexes/rows/list_piece.h"
-#include "jobs/spec/key_template.h"
+#include "index_rows_fixture.h"
 
 namespace tidemark::workers {
 namespace {
 
-using namespace std::chrono_literals;
-using table_store::Origin;
-using table_store::Property;
-
-/// What is in a row, without what every write changes.
-using Rows = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
-
 constexpr const char* kByColour =
     R"({"kind":"lists","source":"Source","by":["Colour"],"destination":"ByColour","scrubPerSecond":100000})";
+constexpr const char* kInBlobs =
+    R"({"kind":"lists","source":"Source","by":["Colour"],"where":"blobs","container":"lists","prefix":"by-colour/",
+        "scrubPerSecond":100000})";
 constexpr const char* kInPartition =
     R"({"kind":"lists","source":"Source","by":["Colour","Size"],"where":"partition","destination":"Source"})";
 constexpr const char* kBySize =
@@ -32,114 +21,7 @@ constexpr const char* kInside =
 constexpr const char* kTotals =
     R"({"kind":"summary","source":"Source","by":["Colour"],"of":"Size","destination":"Totals"})";
 
-class WorkersIndexes : public IndexKeepersFixture {
- protected:
-  static Mutation entity(const std::string& row, const std::string& colour, std::int64_t size) {
-    Mutation mutation;
-    mutation.kind = MutationKind::kInsertOrReplace;
-    mutation.row_key = row;
-    mutation.lenient = true;
-    if (!colour.empty()) mutation.properties.push_back({"Colour", colour});
-    if (size >= 0) mutation.properties.push_back({"Size", size});
-    return mutation;
-  }
-  std::vector<Entity> originals() {
-    auto all = rows_in("Source");
-    std::erase_if(all, [](const Entity& row) { return row.origin.has_value(); });
-    return all;
-  }
-
-  static std::vector<std::string> texts(const std::vector<Property>& properties) {
-    std::vector<std::string> out;
-    for (const auto& property : properties) out.push_back(property.name + "=" + indexes::value_text(property.value));
-    std::ranges::sort(out);
-    return out;
-  }
-  /// The rows that the index has; of pieces, their keys together.
-  Rows actual(const Index& index) {
-    Rows out;
-    const auto table = index.definition.destination();
-    const bool copies = std::holds_alternative<indexes::CopiesKind>(index.definition.kind);
-    for (const auto& row : rows_in(table)) {
-      if (!row.origin || row.origin->follower != index.id) continue;
-      if (copies || row.row_key == indexes::kSummaryRow) {
-        auto properties = row.properties;
-        std::erase_if(properties, [](const Property& property) { return property.name == "Parts"; });
-        out[{row.partition_key, row.row_key}] = texts(properties);
-        continue;
-      }
-      const auto piece = indexes::read_piece(row);
-      EXPECT_TRUE(piece.has_value());
-      auto& keys = out[{row.partition_key, "keys of " + piece->group}];
-      for (const auto& entry : piece->entries) {
-        const auto key = entry.partition_key + "/" + entry.row_key;
-        EXPECT_EQ(std::ranges::find(keys, key), keys.end()) << "twice: " << key;
-        keys.push_back(key);
-      }
-      std::ranges::sort(keys);
-    }
-    return out;
-  }
-  /// What a full scan says that the index has.
-  Rows wanted(const Index& index) {
-    Rows out;
-    const auto& definition = index.definition;
-    const auto filter = *table_store::Filter::parse(definition.filter);
-    std::map<std::string, std::vector<indexes::ListEntry>> groups;
-    for (const auto& original : originals()) {
-      if (!filter.matches(original)) continue;
-      const auto key = original.partition_key + "/" + original.row_key;
-      if (const auto* copies = std::get_if<indexes::CopiesKind>(&definition.kind)) {
-        const auto templates = *jobs::parse_key_templates(copies->partition_key, copies->row_key);
-        const auto place = jobs::apply_key_templates(templates, original);
-        if (!place) continue;
-        auto properties = original.properties;
-        std::erase_if(properties, [&](const Property& property) {
-          return copies->properties &&
-                 std::ranges::find(*copies->properties, property.name) == copies->properties->end();
-        });
-        out[{place->partition_key, place->row_key}] = texts(properties);
-        continue;
-      }
-      const auto* lists = std::get_if<indexes::ListsKind>(&definition.kind);
-      const auto& by = lists != nullptr ? lists->by : std::get<indexes::SummaryKind>(definition.kind).by;
-      const auto group = indexes::group_of(by, original.partition_key, original.row_key, original.properties);
-      if (!group) continue;
-      const bool inside = lists != nullptr && lists->where == indexes::ListsKind::Where::kPartition;
-      out[{inside ? original.partition_key : *group, "keys of " + *group}].push_back(key);
-      if (lists != nullptr) continue;
-      auto& entry = groups[*group].emplace_back();
-      if (const auto* size = jobs::property<std::int64_t>(original, "Size")) entry.value = *size;
-    }
-    for (auto& [place, keys] : out) std::ranges::sort(keys);
-    for (const auto& [group, entries] : groups) {
-      auto properties = indexes::summary_properties(group, indexes::totals_of(entries));
-      std::erase_if(properties, [](const Property& property) { return property.name == "Parts"; });
-      out[{group, "summary"}] = texts(properties);
-    }
-    return out;
-  }
-
-  void expect_true(const Index& index) {
-    wait_until_ready(index);
-    EXPECT_EQ(actual(index), wanted(index)) << index.name;
-  }
-
-  void write_at_random(std::uint64_t writes) {
-    static const std::vector<std::string> kColours{"red", "green", "blue", "", "a,b"};
-    for (std::uint64_t i = 0; i < writes; ++i) {
-      const auto partition = "p" + std::to_string(random_->below(3));
-      const auto row = "r" + std::to_string(random_->below(30));
-      const auto& colour = kColours[random_->below(kColours.size())];
-      auto mutation = entity(row, colour, static_cast<std::int64_t>(random_->below(6)) - 1);
-      const auto kind = random_->below(6);
-      if (kind == 0) mutation.kind = MutationKind::kErase;
-      if (kind == 1) mutation.kind = MutationKind::kInsertOrMerge;
-      if (kind == 0) mutation.properties.clear();
-      write(std::move(mutation), partition);
-    }
-  }
-};
+class WorkersIndexes : public IndexRowsFixture {};
 
 TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {
   write_at_random(150);
@@ -147,6 +29,7 @@ TEST_F(WorkersIndexes, AreBuiltAndFollowEveryWrite) {
   for (const auto& [name, text] : {std::pair("by-colour", kByColour),
                                    {"in-partition", kInPartition},
                                    {"by-size", kBySize},
+                                   {"in-blobs", kInBlobs},
                                    {"inside", kInside},
                                    {"totals", kTotals}}) {
     all.push_back(declare(name, text));
@@ -163,40 +46,42 @@ TEST_F(WorkersIndexes, SurviveLostRequestsAndAnswers) {
   const auto list = declare("by-colour", kByColour);
   const auto copies = declare("by-size", kBySize);
   const auto totals = declare("totals", kTotals);
+  const auto blobs = declare("in-blobs", kInBlobs);
   start_keeper("w1");
   for (int round = 0; round < 5; ++round) {
     write_at_random(50);
-    table_link_.before = [&](std::string) -> Task<Result<void>> {
-      if (random_->below(8) == 0) co_return fail(ErrorCode::kUnavailable);
-      co_return Result<void>{};
-    };
-    table_link_.lose_reply = [&] { return random_->below(8) == 0; };
+    for (auto* link : {&table_link_, &blob_link_}) {
+      link->before = [&](std::string) -> Task<Result<void>> {
+        if (random_->below(8) == 0) co_return fail(ErrorCode::kUnavailable);
+        co_return Result<void>{};
+      };
+      link->lose_reply = [&] { return random_->below(8) == 0; };
+    }
     const auto until = clock_->monotonic() + 200ms;
     drive_until([&] { return clock_->monotonic() > until; });
-    table_link_.before = nullptr;
-    table_link_.lose_reply = nullptr;
-    for (const auto& index : {list, copies, totals}) expect_true(index);
+    for (auto* link : {&table_link_, &blob_link_}) link->before = nullptr, link->lose_reply = nullptr;
+    for (const auto& index : {list, copies, totals, blobs}) expect_true(index);
   }
 }
 
 TEST_F(WorkersIndexes, AnOwnerThatWasReplacedChangesNothing) {
   const auto index = declare("by-colour", kByColour);
   const auto sums = declare("totals", kTotals);
+  const auto blobs = declare("in-blobs", kInBlobs);
   std::vector<std::shared_ptr<IndexOwner>> owners;
   for (std::uint64_t epoch = 1; epoch <= 8; ++epoch) {
-    for (const auto& each : {index, sums}) {
+    for (const auto& each : {index, sums, blobs}) {
       owners.push_back(IndexOwner::create(index_services(), each, epoch));
       owners.back()->start(io_.get_executor());
     }
     write_at_random(60);
   }
-  expect_true(index);
-  expect_true(sums);
-  for (std::size_t i = 0; i + 2 < owners.size(); ++i) {
+  for (const auto& each : {index, sums, blobs}) expect_true(each);
+  for (std::size_t i = 0; i + 3 < owners.size(); ++i) {
     drive_until([&] { return owners[i]->ended(); });
   }
   for (auto& owner : owners) owner->stop();
-  drive_until([&] { return owners.back()->ended() && owners[owners.size() - 2]->ended(); });
+  for (const auto& owner : owners) drive_until([&] { return owner->ended(); });
 }
 
 TEST_F(WorkersIndexes, AreTakenOverFromAKeeperThatDoesNotLive) {
@@ -235,18 +120,20 @@ TEST_F(WorkersIndexes, LoseTheirRowsWhenTheTableIsDropped) {
   const auto copies = declare("by-size", kBySize);
   const auto inside = declare("inside", kInside);
   const auto in_partition = declare("in-partition", kInPartition);
+  const auto blobs = declare("in-blobs", kInBlobs);
   start_keeper("w1");
   write_at_random(80);
-  for (const auto& each : {index, sums, copies, inside, in_partition}) expect_true(each);
+  for (const auto& each : {index, sums, copies, inside, in_partition, blobs}) expect_true(each);
   run_beside(keepers_.back()->stop());
   ASSERT_TRUE(run_beside(tables_.delete_table("Source")).has_value());
   start_keeper("w2");  // while there is no table
   drive_until([&] { return actual(index).empty() && actual(sums).empty() && actual(copies).empty(); });
-  for (const auto& each : {inside, in_partition}) drive_until([&] { return caught_up(each); });
+  for (const auto& each : {inside, in_partition, blobs}) drive_until([&] { return caught_up(each); });
   EXPECT_FALSE(*run_beside(tables_.table_exists("Source"))) << "an index made the table again";
   ASSERT_TRUE(run_beside(tables_.create_table("Source")).has_value());
+  EXPECT_TRUE(actual(blobs).empty());
   write_at_random(40);
-  for (const auto& each : {index, sums, copies, inside, in_partition}) expect_true(each);
+  for (const auto& each : {index, sums, copies, inside, in_partition, blobs}) expect_true(each);
 }
 
 TEST_F(WorkersIndexes, AreBuiltAnewByWhoeverFindsThemStale) {

@@ -106,8 +106,7 @@ Task<Result<Wrong>> CopyRows::write(std::vector<RowChange> changes, std::vector<
     const bool first = named.emplace(change.partition_key, change.mutation.row_key).second;
     (first ? once : again).push_back(std::move(change));
   }
-  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fences.next(),
-                                                   context_.index.definition.source, kind_.destination, once));
+  const auto outcomes = CO_TRY(co_await write_rows(context_.writing(), kind_.destination, once));
   for (std::size_t i = 0; i < once.size(); ++i) {
     const auto& origin = *once[i].mutation.origin;
     if (outcomes[i].kind == WriteOutcome::kApplied) written.push_back({origin.partition_key, origin.row_key});
@@ -129,8 +128,9 @@ Task<Result<Wrong>> CopyRows::check(std::vector<Entity> rows) {
   for (const auto& row : rows) {
     keys.push_back(row.origin ? EntityKey{row.origin->partition_key, row.origin->row_key} : EntityKey{});
   }
-  const auto sources =
-      CO_TRY(co_await indexes::read_entities(context_.tables, context_.index.definition.source, std::move(keys)));
+  const auto& definition = context_.index.definition;
+  const auto sources = CO_TRY(co_await indexes::read_entities(context_.tables, definition.source, std::move(keys),
+                                                              definition.key_properties()));
   std::vector<RowChange> erasures;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const EntityKey place{rows[i].partition_key, rows[i].row_key};

@@ -217,8 +217,7 @@ Task<Result<Wrong>> DenormalRows::write(std::vector<Change> changes) {
     written.push_back({change.row.partition_key, change.row.mutation.row_key, std::move(change.refers_to)});
     rows.push_back(std::move(change.row));
   }
-  const auto outcomes = CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), kind_.destination,
-                                                   kind_.destination, std::move(rows)));
+  const auto outcomes = CO_TRY(co_await write_rows(context_.writing(), kind_.destination, std::move(rows)));
   Wrong applied;
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (outcomes[i].kind == WriteOutcome::kApplied) applied.push_back(std::move(written[i]));
@@ -250,7 +249,7 @@ Task<Result<std::vector<Referrers::Visit>>> DenormalRows::go_on(std::vector<Visi
     const auto place = indexes::references_to(context_.index.id, group_of(visit.referred));
     searches.push_back({place.partition_key, visit.at.empty() ? place.row_prefix : visit.at, place.end()});
   }
-  auto answer = co_await context_.tables.find_rows(table(), std::move(searches));
+  auto answer = co_await context_.tables.find_rows(table(), std::move(searches), {});
   if (answer.failed_with(ErrorCode::kTableNotFound)) {
     for (auto& visit : visits) visit.done = true;  // no entity has ever referred to any
     co_return visits;

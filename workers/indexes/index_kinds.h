@@ -29,6 +29,8 @@ Result<std::unique_ptr<IndexRows>> make_copy_rows(IndexRowsContext context, Sour
 Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter);
 Result<std::unique_ptr<IndexRows>> make_denormal_rows(IndexRowsContext context, SourceFilter filter);
 
+class BlobPieces;
+
 /// What is listed, and where.
 struct Listing {
   std::string table;                                                  // of the lists
@@ -41,6 +43,8 @@ struct Listing {
   std::string sum_of = {};
   indexes::PieceForm form = indexes::kListForm;
   bool of_job = false;
+  std::string row_filter = {};                  // which rows of the table are of the lists; empty: all
+  std::shared_ptr<BlobPieces> blobs = nullptr;  // where the keys are, if not in the rows
 };
 std::unique_ptr<IndexRows> make_listing(IndexRowsContext context, Listing listing);
 

@@ -1,13 +1,11 @@
 #include "workers/indexes/index_owner.h"
 
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "common/base/json.h"
 #include "common/process/failures.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/rows.h"
-#include "workers/indexes/source_walk.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -15,11 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
-using table_store::QueryRequest;
 
 constexpr std::uint32_t kPageEntities = 1000;
-/// How much of a walk in a hurry is held in memory.
-constexpr std::size_t kHurriedEntities = 20'000;
 /// Each of them may have many that refer to it.
 constexpr std::uint32_t kReferredPage = 100;
 constexpr std::size_t kVisitedAtOnce = 2000;
@@ -28,11 +23,7 @@ constexpr std::uint32_t kPagesInARow = 10;
 constexpr Duration kIdleWait = 500ms;
 /// The progress is written at most so often while changes come.
 constexpr Duration kFlushInterval = 20ms;
-/// Between two slow scrubs.
-constexpr Duration kScrubPause = 30s;
 constexpr Duration kTellAgain = 1s;
-/// Between two scrubs because there may be room.
-constexpr Duration kRoomPause = 1s;
 constexpr RetryPolicy kRetries{.base = 100ms, .cap = 10s};
 
 }  // namespace
@@ -113,7 +104,8 @@ Task<Result<void>> IndexOwner::begin() {
   // From now on, what an earlier owner or this one has sent and given up is refused.
   const auto fence = fences_.next();
   CO_TRY(co_await services_.tables.open_operation(fence.operation_id, fence.epoch, 0));
-  rows_ = CO_TRY(make_index_rows({services_.tables, index_, fences_}));
+  rows_ = CO_TRY(make_index_rows({services_.tables, services_.clock, index_, fences_, services_.blobs}));
+  CO_TRY(co_await rows_->begin());
   progress_ = CO_TRY(co_await services_.store.progress(index_.id)).value_or(indexes::Progress{});
   position_ = progress_.position;
   loaded_ = true;
@@ -121,6 +113,7 @@ Task<Result<void>> IndexOwner::begin() {
   const auto walk = json_or_discarded(progress_.walk);
   if (walk.is_object()) {
     walk_.over_rows = walk.value("rows", false);
+    walk_.over_blobs = walk.value("blobs", false);
     walk_.continuation = walk.value("at", std::string());
     walk_.checked = walk.value("checked", std::uint64_t{0});
     walk_.wrong = walk.value("wrong", std::uint64_t{0});
@@ -253,8 +246,9 @@ Duration IndexOwner::until_next() const {
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
-  auto page = CO_TRY(co_await services_.tables.changed_entities(index_.definition.entities(), index_.id, position_,
-                                                                skip_, kPageEntities, wait));
+  auto page =
+      CO_TRY(co_await services_.tables.changed_entities(index_.definition.entities(), index_.id, position_, skip_,
+                                                        kPageEntities, wait, index_.definition.row_properties()));
   co_return co_await take_entities(std::move(page));
 }
 
@@ -333,41 +327,6 @@ Task<Result<void>> IndexOwner::visit_some() {
   co_return Result<void>{};
 }
 
-std::size_t IndexOwner::most_at_once() const {
-  const auto most = refers() ? index_.definition.max_changes / 4 : kHurriedEntities;
-  return std::clamp<std::uint64_t>(most, 1, kHurriedEntities);
-}
-
-void IndexOwner::suspect(const Wrong& wrong) {
-  if (progress_.state == indexes::kBuilding) return;
-  for (const auto& entity : wrong) {
-    // Whoever is still to be visited is only late.
-    if (entity.refers_to && visits_.waits_for(*entity.refers_to)) continue;
-    suspects_.try_emplace({entity.partition_key, entity.row_key}, entity);
-  }
-}
-
-void IndexOwner::acquit(const table_store::ChangesPage& page, bool referred) {
-  if (suspects_.empty()) return;
-  if (page.dropped) suspects_.clear();
-  std::set<std::pair<std::string, std::string>> changed;
-  for (const auto& entity : page.entities) changed.emplace(entity.partition_key, entity.row_key);
-  std::erase_if(suspects_, [&](const auto& suspect) {
-    if (!referred && changed.contains(suspect.first)) return true;
-    const auto& refers_to = suspect.second.refers_to;
-    return refers_to && (referred || !referred_log_) &&
-           changed.contains({refers_to->partition_key, refers_to->row_key});
-  });
-}
-
-Task<Result<void>> IndexOwner::judge_suspects() {
-  if (suspects_.empty()) co_return Result<void>{};
-  walk_.wrong += suspects_.size();
-  Wrong wrong;
-  for (auto& [key, entity] : std::exchange(suspects_, {})) wrong.push_back(std::move(entity));
-  co_return co_await rows_->mend(std::move(wrong));
-}
-
 /// The log has not waited for this index.
 Task<Result<void>> IndexOwner::begin_anew() {
   progress_.state = indexes::kStale;
@@ -379,142 +338,9 @@ Task<Result<void>> IndexOwner::begin_anew() {
   co_return Result<void>{};
 }
 
-/// After the table was dropped: rows of entities that are not there any more.
-Task<Result<void>> IndexOwner::remove_orphans() {
-  std::string continuation;
-  do {
-    auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
-    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // they were in it
-    auto page = CO_TRY(std::move(answer));
-    continuation = std::move(page.continuation);
-    CO_TRY(co_await rows_->check(std::move(page.entities)));
-  } while (!continuation.empty() && !stopping_);
-  if (stopping_) co_return fail(ErrorCode::kCancelled);
-  co_return Result<void>{};
-}
-
-bool IndexOwner::in_a_hurry() const {
-  return progress_.state != indexes::kReady || scrub_now_ || progress_.scrubs < index_.scrubs_asked;
-}
-
-void IndexOwner::scrub_soon() {
-  scrub_again_ = scrub_now_ || progress_.state != indexes::kReady;
-  if (scrub_again_) return;
-  scrub_now_ = true;
-  begin_walk();
-}
-
-void IndexOwner::begin_walk() {
-  const bool after_loss = walk_.after_loss;
-  walk_ = {};
-  walk_.after_loss = after_loss;
-  walk_.from = progress_.position;
-  walk_.asked = index_.scrubs_asked;
-  walk_at_ = services_.clock.monotonic();
-  progress_.walk_began = services_.clock.now();
-  progress_.walked = 0;
-  progress_.in_the_way = 0;
-  progress_.in_the_way_examples.clear();
-  dirty_ = true;
-}
-
-Task<Result<void>> IndexOwner::walk_page() {
-  const auto before = walk_.checked;
-  walk_.continuation = CO_TRY(co_await (walk_.over_rows ? walk_rows() : walk_table()));
-  read_to_end_ = referred_read_to_end_ = false;
-  for (const auto& log : {entities_log_, referred_log_}) {
-    if (log) log->mark_time();
-  }
-  const auto seen = walk_.checked - before;
-  progress_.walked = walk_.checked;
-  dirty_ = true;
-  const bool building = progress_.state == indexes::kBuilding;
-  const auto rate =
-      building ? index_.definition.build_per_second : (in_a_hurry() ? 0 : index_.definition.scrub_per_second);
-  if (rate > 0) {
-    const auto pause =
-        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(static_cast<double>(seen) / rate));
-    walk_at_ = services_.clock.monotonic() + pause;
-  }
-  walk_.ended = walk_.continuation.empty();
-  co_return Result<void>{};
-}
-
-/// The last page's suspects have been judged.
-void IndexOwner::next_walk() {
-  walk_.ended = false;
-  if (progress_.state != indexes::kBuilding && !walk_.over_rows) {
-    walk_.over_rows = true;
-  } else {
-    end_walk();
-  }
-}
-
-Task<Result<std::string>> IndexOwner::walk_table() {
-  QueryRequest request;
-  request.table = index_.definition.entities();
-  request.filter = index_.definition.filter;
-  request.sources_only = true;
-  request.continuation = walk_.continuation;
-  const auto rate = index_.definition.scrub_per_second;
-  const auto most = most_at_once();
-  request.top = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(in_a_hurry() ? most : std::min<std::size_t>(rate, most), 1, kPageEntities));
-  const bool many = in_a_hurry() && most > kPageEntities;
-  auto answer = co_await read_source_page(services_.tables, std::move(request), many);
-  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
-  auto page = CO_TRY(std::move(answer));
-  walk_.checked += page.entities.size();
-  const bool building = progress_.state == indexes::kBuilding;
-  auto entities = std::move(page.entities);
-  suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
-  co_return std::move(page.continuation);
-}
-
-QueryRequest IndexOwner::rows_page(std::string continuation) const {
-  QueryRequest request;
-  request.table = rows_->table();
-  request.filter = rows_->row_filter();
-  request.follower = index_.id;
-  request.continuation = std::move(continuation);
-  request.top = rows_->rows_at_once();
-  return request;
-}
-
-Task<Result<std::string>> IndexOwner::walk_rows() {
-  auto answer = co_await services_.tables.query(rows_page(walk_.continuation));
-  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
-  auto page = CO_TRY(std::move(answer));
-  walk_.checked += page.entities.size();
-  suspect(CO_TRY(co_await rows_->check(std::move(page.entities))));
-  co_return std::move(page.continuation);
-}
-
-void IndexOwner::end_walk() {
-  if (progress_.state == indexes::kBuilding) {
-    progress_.state = indexes::kVerifying;
-    progress_.total = walk_.checked;
-    begin_walk();
-    return;
-  }
-  progress_.state = indexes::kReady;
-  progress_.scrubs = walk_.asked;
-  progress_.checked = walk_.checked;
-  progress_.wrong = walk_.wrong;
-  if (!std::exchange(walk_.after_loss, false)) progress_.wrong_ever += walk_.wrong;
-  progress_.proven = walk_.from;
-  progress_.proven_at = services_.clock.now();
-  const auto in_the_way = progress_.in_the_way;
-  auto examples = std::move(progress_.in_the_way_examples);
-  begin_walk();
-  progress_.in_the_way = in_the_way;
-  progress_.in_the_way_examples = std::move(examples);
-  scrub_now_ = std::exchange(scrub_again_, false);
-  walk_at_ += scrub_now_ ? kRoomPause : kScrubPause;
-}
-
 Task<Result<void>> IndexOwner::flush() {
   json walk = {{"rows", walk_.over_rows}, {"at", walk_.continuation}, {"from", walk_.from}};
+  if (walk_.over_blobs) walk["blobs"] = true;
   walk["checked"] = walk_.checked;
   walk["wrong"] = walk_.wrong;
   walk["asked"] = walk_.asked;
@@ -551,6 +377,7 @@ Task<Result<void>> IndexOwner::drop() {
     CO_TRY(co_await rows_->erase(std::move(page.entities)));
   } while (!continuation.empty() && !stopping_);
   if (stopping_) co_return Result<void>{};
+  CO_TRY(co_await rows_->end());
   for (const auto& table : {index_.definition.entities(), index_.definition.referred()}) {
     if (!table.empty()) CO_TRY(co_await services_.tables.unfollow(table, index_.id));
   }

@@ -29,6 +29,7 @@ struct IndexServices {
   jobs::JobStore& jobs;
   Clock& clock;
   Random& random;
+  blob_store::BlobClient* blobs = nullptr;  // null if it reaches no containers
 };
 
 class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
@@ -48,6 +49,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   /// Where a walk is; kept as JSON in the progress.
   struct Walk {
     bool over_rows = false;
+    bool over_blobs = false;  // after the rows
     std::string continuation;
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
@@ -84,6 +86,7 @@ class IndexOwner : public std::enable_shared_from_this<IndexOwner> {
   Task<Result<void>> walk_page();
   Task<Result<std::string>> walk_table();
   Task<Result<std::string>> walk_rows();
+  Task<Result<std::string>> walk_blobs();
   void next_walk();
   void end_walk();
   Task<void> tell_violations();

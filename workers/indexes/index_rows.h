@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "blob_store/client/blob_client.h"
 #include "indexes/store/index_store.h"
 #include "jobs/spec/selection.h"
 #include "table_store/client/table_client.h"
 #include "table_store/model/filter.h"
+#include "workers/indexes/row_writer.h"
 
 namespace tidemark::workers {
 
@@ -31,6 +33,13 @@ struct WrongEntity {
   std::optional<jobs::EntityKey> refers_to = {};  // if that is what it depended on
 };
 using Wrong = std::vector<WrongEntity>;
+
+/// What a look at blobs has found.
+struct BlobSweep {
+  std::uint64_t checked = 0;
+  Wrong wrong;
+  std::string next;  // where to go on; empty at the end
+};
 
 /// Gives entities what those that they refer to say now.
 class Referrers {
@@ -54,6 +63,11 @@ class IndexRows {
   IndexRows(const IndexRows&) = delete;
   IndexRows& operator=(const IndexRows&) = delete;
 
+  /// Before anything else, and after any failure. What an earlier owner has sent has no effect from now on.
+  virtual Task<Result<void>> begin() { co_return Result<void>{}; }
+  /// After the last row was erased.
+  virtual Task<Result<void>> end() { co_return Result<void>{}; }
+
   /// Gives each entity the rows that it should have now, and removes those that it had before.
   virtual Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) = 0;
   /// The same for a comparison: what mend() is for may stay as it is.
@@ -62,6 +76,9 @@ class IndexRows {
   virtual Task<Result<void>> mend(Wrong) { co_return Result<void>{}; }
   /// Removes from these rows of the index what no entity says.
   virtual Task<Result<Wrong>> check(std::vector<Entity> rows) = 0;
+  /// Whether the index has blobs beside its rows; then removes those that no row names.
+  [[nodiscard]] virtual bool has_blobs() const { return false; }
+  virtual Task<Result<BlobSweep>> check_blobs(std::string) { co_return BlobSweep{}; }
   /// Removes these rows of the index.
   virtual Task<Result<void>> erase(std::vector<Entity> rows) = 0;
   /// Where the rows are. A table may hold others beside them.
@@ -102,8 +119,13 @@ class Fences {
 
 struct IndexRowsContext {
   table_store::TableClient& tables;
+  Clock& clock;
   const indexes::Index& index;
   Fences& fences;
+  blob_store::BlobClient* blobs = nullptr;  // for lists in blobs; null if this process reaches no containers
+
+  /// For one writing of rows.
+  [[nodiscard]] RowWriting writing() const { return {tables, clock, fences.next(), index.definition.entities()}; }
 };
 /// kIndexInvalid if the definition cannot be carried out.
 Result<std::unique_ptr<IndexRows>> make_index_rows(IndexRowsContext context);

@@ -1,199 +1,36 @@
-// Rows of the kinds `lists` and `summary` (indexes/rows/list_piece.h). The entities' keys are put into and taken out of
-// the pieces of their groups: for each piece one search and one write, whatever number of its keys change. Only the
-// owner writes pieces, one write of a group at a time, so what it has read is what it replaces.
+#include "workers/indexes/list_rows.h"
+
 #include <cmath>
-#include <map>
-#include <set>
 
-#include <nlohmann/json.hpp>
-
-#include "common/base/encoding.h"
 #include "indexes/rows/group_text.h"
-#include "indexes/rows/group_totals.h"
-#include "indexes/rows/list_piece.h"
-#include "indexes/store/read_entities.h"
 #include "jobs/spec/key_template.h"
 #include "jobs/store/rows.h"
-#include "workers/indexes/index_kinds.h"
 #include "workers/indexes/row_writer.h"
 
 namespace tidemark::workers {
 namespace {
 
-using indexes::GroupPlace;
-using indexes::GroupTotals;
-using indexes::ListEntry;
-using indexes::ListPiece;
 using indexes::ListsKind;
-using indexes::Number;
 using indexes::SummaryKind;
-using jobs::EntityKey;
-using table_store::Mutation;
-using table_store::Origin;
-using table_store::PartitionMutations;
 using table_store::RowSearch;
-using table_store::Version;
 using table_store::WriteOutcome;
 
 constexpr std::size_t kSearchesInACall = 500;
 constexpr char kJustBehind = '\x01';
-constexpr std::string_view kLastBound = "ffffffffffffffff";
 
-/// Whether a key is to be in its group.
-struct Wanted {
-  ListEntry entry;
-  bool present = false;
-};
-
-/// The changes of one group, in the order of their hashes.
-struct GroupWork {
-  GroupPlace place;
-  std::string group;
-  std::vector<Wanted> wanted;
-  std::size_t next = 0;     // the first that is not done
-  std::string search_from;  // behind a foreign row; empty: at the hash of the next
-
-  [[nodiscard]] bool done() const { return next == wanted.size(); }
-  [[nodiscard]] RowSearch search() const {
-    return {place.partition_key, search_from.empty() ? place.row_key(wanted[next].entry.hash()) : search_from,
-            place.end()};
-  }
-};
-
-/// Collects what is wanted by group; that an entity is in a group counts more than that it was.
-class Works {
- public:
-  void want(GroupPlace place, const std::string& group, ListEntry entry, bool present) {
-    auto& work = works_[{place.partition_key, place.row_prefix}];
-    work.place = std::move(place);
-    work.group = group;
-    auto& wanted = work.wanted[{entry.partition_key, entry.row_key}];
-    if (wanted.present && !present) return;
-    wanted = {std::move(entry), present};
-  }
-  std::vector<GroupWork> take() {
-    std::vector<GroupWork> out;
-    for (auto& [key, work] : works_) {
-      auto& group = out.emplace_back(GroupWork{std::move(work.place), std::move(work.group), {}, 0, {}});
-      for (auto& [entity, wanted] : work.wanted) group.wanted.push_back(std::move(wanted));
-      std::ranges::sort(group.wanted, {}, [](const Wanted& wanted) { return wanted.entry.hash(); });
-    }
-    works_.clear();
-    return out;
-  }
-
- private:
-  struct Work {
-    GroupPlace place;
-    std::string group;
-    std::map<std::pair<std::string, std::string>, Wanted> wanted;
+/// The rows of the pieces are in the table of indexes, and the keys in blobs.
+void put_into_blobs(const IndexRowsContext& context, const ListsKind& lists, Listing& listing) {
+  const auto own = indexes::lists_of(context.index.id);
+  listing.table = std::string(indexes::kIndexTable);
+  listing.row_filter = "PartitionKey ge '" + own + " ' and PartitionKey lt '" + own + "!'";
+  listing.form = indexes::kBlobListForm;
+  listing.blobs = std::make_shared<BlobPieces>(context, lists);
+  listing.place_of = [id = context.index.id](const std::string& group, const std::string&) {
+    return indexes::group_in_blobs(id, group);
   };
-  std::map<std::pair<std::string, std::string>, Work> works_;
-};
-
-bool same_key(const ListEntry& a, const ListEntry& b) {
-  return a.partition_key == b.partition_key && a.row_key == b.row_key;
 }
 
-/// Whose entries changed. Both are in the order of their hashes, so the piece is gone through once.
-Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
-  Wrong changed;
-  std::vector<ListEntry> out;
-  out.reserve(piece.entries.size() + (last - first));
-  auto next = piece.entries.begin();  // the first that is not in `out`
-  const auto end = piece.entries.end();
-  const auto keep_before = [&](auto to) {
-    out.insert(out.end(), std::make_move_iterator(next), std::make_move_iterator(to));
-    next = to;
-  };
-  for (std::size_t i = first; i < last; ++i) {
-    const auto& [entry, present] = wanted[i];
-    keep_before(std::ranges::lower_bound(next, end, entry.hash(), {}, &ListEntry::hash));
-    auto at = next;
-    while (at != end && at->hash() == entry.hash() && !same_key(*at, entry)) ++at;
-    const bool there = at != end && at->hash() == entry.hash();
-    if (there == present && (!there || at->value == entry.value)) continue;
-    changed.push_back({entry.partition_key, entry.row_key});
-    if (there && present) {
-      at->value = entry.value;
-    } else if (present) {
-      out.push_back(entry);
-    } else {
-      std::swap(*at, *next);
-      ++next;
-    }
-  }
-  keep_before(end);
-  piece.entries = std::move(out);
-  return changed;
-}
-
-/// A piece with some of its group's changes made.
-struct PieceChange {
-  GroupWork* work = nullptr;
-  std::optional<Entity> row;  // as it is; nothing: it is new
-  ListPiece piece;            // as it is to be
-  Wrong changed;
-  GroupTotals before;
-  std::optional<Entity> summary;  // the group's
-
-  /// Several entities are in the piece, or were.
-  [[nodiscard]] bool shares() const { return before.count > 1 || piece.entries.size() > 1; }
-};
-
-class ListRows final : public IndexRows {
- public:
-  ListRows(IndexRowsContext context, Listing listing)
-      : context_(context),
-        entities_(context.index.definition.entities()),
-        listing_(std::move(listing)),
-        table_(listing_.table),
-        in_partition_(listing_.in_partition),
-        unique_(listing_.unique),
-        sums_(listing_.sums) {}
-
-  Task<Result<Wrong>> reconcile(std::vector<ChangedEntity> changed) override;
-  Task<Result<Wrong>> check(std::vector<Entity> rows) override;
-  Task<Result<void>> erase(std::vector<Entity> rows) override;
-  [[nodiscard]] std::string table() const override { return table_; }
-  [[nodiscard]] std::uint32_t rows_at_once() const override { return 8; }
-
- private:
-  [[nodiscard]] std::optional<std::string> group_of(const Entity& entity) const { return listing_.group_of(entity); }
-  [[nodiscard]] GroupPlace place_of(const ListPiece& piece, const Entity& row) const;
-  [[nodiscard]] GroupPlace place_of(const std::string& group, const std::string& partition_key) const {
-    return listing_.place_of(group, partition_key);
-  }
-  [[nodiscard]] ListEntry entry_of(const Entity& entity) const;
-  [[nodiscard]] bool in_source() const { return iequals_ascii(table_, entities_); }
-  [[nodiscard]] Origin mark() const { return {context_.index.id, "", ""}; }
-  Task<Result<Wrong>> make(std::vector<GroupWork> works);
-  /// One step of each of these groups.
-  Task<Result<Wrong>> make_round(std::vector<GroupWork*> works);
-  std::optional<PieceChange> begin_piece(GroupWork& work, std::optional<Entity> row) const;
-  Task<Result<PartitionMutations>> mutations_of(const PieceChange& change, Version as_of) const;
-  Task<Result<void>> sum_up(const PieceChange& change, Version as_of, PartitionMutations& out) const;
-  /// Of all pieces of the group but one.
-  Task<Result<GroupTotals>> totals_of_others(GroupPlace place, std::optional<std::string> but) const;
-  [[nodiscard]] Mutation put(std::string row_key, Version as_of, std::vector<table_store::Property> properties) const;
-  [[nodiscard]] Mutation erasure(std::string row_key) const;
-  struct Judgement {
-    std::string group;
-    std::optional<indexes::Violation> violation;
-  };
-  Task<Result<Judgement>> judge_uniqueness(const PieceChange& change) const;
-  Task<Result<void>> note_violations(const std::vector<PieceChange>& changes);
-  Task<Result<Wrong>> check_pieces(std::vector<Entity> rows);
-  Task<Result<Wrong>> check_summary(std::string group);
-
-  IndexRowsContext context_;
-  std::string entities_;  // the table of what is listed
-  Listing listing_;
-  std::string table_;
-  bool in_partition_;
-  bool unique_;
-  bool sums_;
-};
+}  // namespace
 
 /// Where the piece is that was read from this row. A job's row may lack the value.
 GroupPlace ListRows::place_of(const ListPiece& piece, const Entity& row) const {
@@ -226,6 +63,16 @@ Task<Result<Wrong>> ListRows::reconcile(std::vector<ChangedEntity> changed) {
   return make(works.take());
 }
 
+Task<Result<void>> ListRows::begin() {
+  if (listing_.blobs) CO_TRY(co_await listing_.blobs->begin());
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ListRows::end() {
+  if (listing_.blobs) CO_TRY(co_await listing_.blobs->end());
+  co_return Result<void>{};
+}
+
 Task<Result<Wrong>> ListRows::make(std::vector<GroupWork> works) {
   Wrong changed;
   while (true) {
@@ -248,7 +95,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
       searches.push_back({work->place.partition_key, head, head + kJustBehind});
     }
   }
-  auto answer = co_await context_.tables.find_rows(table_, searches);
+  auto answer = co_await context_.tables.find_rows(table_, searches, {});
   if (answer.failed_with(ErrorCode::kTableNotFound) && in_source()) {
     // It was dropped, with its entities: the log says so next.
     for (auto* work : works) work->next = work->wanted.size();
@@ -256,9 +103,10 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   }
   if (answer.failed_with(ErrorCode::kTableNotFound)) {
     CO_TRY(co_await jobs::ensure_table(context_.tables, table_));
-    answer = co_await context_.tables.find_rows(table_, std::move(searches));
+    answer = co_await context_.tables.find_rows(table_, std::move(searches), {});
   }
   auto found = CO_TRY(std::move(answer));
+  if (listing_.blobs) CO_TRY(co_await load(found.rows));
   std::vector<PieceChange> changes;
   std::vector<PartitionMutations> groups;
   // The answer may be cut short; the rest is asked for in the next round.
@@ -271,7 +119,7 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
   }
   // First, so that whoever dies before the pieces are written looks at them once more.
   if (unique_) CO_TRY(co_await note_violations(changes));
-  const auto outcomes = CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, groups));
+  const auto outcomes = CO_TRY(co_await write(groups, changes));
   Wrong changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     for (std::size_t m = 0; m < outcomes[i].size(); ++m) {
@@ -282,6 +130,24 @@ Task<Result<Wrong>> ListRows::make_round(std::vector<GroupWork*> works) {
     add(std::move(changes[i].changed), changed);
   }
   co_return changed;
+}
+
+Task<Result<void>> ListRows::load(std::vector<std::optional<Entity>>& rows) const {
+  std::vector<Entity*> all;
+  for (auto& row : rows) all.push_back(row && row->origin == mark() ? &*row : nullptr);
+  rows.resize(CO_TRY(co_await listing_.blobs->load(std::move(all))));
+  co_return Result<void>{};
+}
+
+Task<Result<std::vector<Outcomes>>> ListRows::write(const std::vector<PartitionMutations>& groups,
+                                                    const std::vector<PieceChange>& changes) {
+  if (!listing_.blobs) co_return co_await write_groups(context_.writing(), groups);
+  if (groups.empty()) co_return std::vector<Outcomes>{};
+  std::vector<const Entity*> replaced;
+  for (const auto& change : changes) {
+    if (change.row) replaced.push_back(&*change.row);
+  }
+  co_return co_await listing_.blobs->write(groups, std::move(replaced));
 }
 
 /// Makes as many of the group's changes as belong to this piece. Nothing if the row is not the index's.
@@ -295,6 +161,7 @@ std::optional<PieceChange> ListRows::begin_piece(GroupWork& work, std::optional<
   change.piece.group = work.group;
   if (row) {
     // What cannot be read is made anew by the next scrub, like what is missing.
+    change.piece.bound = indexes::bound_of(row->row_key, listing_.form).value_or(change.piece.bound);
     if (auto piece = indexes::read_piece(*row, listing_.form)) change.piece = std::move(*piece);
     change.row = std::move(row);
   }
@@ -356,160 +223,28 @@ Task<Result<void>> ListRows::sum_up(const PieceChange& change, Version as_of, Pa
   co_return Result<void>{};
 }
 
-/// What the group's violation is now, if it is one.
-Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& change) const {
-  const auto& entries = change.piece.entries;
-  auto count = static_cast<std::int64_t>(entries.size());
-  if (count <= 1) {
-    std::optional<std::string> this_piece;
-    if (change.row) this_piece = change.row->row_key;
-    count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
-  }
-  // A group is unique within its partition, if that is where the lists are.
-  const auto& [place, group] = std::tie(change.work->place, change.work->group);
-  Judgement judgement{in_partition_ ? indexes::join_values({place.partition_key, group}) : group, {}};
-  if (count > 1) {
-    auto examples = nlohmann::json::array();
-    for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
-      examples.push_back({entries[i].partition_key, entries[i].row_key});
-    }
-    const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    judgement.violation = indexes::Violation{judgement.group, count, text};
-  }
-  co_return judgement;
-}
-
-Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& changes) {
-  std::vector<Judgement> judged;
-  std::vector<std::string> names;
-  for (const auto& change : changes) {
-    if (!change.shares()) continue;
-    judged.push_back(CO_TRY(co_await judge_uniqueness(change)));
-    names.push_back(judged.back().group);
-  }
-  const auto& id = context_.index.id;
-  std::vector<PartitionMutations> groups;
-  if (listing_.tells) {
-    const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, id, std::move(names)));
-    for (std::size_t i = 0; i < judged.size(); ++i) {
-      if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
-    }
-    to_tell_ = to_tell_ || !groups.empty();
-    CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::exchange(groups, {})));
-  }
-  for (const auto& [group, violation] : judged) groups.push_back(indexes::violation_row(id, group, violation));
-  CO_TRY(co_await write_groups(context_.tables, context_.fences.next(), entities_, std::move(groups)));
-  co_return Result<void>{};
-}
-
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
-}
-
-Task<Result<GroupTotals>> ListRows::totals_of_others(GroupPlace place, std::optional<std::string> but) const {
-  table_store::QueryRequest request;
-  request.table = table_;
-  request.follower = context_.index.id;
-  request.filter = "PartitionKey eq " + literal(place.partition_key) + " and RowKey ge " + literal(place.row_prefix) +
-                   " and RowKey lt " + literal(place.end());
-  GroupTotals totals;
-  do {
-    auto page = CO_TRY(co_await context_.tables.query(request));
-    for (const auto& row : page.entities) {
-      if (row.row_key == but) continue;
-      const auto piece = indexes::read_piece(row);
-      if (piece) totals.add(indexes::totals_of(piece->entries));
-    }
-    request.continuation = std::move(page.continuation);
-  } while (!request.continuation.empty());
-  co_return totals;
-}
-
-Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
-  // A group's summary is looked at with its own row and with the piece that every group has, in case the row is
-  // missing.
-  std::set<std::string> groups;
-  std::vector<Entity> pieces;
-  for (auto& row : rows) {
-    const bool summary = sums_ && row.row_key == indexes::kSummaryRow;
-    const bool last_piece = row.row_key.ends_with(kLastBound);
-    if (sums_ && (summary || last_piece)) groups.insert(row.partition_key);
-    if (!summary) pieces.push_back(std::move(row));
-  }
-  auto wrong = CO_TRY(co_await check_pieces(std::move(pieces)));
-  for (const auto& group : groups) add(CO_TRY(co_await check_summary(group)), wrong);
-  co_return wrong;
-}
-
-Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
-  std::vector<ListPiece> pieces;
-  std::vector<EntityKey> keys;
-  for (const auto& row : rows) {
-    pieces.push_back(indexes::read_piece(row, listing_.form).value_or(ListPiece{}));
-    for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
-  }
-  const auto sources = CO_TRY(co_await indexes::read_entities(context_.tables, entities_, std::move(keys)));
-  Works works;
-  auto source = sources.begin();
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    for (auto& entry : pieces[i].entries) {
-      const auto& entity = *source++;
-      const auto group = entity ? group_of(*entity) : std::nullopt;
-      const auto place = place_of(pieces[i], rows[i]);
-      const bool belongs = listing_.of_job
-                               ? group && indexes::group_of_value(*group).partition_key == place.partition_key
-                               : group == pieces[i].group;
-      if (belongs && (!sums_ || entry_of(*entity).value == entry.value)) continue;
-      if (belongs) entry = entry_of(*entity);
-      works.want(place, pieces[i].group, entry, belongs);
-    }
-  }
-  co_return co_await make(works.take());
-}
-
-bool about_equal(const Number& a, const Number& b) {
-  constexpr double kRounding = 1e-9;
-  const auto* real_a = std::get_if<double>(&a);
-  const auto* real_b = std::get_if<double>(&b);
-  if (real_a == nullptr || real_b == nullptr) return a == b;
-  return std::abs(*real_a - *real_b) <= kRounding * std::max(std::abs(*real_a), std::abs(*real_b));
-}
-
-Task<Result<Wrong>> ListRows::check_summary(std::string group) {
-  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(group), std::nullopt));
-  const std::string head(indexes::kSummaryRow);
-  const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + kJustBehind}}));
-  if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
-  const auto& row = found.rows.front();
-  if (row && row->origin != mark()) co_return Wrong{};
-  const auto told = row ? indexes::read_summary(*row) : GroupTotals{};
-  const bool right = row.has_value() == (truth.count > 0) && told && told->count == truth.count &&
-                     told->numbers == truth.numbers && about_equal(told->sum(), truth.sum()) &&
-                     told->min == truth.min && told->max == truth.max;
-  if (right) co_return Wrong{};
-  std::vector<RowChange> changes(1);
-  changes[0].partition_key = group;
-  changes[0].mutation =
-      truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(changes)));
-  co_return Wrong{{group, head}};
-}
-
 Task<Result<void>> ListRows::erase(std::vector<Entity> rows) {
+  if (listing_.blobs) {
+    std::vector<PartitionMutations> groups;
+    std::vector<const Entity*> replaced;
+    for (const auto& row : rows) {
+      groups.push_back({table_, row.partition_key, {erasure(row.row_key)}});
+      replaced.push_back(&row);
+    }
+    CO_TRY(co_await listing_.blobs->write(std::move(groups), std::move(replaced)));
+    co_return Result<void>{};
+  }
   std::vector<RowChange> erasures;
   for (auto& row : rows) erasures.push_back({row.partition_key, erasure(row.row_key)});
-  CO_TRY(co_await write_rows(context_.tables, context_.fences.next(), entities_, table_, std::move(erasures)));
+  CO_TRY(co_await write_rows(context_.writing(), table_, std::move(erasures)));
   co_return Result<void>{};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, SourceFilter filter) {
   const auto* lists = std::get_if<ListsKind>(&context.index.definition.kind);
-  if (lists != nullptr && lists->where == ListsKind::Where::kBlobs) {
-    return fail(ErrorCode::kIndexInvalid, "Lists in blobs are not supported yet.");
+  const bool in_blobs = lists != nullptr && lists->where == ListsKind::Where::kBlobs;
+  if (in_blobs && context.blobs == nullptr) {
+    return fail(ErrorCode::kIndexInvalid, "No containers can be reached from here.");
   }
   Listing listing;
   std::vector<std::string> by;
@@ -533,6 +268,7 @@ Result<std::unique_ptr<IndexRows>> make_list_rows(IndexRowsContext context, Sour
                          const std::string& group, const std::string& partition_key) {
     return in_partition ? indexes::group_in_partition(name, partition_key, group) : indexes::group_across(group);
   };
+  if (in_blobs) put_into_blobs(context, *lists, listing);
   return make_listing(context, std::move(listing));
 }
 

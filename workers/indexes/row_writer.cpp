@@ -4,7 +4,7 @@
 #include <map>
 
 #include "common/base/encoding.h"
-
+#include "common/base/side_by_side.h"
 #include "jobs/store/job_record.h"
 #include "jobs/store/rows.h"
 #include "table_store/model/limits.h"
@@ -14,10 +14,11 @@ namespace tidemark::workers {
 namespace {
 
 using table_store::PartitionMutations;
-using table_store::TableClient;
 
 constexpr std::size_t kMutationsInACall = 1000;
 constexpr std::size_t kBytesInACall = 3UL << 20;
+/// While the store has one on its disk, it works on the next.
+constexpr std::size_t kCallsAtOnce = 3;
 
 std::size_t bytes_of(const table_store::Mutation& mutation) {
   constexpr std::size_t kOverhead = 64;
@@ -36,23 +37,32 @@ std::size_t bytes_of(const PartitionMutations& group) {
   return bytes;
 }
 
-/// Takes out the groups from `next` on that fit into one call; at least one.
-std::vector<PartitionMutations> take_call(std::vector<PartitionMutations>& groups, std::size_t& next) {
-  std::vector<PartitionMutations> call;
+struct Call {
+  std::size_t first = 0;  // of all groups
+  std::vector<PartitionMutations> groups;
+};
+
+std::vector<Call> divide(std::vector<PartitionMutations> groups) {
+  std::vector<Call> calls;
   std::size_t mutations = 0;
   std::size_t bytes = 0;
-  for (; next < groups.size(); ++next) {
-    mutations += groups[next].mutations.size();
-    bytes += bytes_of(groups[next]);
-    if (!call.empty() && (mutations > kMutationsInACall || bytes > kBytesInACall)) break;
-    call.push_back(std::move(groups[next]));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto bytes_here = bytes_of(groups[i]);
+    mutations += groups[i].mutations.size();
+    bytes += bytes_here;
+    if (calls.empty() || mutations > kMutationsInACall || bytes > kBytesInACall) {
+      calls.push_back({i, {}});
+      mutations = groups[i].mutations.size();
+      bytes = bytes_here;
+    }
+    calls.back().groups.push_back(std::move(groups[i]));
   }
-  return call;
+  return calls;
 }
 
-Task<Result<std::vector<Result<Outcomes>>>> mutate_all(TableClient& tables, table_store::Fence fence,
+Task<Result<std::vector<Result<Outcomes>>>> mutate_all(const RowWriting& writing,
                                                        std::vector<PartitionMutations> call) {
-  co_return co_await fail_points::kFollowRows.around(tables.mutate_all(std::move(call), std::move(fence)));
+  co_return co_await fail_points::kFollowRows.around(writing.tables.mutate_all(std::move(call), writing.fence));
 }
 
 bool only_erases(const PartitionMutations& group) {
@@ -61,18 +71,18 @@ bool only_erases(const PartitionMutations& group) {
 }
 
 /// Once more for what failed because its table is missing.
-Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(TableClient& tables, table_store::Fence fence,
-                                                             std::string source, std::vector<PartitionMutations> call) {
-  auto outcomes = CO_TRY(co_await mutate_all(tables, fence, call));
+Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(const RowWriting& writing,
+                                                             std::vector<PartitionMutations> call) {
+  auto outcomes = CO_TRY(co_await mutate_all(writing, call));
   for (std::size_t i = 0; i < outcomes.size() && i < call.size(); ++i) {
     if (!outcomes[i].failed_with(ErrorCode::kTableNotFound)) continue;
     if (only_erases(call[i])) {
       outcomes[i] = Outcomes(call[i].mutations.size(), {table_store::WriteOutcome::kMissing});
       continue;
     }
-    if (iequals_ascii(call[i].table, source)) continue;
-    CO_TRY(co_await jobs::ensure_table(tables, call[i].table));
-    auto again = CO_TRY(co_await mutate_all(tables, fence, {call[i]}));
+    if (iequals_ascii(call[i].table, writing.source)) continue;
+    CO_TRY(co_await jobs::ensure_table(writing.tables, call[i].table));
+    auto again = CO_TRY(co_await mutate_all(writing, {call[i]}));
     if (!again.empty()) outcomes[i] = std::move(again.front());
   }
   co_return outcomes;
@@ -80,19 +90,24 @@ Task<Result<std::vector<Result<Outcomes>>>> mutate_in_tables(TableClient& tables
 
 }  // namespace
 
-Task<Result<std::vector<Outcomes>>> write_groups(TableClient& tables, table_store::Fence fence, std::string source,
-                                                 std::vector<PartitionMutations> groups) {
-  std::vector<Outcomes> out;
-  for (std::size_t next = 0; next < groups.size();) {
-    auto outcomes = CO_TRY(co_await mutate_in_tables(tables, fence, source, take_call(groups, next)));
-    for (auto& outcome : outcomes) out.push_back(CO_TRY(std::move(outcome)));
-  }
-  if (out.size() != groups.size()) co_return fail(error_for_log(ErrorCode::kInternalError, "outcomes are missing"));
+Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing, std::vector<PartitionMutations> groups) {
+  std::vector<Outcomes> out(groups.size());
+  auto calls = divide(std::move(groups));
+  const auto write = [&](std::size_t number) -> Task<Result<void>> {
+    auto& [first, members] = calls[number];
+    const auto count = members.size();
+    auto outcomes = CO_TRY(co_await mutate_in_tables(writing, std::exchange(members, {})));
+    if (outcomes.size() != count) {
+      co_return fail(error_for_log(ErrorCode::kInternalError, "outcomes are missing"));
+    }
+    for (std::size_t i = 0; i < count; ++i) out[first + i] = CO_TRY(std::move(outcomes[i]));
+    co_return Result<void>{};
+  };
+  CO_TRY(co_await side_by_side(writing.clock, calls.size(), write, kCallsAtOnce));
   co_return out;
 }
 
-Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence, std::string source, std::string table,
-                                  std::vector<RowChange> changes) {
+Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange> changes) {
   std::vector<PartitionMutations> groups;
   std::vector<std::vector<std::size_t>> members;  // of each group: which changes
   struct Open {
@@ -114,7 +129,7 @@ Task<Result<Outcomes>> write_rows(TableClient& tables, table_store::Fence fence,
     groups[last.group].mutations.push_back(std::move(change.mutation));
     members[last.group].push_back(i);
   }
-  const auto written = CO_TRY(co_await write_groups(tables, std::move(fence), std::move(source), std::move(groups)));
+  const auto written = CO_TRY(co_await write_groups(std::move(writing), std::move(groups)));
   Outcomes out(changes.size());
   for (std::size_t g = 0; g < written.size(); ++g) {
     for (std::size_t i = 0; i < written[g].size() && i < members[g].size(); ++i) out[members[g][i]] = written[g][i];

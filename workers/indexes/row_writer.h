@@ -15,13 +15,20 @@ struct RowChange {
 
 using Outcomes = std::vector<table_store::MutationOutcome>;
 
-/// Each group is a transaction of its own. Makes tables that are missing, except for the source of the index, which
-/// somebody has dropped: kTableNotFound. The first error ends it; what was written before stays.
-Task<Result<std::vector<Outcomes>>> write_groups(table_store::TableClient& tables, table_store::Fence fence,
-                                                 std::string source,
+/// How rows are written: under this fence. Tables that are missing are made, except for the source of the index, which
+/// somebody has dropped: kTableNotFound.
+struct RowWriting {
+  table_store::TableClient& tables;
+  Clock& clock;
+  table_store::Fence fence;
+  std::string source;
+};
+
+/// Each group is a transaction of its own, and of other rows than the rest: they are written in any order. The first
+/// error ends it; what was written before stays.
+Task<Result<std::vector<Outcomes>>> write_groups(RowWriting writing,
                                                  std::vector<table_store::PartitionMutations> groups);
 /// Changes of different rows, in any order. Their outcomes are in the order of the changes.
-Task<Result<Outcomes>> write_rows(table_store::TableClient& tables, table_store::Fence fence, std::string source,
-                                  std::string table, std::vector<RowChange> changes);
+Task<Result<Outcomes>> write_rows(RowWriting writing, std::string table, std::vector<RowChange> changes);
 
 }  // namespace tidemark::workers

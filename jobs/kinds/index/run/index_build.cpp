@@ -54,6 +54,7 @@ class IndexBuild {
   Task<Result<void>> reconcile(std::vector<ChangedEntity> entities);
   Task<Result<void>> remove_older_form();
   std::uint64_t count(const std::vector<ChangedEntity>& entities);
+  IndexRowsContext rows_context() { return {context_.tables, context_.clock, index_, *fences_}; }
   void read_checkpoint();
   void save();
   Task<Result<void>> report(bool force);
@@ -99,7 +100,7 @@ Task<Result<void>> IndexBuild::begin() {
   }
   CO_TRY(co_await jobs::ensure_table(context_.tables, spec_.destination));
   fences_ = CO_TRY(co_await claim_build(context_, spec_.source, spec_.destination));
-  rows_ = make_job_rows({context_.tables, index_, *fences_});
+  rows_ = make_job_rows(rows_context());
   const bool resumes = context_.checkpoint().is_object() && CO_TRY(co_await is_followed());
   if (!resumes) CO_TRY(co_await remove_older_form());
   co_return co_await follow(!resumes);
@@ -152,7 +153,8 @@ Task<Result<bool>> IndexBuild::catch_up() {
   std::optional<table_store::Version> until;
   while (true) {
     auto answer = co_await context_.tables.changed_entities(spec_.source, index_.id, position_, skip_,
-                                                            table_store::kMaxChangedEntities, Duration::zero());
+                                                            table_store::kMaxChangedEntities, Duration::zero(),
+                                                            index_.definition.row_properties());
     // Somebody took it for that of a job that has ended, which was sent back since.
     if (answer.failed_with(ErrorCode::kFollowerNotFound)) co_return false;
     auto page = CO_TRY(std::move(answer));
@@ -178,6 +180,7 @@ Task<Result<void>> IndexBuild::walk_table() {
   QueryRequest request;
   request.table = spec_.source;
   request.sources_only = true;
+  request.selection = index_.definition.row_properties();
   request.continuation = continuation_;
   auto page = CO_TRY(co_await read_source_page(context_.tables, std::move(request), true));
   const auto listed = count(page.entities);
@@ -255,8 +258,7 @@ Task<Result<void>> IndexBuild::remove_older_form() {
       if (piece) erasures.push_back({row.partition_key, jobs::erasure_of(row.row_key, row.version)});
     }
     if (!erasures.empty()) {
-      CO_TRY(
-          co_await write_rows(context_.tables, fences_->next(), spec_.source, spec_.destination, std::move(erasures)));
+      CO_TRY(co_await write_rows(rows_context().writing(), spec_.destination, std::move(erasures)));
     }
     request.continuation = std::move(page.continuation);
   } while (!request.continuation.empty());

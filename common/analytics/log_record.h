@@ -1,0 +1,81 @@
+// One line of a storage analytics log, in the delimited format of versions 1.0 and 2.0, and where logs are. Pure.
+// The order of the fields, what is quoted and how names are made: the service's "Storage Analytics log format" and
+// "Storage Analytics logging".
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/time.h"
+
+namespace tidemark::analytics {
+
+/// Which setting of Logging an operation falls under. A log's LogType is a set of them.
+enum class Access : std::uint8_t { kRead = 1, kWrite = 2, kDelete = 4 };
+
+struct Operation {
+  std::string_view name;  // "GetBlob"; a literal. Empty: the request names no operation, and is not recorded
+  Access access = Access::kRead;
+};
+
+/// How the caller said who he is, whether that was right or not.
+enum class Login : std::uint8_t { kKey, kSas, kAnonymous, kBearer };
+inline constexpr std::size_t kLogins = 4;
+
+enum class Outcome : std::uint8_t {
+  kSuccess,
+  kThrottlingError,
+  kClientTimeoutError,
+  kServerTimeoutError,
+  kClientOtherError,
+  kServerOtherError,
+  kAuthorizationError,
+  kNetworkError,
+};
+inline constexpr std::size_t kOutcomes = 8;
+
+/// `timed_out`: the server gave up.
+Outcome outcome_of(unsigned http_status, bool timed_out);
+/// "SASSuccess": a request status, and the name of a column of the metrics tables.
+std::string status_name(Outcome outcome, Login login);
+/// Of anonymous requests, only those are logged that succeeded or that the server failed, and 304.
+bool is_logged(unsigned http_status, Login login);
+
+/// Views must live until the record is written. What is empty stays empty.
+struct LogRecord {
+  Time started;
+  Operation operation;
+  Outcome outcome = Outcome::kSuccess;
+  Login login = Login::kKey;
+  unsigned http_status = 200;
+  std::uint64_t end_to_end_ms = 0, server_ms = 0;
+  std::string_view requester, owner, service;  // accounts; "blob", "queue" or "table"
+  std::string url, object_key;
+  std::string_view request_id, address, version;
+  std::uint64_t request_head_bytes = 0, request_body_bytes = 0, response_head_bytes = 0, response_body_bytes = 0;
+  std::uint64_t content_length = 0;  // as the request declares it
+  std::string_view request_md5, server_md5, etag, last_modified;
+  std::string conditions;  // "If-Match=...;If-None-Match=..."
+  std::string_view user_agent, referrer, client_request_id;
+  std::string_view user_id, tenant_id;  // of a bearer
+};
+
+enum class LogVersion : std::uint8_t { k1 = 1, k2 = 2 };
+
+/// With the line feed at its end.
+void append_log_line(std::string& out, const LogRecord& record, LogVersion version);
+/// A target of a request with its signature replaced by XXXXX.
+std::string without_signature(std::string_view target);
+
+inline constexpr std::string_view kLogContainer = "$logs";
+/// The beginning of the hour.
+Time hour_of(Time time);
+/// "blob/2026/11/23/0100/000000.log"
+std::string log_name(std::string_view service, Time hour, std::uint64_t number);
+/// The hour in the name of a log of this service; nothing if the name is none.
+std::optional<Time> hour_in_log_name(std::string_view service, std::string_view name);
+/// "read,write" of a set of Access.
+std::string log_type(std::uint8_t accesses);
+
+}  // namespace tidemark::analytics

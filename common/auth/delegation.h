@@ -1,0 +1,27 @@
+// Keys for user delegation: whoever has a bearer token gets one, and signs SAS with it that grant no more than its
+// roles. Nothing is stored about a key. It is derived from the account's key, from what the SAS repeats in the open
+// (whose it is, from when until when), and from the roles that the bearer had. A SAS does not say the roles; the few
+// sets that there are get tried, so that a SAS can do what its signer could do when it got the key. Pure.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/auth/roles.h"
+
+namespace tidemark::auth {
+
+struct DelegationKey {
+  std::string_view object_id, tenant_id;
+  std::string_view start, expiry;  // ISO 8601
+  std::string_view service;        // "b", "q" or "t"
+  std::string_view version;
+};
+
+/// The bytes that sign, of one of the account's keys.
+std::string delegation_secret(std::string_view account_key, Roles roles, const DelegationKey& key);
+/// The roles of the bearer whose key has signed the text; nothing if none has.
+std::optional<Roles> delegated_roles(const Account& account, const DelegationKey& key, std::string_view text,
+                                     std::string_view signature);
+
+}  // namespace tidemark::auth

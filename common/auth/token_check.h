@@ -1,0 +1,49 @@
+// Which bearer tokens are accepted: those that one issuer has signed for this audience, while they are valid. Says who
+// the bearer is and which roles it has. Thread safe.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/auth/roles.h"
+#include "common/auth/web_keys.h"
+#include "common/base/mutex.h"
+
+namespace tidemark::auth {
+
+struct TokenRules {
+  std::string issuer;                  // iss, exactly
+  std::vector<std::string> audiences;  // aud is one of them; a '/' at the end does not count
+  std::string role_claim = "roles";
+  bool check_signature = true;  // false: for tests alone
+};
+
+struct Bearer {
+  Roles roles = 0;
+  std::string object_id, tenant_id;
+};
+
+class TokenCheck {
+ public:
+  explicit TokenCheck(TokenRules rules) : rules_(std::move(rules)) {}
+  /// kBearerTokenInvalid; kServerBusy if the issuer's keys are being fetched because of it.
+  Result<Bearer> check(std::string_view text, Service service, Time now) const;
+  /// The value of WWW-Authenticate for whoever has no token, or not the right one.
+  [[nodiscard]] std::string challenge() const;
+  void use(WebKeys keys);
+  /// Called, on an I/O thread, for tokens that name an unknown key. True if the keys are being fetched now. Before the
+  /// first check.
+  void when_unknown(std::function<bool()> want_keys) { want_keys_ = std::move(want_keys); }
+
+ private:
+  [[nodiscard]] Result<void> check_signature(const WebToken& token) const;
+
+  const TokenRules rules_;
+  std::function<bool()> want_keys_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const WebKeys> keys_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tidemark::auth

@@ -1,0 +1,13 @@
+// What storage analytics is told about a request that was answered (common/analytics). It is made when the answer is
+// ready, so what the network makes of that is not in it.
+#pragma once
+#include "common/analytics/recorder.h"
+#include "common/service/front.h"
+
+namespace tidemark::service {
+
+/// `service`: "blob", "queue" or "table". The record's views point into the call and the answer.
+analytics::LogRecord record_of(const Call& call, const http::Response& response, analytics::Operation operation,
+                               std::string_view service, bool timed_out);
+
+}  // namespace tidemark::service

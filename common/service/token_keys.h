@@ -1,0 +1,60 @@
+// The bearer tokens that a store accepts: the settings, and the issuer's keys, from a file or an https URL. They are
+// read again every hour, at SIGHUP, and when a token names a key that is not known, at most once a minute. That happens
+// on a thread of its own; keys that cannot be read leave the old ones in force.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/auth/token_check.h"
+#include "common/process/config.h"
+
+namespace tidemark::service {
+
+struct TokenSettings {
+  std::string issuer;
+  std::string audience = "https://storage.azure.com";
+  std::string keys;
+  std::string keys_ca_file;
+  std::string role_claim = "roles";
+  std::string check = "full";
+};
+/// The settings bearer_issuer, bearer_keys and so on.
+void declare(process::Settings& settings, TokenSettings& tokens);
+
+/// Thread safe.
+class TokenKeys {
+ public:
+  /// Null if no issuer is configured. kConfigInvalid; an URL that does not answer is none, it is asked again.
+  static Result<std::unique_ptr<TokenKeys>> create(const TokenSettings& settings);
+  ~TokenKeys();
+  TokenKeys(const TokenKeys&) = delete;
+  TokenKeys& operator=(const TokenKeys&) = delete;
+
+  [[nodiscard]] std::shared_ptr<auth::TokenCheck> check() const { return check_; }
+  /// Reads the keys again soon.
+  void reload();
+
+ private:
+  using Moment = std::chrono::steady_clock::time_point;
+  explicit TokenKeys(const TokenSettings& settings);
+  Result<void> read();
+  /// For a token with an unknown key: true if the keys are being read now, false if that was less than a minute ago.
+  bool want();
+  void run();
+
+  const std::string where_, ca_file_;
+  const std::shared_ptr<auth::TokenCheck> check_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> stopping_ = false;  // set with the mutex
+  bool wanted_ = false;                 // with the mutex
+  Moment asked_{};                      // with the mutex: when the keys were last read for a token
+  std::thread thread_;
+};
+
+}  // namespace tidemark::service

@@ -1,0 +1,16 @@
+// Which blob an entity points to. A property has the name of a blob, as clients write it, or a link of an offload job
+// (jobs/kinds/offload/blob_link.h). Pure; any thread.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "table_store/model/entity.h"
+
+namespace tidemark::jobs {
+
+/// The blob's name in this container; nothing if the property names none there.
+std::optional<std::string> blob_pointed_at(const table_store::Entity& entity, const std::string& property,
+                                           std::string_view container);
+
+}  // namespace tidemark::jobs

@@ -1,0 +1,59 @@
+// What storage analytics calls the operations of the queue protocol. The request alone decides, so a refused one has a
+// name as well.
+#include "common/base/encoding.h"
+#include "queue_service/rest/queue_routes.h"
+
+namespace tidemark::queue_service::rest {
+namespace {
+
+using analytics::Operation;
+using enum analytics::Access;
+
+Operation account_operation(const service::Call& call) {
+  const bool reads = call.reads();
+  const bool service = call.parameter_is("restype", "service");
+  if (reads && call.parameter_is("comp", "list")) return {"ListQueues", kRead};
+  if (service && reads && call.parameter_is("comp", "properties")) return {"GetQueueServiceProperties", kRead};
+  if (service && reads && call.parameter_is("comp", "stats")) return {"GetQueueServiceStats", kRead};
+  if (service && call.parameter_is("comp", "properties")) return {"SetQueueServiceProperties", kWrite};
+  return {};
+}
+
+Operation queue_operation(const service::Call& call) {
+  const auto method = call.http.method;
+  if (call.parameter_is("comp", "metadata")) {
+    return call.reads() ? Operation{"GetQueueMetadata", kRead} : Operation{"SetQueueMetadata", kWrite};
+  }
+  if (call.parameter_is("comp", "acl")) {
+    return call.reads() ? Operation{"GetQueueACL", kRead} : Operation{"SetQueueACL", kWrite};
+  }
+  if (method == "PUT") return {"CreateQueue", kWrite};
+  if (method == "DELETE") return {"DeleteQueue", kDelete};
+  return {};
+}
+
+Operation message_operation(const service::Call& call, bool of_one) {
+  const auto method = call.http.method;
+  if (!of_one) {
+    if (method == "POST") return {"PutMessage", kWrite};
+    if (method == "DELETE") return {"ClearMessages", kDelete};
+    if (method != "GET") return {};
+    return call.parameter_is("peekonly", "true") ? Operation{"PeekMessages", kRead} : Operation{"GetMessages", kRead};
+  }
+  if (method == "PUT") return {"UpdateMessage", kWrite};
+  if (method == "DELETE") return {"DeleteMessage", kDelete};
+  return {};
+}
+
+}  // namespace
+
+Operation QueueRoutes::operation_of(const service::Call& call) const {
+  if (call.http.method == "OPTIONS") return {"QueuePreflightRequest", kRead};
+  // A call that was refused has not been split.
+  Call named(call.front, call.http, service_);
+  if (!split_resource(call.resource.rest, named)) return {};
+  if (named.queue.empty()) return account_operation(call);
+  return named.messages ? message_operation(call, !named.message_id.empty()) : queue_operation(call);
+}
+
+}  // namespace tidemark::queue_service::rest

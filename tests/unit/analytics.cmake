@@ -1,0 +1,3 @@
+tidemark_test(analytics_test LABEL unit
+  SOURCES unit/analytics_log_record_test.cpp unit/analytics_counters_test.cpp unit/analytics_backlog_test.cpp unit/analytics_delivery_test.cpp
+  LINK tidemark_analytics tidemark_workers_analytics tidemark_blob_server tidemark_table_server tidemark_memory_engine)

@@ -1,0 +1,143 @@
+// What is kept of a blob, when there is much of it: deleted and brought back at once for whoever looks, while the rows
+// follow in slices.
+#include "blob_store/storage/kept_blobs.h"
+#include "tests/support/blob_service_fixture.h"
+
+namespace tidemark::blob_store {
+namespace {
+
+constexpr std::size_t kMany = 1000;
+
+class KeptBlobsTest : public BlobServiceTest {
+ protected:
+  std::vector<Stamp> take_snapshots(const std::string& name, std::size_t count) {
+    std::vector<Stamp> taken;
+    for (std::size_t i = 0; i < count; ++i) {
+      put(name, "content " + std::to_string(i));
+      taken.push_back(snapshot(name));
+    }
+    return taken;
+  }
+  struct Listed {
+    std::size_t blobs = 0, snapshots = 0, deleted = 0;
+    bool operator==(const Listed&) const = default;
+  };
+  Listed list(std::size_t limit = 5000) {
+    ListRequest request;
+    request.with_snapshots = request.with_deleted = true;
+    request.limit = limit;
+    Listed seen;
+    std::optional<ListedBlob> before;
+    do {
+      const auto page = service_.list_blobs({"acc", "box"}, request);
+      EXPECT_TRUE(page);
+      for (const auto& item : page->items) {
+        const bool rises = !before || before->name < item.name || !before->snapshot || !item.snapshot ||
+                           before->snapshot->ticks < item.snapshot->ticks;
+        EXPECT_TRUE(rises) << item.name;
+        ++(item.deleted ? seen.deleted : item.snapshot ? seen.snapshots : seen.blobs);
+        before = item;
+      }
+      request.from = page->next;
+    } while (!request.from.name.empty());
+    return seen;
+  }
+  Result<std::string> read_snapshot(const std::string& name, Stamp version) {
+    auto opened = TRY(service_.open_blob({"acc", "box", name, version}, {}));
+    return drain(opened.read(0, opened.blob.size));
+  }
+  Result<bool> erase(const std::string& name, DeleteSnapshots snapshots = DeleteSnapshots::kInclude) {
+    return run(slow_.delete_blob(ref(name), snapshots, {}));
+  }
+  void settle() { ASSERT_TRUE(run(service_.collector().collect())); }
+
+  asio::io_context idle_;  // the collector of this service never has a turn: what was begun stays as it is
+  BlobService slow_{*engine_, *clock_, *random_, files_, idle_.get_executor()};
+};
+
+TEST_F(KeptBlobsTest, ManySnapshotsGoAtOnceForReaders) {
+  const auto taken = take_snapshots("b", kMany);
+  EXPECT_TRUE(erase("b", DeleteSnapshots::kNone).failed_with(ErrorCode::kSnapshotsPresent));
+  ASSERT_TRUE(erase("b"));
+  EXPECT_GT(keys_of(blob_keys::kSnapshot).size(), kMany / 2) << "one transaction changes some of them only";
+  EXPECT_EQ(list(), Listed());
+  for (const auto version : {taken.front(), taken[kMany / 2], taken.back()}) {
+    EXPECT_TRUE(read_snapshot("b", version).failed_with(ErrorCode::kBlobNotFound));
+  }
+  settle();
+  for (const char kind : {'B', 'S', 'Z', 'V', 'P', 'R'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
+}
+
+TEST_F(KeptBlobsTest, ABlobOfThatNameIsANewOneMeanwhile) {
+  take_snapshots("b", kMany);
+  ASSERT_TRUE(erase("b"));
+  put("b", "fresh");
+  const auto fresh = snapshot("b");
+  EXPECT_EQ(list(), (Listed{1, 1, 0}));
+  // It finishes what was begun first.
+  ASSERT_TRUE(erase("b", DeleteSnapshots::kOnly));
+  EXPECT_TRUE(read_snapshot("b", fresh).failed_with(ErrorCode::kBlobNotFound));
+  EXPECT_EQ(list(), (Listed{1, 0, 0}));
+  EXPECT_EQ(*read("b"), "fresh");
+}
+
+TEST_F(KeptBlobsTest, ManyAreRetainedAndComeBackAtOnce) {
+  retain(3);
+  const auto taken = take_snapshots("b", kMany);
+  // Each put but the first one retained what it replaced.
+  ASSERT_EQ(list(), (Listed{1, kMany, kMany - 1}));
+  ASSERT_FALSE(*erase("b"));
+  EXPECT_EQ(list(), (Listed{0, 0, 2 * kMany}));
+  EXPECT_EQ(list(7), list());
+  EXPECT_GT(keys_of(blob_keys::kSnapshot).size(), kMany / 2);
+  ASSERT_TRUE(run(slow_.undelete_blob(ref("b"))));
+  EXPECT_EQ(list(), (Listed{1, 2 * kMany - 1, 0}));
+  EXPECT_EQ(list(7), list());
+  EXPECT_GT(keys_of(blob_keys::kDeleted).size(), kMany);
+  for (const std::size_t i : {std::size_t{0}, kMany / 2, kMany - 1}) {
+    EXPECT_EQ(*read_snapshot("b", taken[i]), "content " + std::to_string(i));
+  }
+  settle();
+  EXPECT_EQ(list(), (Listed{1, 2 * kMany - 1, 0}));
+  for (const char kind : {'Z', 'V', 'E'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
+}
+
+TEST_F(KeptBlobsTest, WhatIsBroughtBackIsNotPurged) {
+  retain(1);
+  const auto taken = take_snapshots("b", kMany);
+  ASSERT_FALSE(*erase("b"));
+  ASSERT_TRUE(run(slow_.undelete_blob(ref("b"))));
+  const auto later = clock_->now() + std::chrono::hours(48);
+  kv::TransactionBody purge = [&](kv::Transaction& txn) -> Result<void> {
+    EXPECT_EQ(TRY(purge_kept(txn, later, 100'000)), 0U);
+    return {};
+  };
+  ASSERT_TRUE(run(engine_->transact(purge)));
+  EXPECT_EQ(*read_snapshot("b", taken.front()), "content 0");
+}
+
+TEST_F(KeptBlobsTest, ACopyOfWhatIsBeingBroughtBack) {
+  retain(3);
+  const auto taken = take_snapshots("b", kMany);
+  ASSERT_FALSE(*erase("b"));
+  ASSERT_TRUE(run(slow_.undelete_blob(ref("b"))));
+  CopyRequest request;
+  request.source = {"acc", "box", "b", taken.back()};
+  ASSERT_TRUE(run(slow_.copy_blob(request, ref("copy"), {})));
+  retain(0);
+  ASSERT_TRUE(*erase("b"));
+  settle();
+  EXPECT_EQ(*read("copy"), "content " + std::to_string(kMany - 1));
+  EXPECT_EQ(stored_payloads(), referenced_payloads());
+}
+
+TEST_F(KeptBlobsTest, ADeletedContainerTakesWhatWasBegunAlong) {
+  take_snapshots("b", kMany);
+  ASSERT_TRUE(erase("b"));
+  ASSERT_TRUE(run(slow_.delete_container({"acc", "box"}, {})));
+  settle();
+  for (const char kind : {'B', 'S', 'Z', 'V', 'P', 'R', 'G'}) EXPECT_TRUE(keys_of(kind).empty()) << kind;
+}
+
+}  // namespace
+}  // namespace tidemark::blob_store

@@ -1,0 +1,47 @@
+#include "workers/indexes/group_work.h"
+
+#include <algorithm>
+
+namespace tidemark::workers {
+namespace {
+
+bool same_key(const ListEntry& a, const ListEntry& b) {
+  return a.partition_key == b.partition_key && a.row_key == b.row_key;
+}
+
+}  // namespace
+
+/// Whose entries changed. Both are in the order of their hashes, so the piece is gone through once.
+Wrong apply(ListPiece& piece, const std::vector<Wanted>& wanted, std::size_t first, std::size_t last) {
+  Wrong changed;
+  std::vector<ListEntry> out;
+  out.reserve(piece.entries.size() + (last - first));
+  auto next = piece.entries.begin();  // the first that is not in `out`
+  const auto end = piece.entries.end();
+  const auto keep_before = [&](auto to) {
+    out.insert(out.end(), std::make_move_iterator(next), std::make_move_iterator(to));
+    next = to;
+  };
+  for (std::size_t i = first; i < last; ++i) {
+    const auto& [entry, present] = wanted[i];
+    keep_before(std::ranges::lower_bound(next, end, entry.hash(), {}, &ListEntry::hash));
+    auto at = next;
+    while (at != end && at->hash() == entry.hash() && !same_key(*at, entry)) ++at;
+    const bool there = at != end && at->hash() == entry.hash();
+    if (there == present && (!there || at->value == entry.value)) continue;
+    changed.push_back({entry.partition_key, entry.row_key});
+    if (there && present) {
+      at->value = entry.value;
+    } else if (present) {
+      out.push_back(entry);
+    } else {
+      std::swap(*at, *next);
+      ++next;
+    }
+  }
+  keep_before(end);
+  piece.entries = std::move(out);
+  return changed;
+}
+
+}  // namespace tidemark::workers

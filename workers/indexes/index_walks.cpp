@@ -1,0 +1,204 @@
+// The walks of an owner over the table and over the rows, and what they find wrong.
+#include <set>
+
+#include "workers/indexes/index_owner.h"
+#include "workers/indexes/source_walk.h"
+
+namespace tidemark::workers {
+namespace {
+
+using namespace std::chrono_literals;
+using table_store::QueryRequest;
+
+constexpr std::uint32_t kPageEntities = 1000;
+/// How much of a walk in a hurry is held in memory.
+constexpr std::size_t kHurriedEntities = 20'000;
+/// Between two slow scrubs.
+constexpr Duration kScrubPause = 30s;
+/// Between two scrubs because there may be room.
+constexpr Duration kRoomPause = 1s;
+
+}  // namespace
+
+std::size_t IndexOwner::most_at_once() const {
+  const auto most = refers() ? index_.definition.max_changes / 4 : kHurriedEntities;
+  return std::clamp<std::uint64_t>(most, 1, kHurriedEntities);
+}
+
+void IndexOwner::suspect(const Wrong& wrong) {
+  if (progress_.state == indexes::kBuilding) return;
+  for (const auto& entity : wrong) {
+    // Whoever is still to be visited is only late.
+    if (entity.refers_to && visits_.waits_for(*entity.refers_to)) continue;
+    suspects_.try_emplace({entity.partition_key, entity.row_key}, entity);
+  }
+}
+
+void IndexOwner::acquit(const table_store::ChangesPage& page, bool referred) {
+  if (suspects_.empty()) return;
+  if (page.dropped) suspects_.clear();
+  std::set<std::pair<std::string, std::string>> changed;
+  for (const auto& entity : page.entities) changed.emplace(entity.partition_key, entity.row_key);
+  std::erase_if(suspects_, [&](const auto& suspect) {
+    if (!referred && changed.contains(suspect.first)) return true;
+    const auto& refers_to = suspect.second.refers_to;
+    return refers_to && (referred || !referred_log_) &&
+           changed.contains({refers_to->partition_key, refers_to->row_key});
+  });
+}
+
+Task<Result<void>> IndexOwner::judge_suspects() {
+  if (suspects_.empty()) co_return Result<void>{};
+  walk_.wrong += suspects_.size();
+  Wrong wrong;
+  for (auto& [key, entity] : std::exchange(suspects_, {})) wrong.push_back(std::move(entity));
+  co_return co_await rows_->mend(std::move(wrong));
+}
+
+/// After the table was dropped: rows of entities that are not there any more.
+Task<Result<void>> IndexOwner::remove_orphans() {
+  std::string continuation;
+  do {
+    auto answer = co_await services_.tables.query(rows_page(std::move(continuation)));
+    if (answer.failed_with(ErrorCode::kTableNotFound)) co_return Result<void>{};  // they were in it
+    auto page = CO_TRY(std::move(answer));
+    continuation = std::move(page.continuation);
+    CO_TRY(co_await rows_->check(std::move(page.entities)));
+  } while (!continuation.empty() && !stopping_);
+  if (stopping_) co_return fail(ErrorCode::kCancelled);
+  co_return Result<void>{};
+}
+
+bool IndexOwner::in_a_hurry() const {
+  return progress_.state != indexes::kReady || scrub_now_ || progress_.scrubs < index_.scrubs_asked;
+}
+
+void IndexOwner::scrub_soon() {
+  scrub_again_ = scrub_now_ || progress_.state != indexes::kReady;
+  if (scrub_again_) return;
+  scrub_now_ = true;
+  begin_walk();
+}
+
+void IndexOwner::begin_walk() {
+  const bool after_loss = walk_.after_loss;
+  walk_ = {};
+  walk_.after_loss = after_loss;
+  walk_.from = progress_.position;
+  walk_.asked = index_.scrubs_asked;
+  walk_at_ = services_.clock.monotonic();
+  progress_.walk_began = services_.clock.now();
+  progress_.walked = 0;
+  progress_.in_the_way = 0;
+  progress_.in_the_way_examples.clear();
+  dirty_ = true;
+}
+
+Task<Result<void>> IndexOwner::walk_page() {
+  const auto before = walk_.checked;
+  walk_.continuation = CO_TRY(co_await (walk_.over_blobs  ? walk_blobs()
+                                        : walk_.over_rows ? walk_rows()
+                                                          : walk_table()));
+  read_to_end_ = referred_read_to_end_ = false;
+  for (const auto& log : {entities_log_, referred_log_}) {
+    if (log) log->mark_time();
+  }
+  const auto seen = walk_.checked - before;
+  progress_.walked = walk_.checked;
+  dirty_ = true;
+  const bool building = progress_.state == indexes::kBuilding;
+  const auto rate =
+      building ? index_.definition.build_per_second : (in_a_hurry() ? 0 : index_.definition.scrub_per_second);
+  if (rate > 0) {
+    const auto pause =
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(static_cast<double>(seen) / rate));
+    walk_at_ = services_.clock.monotonic() + pause;
+  }
+  walk_.ended = walk_.continuation.empty();
+  co_return Result<void>{};
+}
+
+/// The last page's suspects have been judged.
+void IndexOwner::next_walk() {
+  walk_.ended = false;
+  if (progress_.state != indexes::kBuilding && !walk_.over_rows) {
+    walk_.over_rows = true;
+  } else if (walk_.over_rows && !walk_.over_blobs && rows_->has_blobs()) {
+    walk_.over_blobs = true;
+  } else {
+    end_walk();
+  }
+}
+
+Task<Result<std::string>> IndexOwner::walk_table() {
+  QueryRequest request;
+  request.table = index_.definition.entities();
+  request.filter = index_.definition.filter;
+  request.sources_only = true;
+  request.selection = index_.definition.row_properties();
+  request.continuation = walk_.continuation;
+  const auto rate = index_.definition.scrub_per_second;
+  const auto most = most_at_once();
+  request.top = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(in_a_hurry() ? most : std::min<std::size_t>(rate, most), 1, kPageEntities));
+  const bool many = in_a_hurry() && most > kPageEntities;
+  auto answer = co_await read_source_page(services_.tables, std::move(request), many);
+  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+  auto page = CO_TRY(std::move(answer));
+  walk_.checked += page.entities.size();
+  const bool building = progress_.state == indexes::kBuilding;
+  auto entities = std::move(page.entities);
+  suspect(CO_TRY(co_await (building ? rows_->reconcile(std::move(entities)) : rows_->compare(std::move(entities)))));
+  co_return std::move(page.continuation);
+}
+
+QueryRequest IndexOwner::rows_page(std::string continuation) const {
+  QueryRequest request;
+  request.table = rows_->table();
+  request.filter = rows_->row_filter();
+  request.follower = index_.id;
+  request.continuation = std::move(continuation);
+  request.top = rows_->rows_at_once();
+  return request;
+}
+
+Task<Result<std::string>> IndexOwner::walk_rows() {
+  auto answer = co_await services_.tables.query(rows_page(walk_.continuation));
+  if (answer.failed_with(ErrorCode::kTableNotFound)) co_return std::string();
+  auto page = CO_TRY(std::move(answer));
+  walk_.checked += page.entities.size();
+  suspect(CO_TRY(co_await rows_->check(std::move(page.entities))));
+  co_return std::move(page.continuation);
+}
+
+Task<Result<std::string>> IndexOwner::walk_blobs() {
+  auto page = CO_TRY(co_await rows_->check_blobs(walk_.continuation));
+  walk_.checked += page.checked;
+  suspect(page.wrong);
+  co_return std::move(page.next);
+}
+
+void IndexOwner::end_walk() {
+  if (progress_.state == indexes::kBuilding) {
+    progress_.state = indexes::kVerifying;
+    progress_.total = walk_.checked;
+    begin_walk();
+    return;
+  }
+  progress_.state = indexes::kReady;
+  progress_.scrubs = walk_.asked;
+  progress_.checked = walk_.checked;
+  progress_.wrong = walk_.wrong;
+  if (!std::exchange(walk_.after_loss, false)) progress_.wrong_ever += walk_.wrong;
+  progress_.proven = walk_.from;
+  progress_.proven_at = services_.clock.now();
+  const auto in_the_way = progress_.in_the_way;
+  auto examples = std::move(progress_.in_the_way_examples);
+  begin_walk();
+  progress_.in_the_way = in_the_way;
+  progress_.in_the_way_examples = std::move(examples);
+  scrub_now_ = std::exchange(scrub_again_, false);
+  walk_at_ += scrub_now_ ? kRoomPause : kScrubPause;
+}
+
+}  // namespace tidemark::workers

@@ -1,0 +1,203 @@
+// What a scrub compares of lists and summaries, and who is told of groups that should have one entity.
+#include <cmath>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "indexes/rows/group_text.h"
+#include "indexes/store/read_entities.h"
+#include "workers/indexes/list_rows.h"
+#include "workers/indexes/row_writer.h"
+
+namespace tidemark::workers {
+namespace {
+
+using indexes::Number;
+using jobs::EntityKey;
+
+constexpr char kJustBehind = '\x01';
+constexpr std::string_view kLastBound = "ffffffffffffffff";
+
+std::string literal(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+  return out + "'";
+}
+
+bool about_equal(const Number& a, const Number& b) {
+  constexpr double kRounding = 1e-9;
+  const auto* real_a = std::get_if<double>(&a);
+  const auto* real_b = std::get_if<double>(&b);
+  if (real_a == nullptr || real_b == nullptr) return a == b;
+  return std::abs(*real_a - *real_b) <= kRounding * std::max(std::abs(*real_a), std::abs(*real_b));
+}
+
+}  // namespace
+
+/// What the group's violation is now, if it is one.
+Task<Result<ListRows::Judgement>> ListRows::judge_uniqueness(const PieceChange& change) const {
+  const auto& entries = change.piece.entries;
+  auto count = static_cast<std::int64_t>(entries.size());
+  if (count <= 1) {
+    std::optional<std::string> this_piece;
+    if (change.row) this_piece = change.row->row_key;
+    count += CO_TRY(co_await totals_of_others(change.work->place, std::move(this_piece))).count;
+  }
+  // A group is unique within its partition, if that is where the lists are.
+  const auto& [place, group] = std::tie(change.work->place, change.work->group);
+  Judgement judgement{in_partition_ ? indexes::join_values({place.partition_key, group}) : group, {}};
+  if (count > 1) {
+    auto examples = nlohmann::json::array();
+    for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), 2); ++i) {
+      examples.push_back({entries[i].partition_key, entries[i].row_key});
+    }
+    const auto text = examples.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    judgement.violation = indexes::Violation{judgement.group, count, text};
+  }
+  co_return judgement;
+}
+
+Task<Result<void>> ListRows::note_violations(const std::vector<PieceChange>& changes) {
+  std::vector<Judgement> judged;
+  std::vector<std::string> names;
+  for (const auto& change : changes) {
+    if (!change.shares()) continue;
+    judged.push_back(CO_TRY(co_await judge_uniqueness(change)));
+    names.push_back(judged.back().group);
+  }
+  const auto& id = context_.index.id;
+  std::vector<PartitionMutations> groups;
+  if (listing_.tells) {
+    const auto known = CO_TRY(co_await indexes::are_violated(context_.tables, id, std::move(names)));
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      if (judged[i].violation && !known[i]) groups.push_back(indexes::untold_row(id, *judged[i].violation));
+    }
+    to_tell_ = to_tell_ || !groups.empty();
+    CO_TRY(co_await write_groups(context_.writing(), std::exchange(groups, {})));
+  }
+  for (const auto& [group, violation] : judged) groups.push_back(indexes::violation_row(id, group, violation));
+  CO_TRY(co_await write_groups(context_.writing(), std::move(groups)));
+  co_return Result<void>{};
+}
+
+Task<Result<GroupTotals>> ListRows::totals_of_others(GroupPlace place, std::optional<std::string> but) const {
+  table_store::QueryRequest request;
+  request.table = table_;
+  request.follower = context_.index.id;
+  request.filter = "PartitionKey eq " + literal(place.partition_key) + " and RowKey ge " + literal(place.row_prefix) +
+                   " and RowKey lt " + literal(place.end());
+  GroupTotals totals;
+  do {
+    auto page = CO_TRY(co_await context_.tables.query(request));
+    for (const auto& row : page.entities) {
+      if (row.row_key == but) continue;
+      if (!sums_) {
+        totals.count += jobs::property_or<std::int32_t>(row, "Count");
+        continue;
+      }
+      const auto piece = indexes::read_piece(row);
+      if (piece) totals.add(indexes::totals_of(piece->entries));
+    }
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty());
+  co_return totals;
+}
+
+Task<Result<Wrong>> ListRows::check(std::vector<Entity> rows) {
+  // A group's summary is looked at with its own row and with the piece that every group has, in case the row is
+  // missing.
+  std::set<std::string> groups;
+  std::vector<Entity> pieces;
+  for (auto& row : rows) {
+    const bool summary = sums_ && row.row_key == indexes::kSummaryRow;
+    const bool last_piece = row.row_key.ends_with(kLastBound);
+    if (sums_ && (summary || last_piece)) groups.insert(row.partition_key);
+    if (!summary) pieces.push_back(std::move(row));
+  }
+  auto wrong = CO_TRY(co_await check_pieces(std::move(pieces)));
+  for (const auto& group : groups) add(CO_TRY(co_await check_summary(group)), wrong);
+  co_return wrong;
+}
+
+Task<Result<Wrong>> ListRows::check_pieces(std::vector<Entity> rows) {
+  if (!listing_.blobs) co_return co_await check_some(std::move(rows));
+  Wrong wrong;
+  while (!rows.empty()) {
+    std::vector<Entity*> all;
+    for (auto& row : rows) all.push_back(&row);
+    const auto count = CO_TRY(co_await listing_.blobs->load(std::move(all)));
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(count);
+    std::vector<Entity> some(std::make_move_iterator(rows.begin()), std::make_move_iterator(end));
+    rows.erase(rows.begin(), end);
+    add(CO_TRY(co_await erase_lost(some)), wrong);
+    add(CO_TRY(co_await check_some(std::move(some))), wrong);
+  }
+  co_return wrong;
+}
+
+/// Rows whose blobs are not there. What they listed and is still to be listed was written again when the scrub compared
+/// the entities, or is by the next one.
+Task<Result<Wrong>> ListRows::erase_lost(const std::vector<Entity>& rows) {
+  Wrong wrong;
+  std::vector<Entity> lost;
+  for (const auto& row : rows) {
+    if (row.find(listing_.form.keys) != nullptr) continue;
+    wrong.push_back({row.partition_key, row.row_key});
+    lost.push_back(row);
+  }
+  if (!lost.empty()) CO_TRY(co_await erase(std::move(lost)));
+  co_return wrong;
+}
+
+Task<Result<BlobSweep>> ListRows::check_blobs(std::string from) {
+  co_return co_await listing_.blobs->sweep(std::move(from));
+}
+
+Task<Result<Wrong>> ListRows::check_some(std::vector<Entity> rows) {
+  std::vector<ListPiece> pieces;
+  std::vector<EntityKey> keys;
+  for (const auto& row : rows) {
+    pieces.push_back(indexes::read_piece(row, listing_.form).value_or(ListPiece{}));
+    for (const auto& entry : pieces.back().entries) keys.push_back({entry.partition_key, entry.row_key});
+  }
+  const auto sources = CO_TRY(co_await indexes::read_entities(context_.tables, entities_, std::move(keys),
+                                                              context_.index.definition.row_properties()));
+  Works works;
+  auto source = sources.begin();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (auto& entry : pieces[i].entries) {
+      const auto& entity = *source++;
+      const auto group = entity ? group_of(*entity) : std::nullopt;
+      const auto place = place_of(pieces[i], rows[i]);
+      const bool belongs = listing_.of_job
+                               ? group && indexes::group_of_value(*group).partition_key == place.partition_key
+                               : group == pieces[i].group;
+      if (belongs && (!sums_ || entry_of(*entity).value == entry.value)) continue;
+      if (belongs) entry = entry_of(*entity);
+      works.want(place, pieces[i].group, entry, belongs);
+    }
+  }
+  co_return co_await make(works.take());
+}
+
+Task<Result<Wrong>> ListRows::check_summary(std::string group) {
+  const auto truth = CO_TRY(co_await totals_of_others(indexes::group_across(group), std::nullopt));
+  const std::string head(indexes::kSummaryRow);
+  const auto found = CO_TRY(co_await context_.tables.find_rows(table_, {{group, head, head + kJustBehind}}, {}));
+  if (found.rows.empty()) co_return fail(error_for_log(ErrorCode::kInternalError, "a search without an answer"));
+  const auto& row = found.rows.front();
+  if (row && row->origin != mark()) co_return Wrong{};
+  const auto told = row ? indexes::read_summary(*row) : GroupTotals{};
+  const bool right = row.has_value() == (truth.count > 0) && told && told->count == truth.count &&
+                     told->numbers == truth.numbers && about_equal(told->sum(), truth.sum()) &&
+                     told->min == truth.min && told->max == truth.max;
+  if (right) co_return Wrong{};
+  std::vector<RowChange> changes(1);
+  changes[0].partition_key = group;
+  changes[0].mutation =
+      truth.count > 0 ? put(head, found.as_of, indexes::summary_properties(group, truth)) : erasure(head);
+  CO_TRY(co_await write_rows(context_.writing(), table_, std::move(changes)));
+  co_return Wrong{{group, head}};
+}
+
+}  // namespace tidemark::workers
