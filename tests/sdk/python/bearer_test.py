@@ -1,15 +1,10 @@
 # stores: table queue blob https bearer
 """Bearer tokens and user delegation through Debian's Python clients. Their keys come from an issuer that runs here."""
-import base64
 import datetime
 import http.client
-import http.server
-import json
 import os
 import ssl
-import subprocess
-import tempfile
-import threading
+import sys
 import time
 import unittest
 from urllib.parse import urlsplit
@@ -22,79 +17,39 @@ from azure.storage.queue import QueueServiceClient
 
 from support import ACCOUNT, KEY, main
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from authority import TOKEN_LIFE_S, Authority  # noqa: E402
+
 URLS = {name: os.environ[f"TIDEMARK_{name}_URL"] for name in ("BLOB", "QUEUE", "TABLE")}
 
 
-def encode(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+class Credential:
+    """What azure.identity gives a client."""
 
+    def __init__(self, authority, roles):
+        self.authority, self.roles = authority, roles
 
-class Issuer:
-    """One RSA key, made and used by openssl; publishes it over HTTPS."""
-
-    def __init__(self):
-        self.directory = tempfile.TemporaryDirectory()
-        self.key = os.path.join(self.directory.name, "key.pem")
-        self.openssl("genrsa", "-out", self.key, "2048")
-        modulus = self.openssl("rsa", "-in", self.key, "-noout", "-modulus").decode().strip().partition("=")[2]
-        keys = {"keys": [{"kty": "RSA", "kid": "one", "use": "sig", "n": encode(bytes.fromhex(modulus)), "e": "AQAB"}]}
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = json.dumps(keys).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", urlsplit(os.environ["TIDEMARK_ISSUER_KEYS"]).port), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(os.environ["TIDEMARK_CA_FILE"], os.environ["TIDEMARK_TLS_KEY_FILE"])
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @staticmethod
-    def openssl(*arguments, data=None):
-        return subprocess.run(["openssl", *arguments], check=True, capture_output=True, input=data).stdout
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.directory.cleanup()
-
-    def credential(self, *roles):
-        """What azure.identity gives a client."""
-        issuer = self
-
-        class Credential:
-            def get_token(self, *_, **__):
-                now = int(time.time())
-                claims = {"iss": os.environ["TIDEMARK_ISSUER"], "aud": "https://storage.azure.com", "nbf": now, "exp": now + 600,
-                          "oid": "11111111-2222-3333-4444-555555555555", "tid": "66666666-7777-8888-9999-000000000000",
-                          "roles": roles}
-                text = ".".join(encode(json.dumps(part).encode()) for part in ({"alg": "RS256", "kid": "one"}, claims))
-                signature = issuer.openssl("dgst", "-sha256", "-sign", issuer.key, data=text.encode())
-                return AccessToken(f"{text}.{encode(signature)}", now + 600)
-
-        return Credential()
+    def get_token(self, *_, **__):
+        return AccessToken(self.authority.token(*self.roles), int(time.time()) + TOKEN_LIFE_S)
 
 
 class BearerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.issuer = Issuer()
+        port = urlsplit(os.environ["TIDEMARK_ISSUER_KEYS"]).port
+        cls.issuer = Authority(os.environ["TIDEMARK_CA_FILE"], os.environ["TIDEMARK_TLS_KEY_FILE"], port, os.environ["TIDEMARK_ISSUER"])
         cls.addClassCleanup(cls.issuer.close)
         # The issuer was not there when the stores began: the first token makes them ask for its keys. The clients would wait
         # for long before they try again.
-        token = cls.issuer.credential().get_token().token
+        token = cls.issuer.token()
         trusting = ssl.create_default_context(cafile=os.environ["TIDEMARK_CA_FILE"])
         for url in URLS.values():
             deadline = time.monotonic() + 30
             while cls.ask(url, token, trusting) == 503 and time.monotonic() < deadline:
                 pass
+
+    def as_(self, role):
+        return Credential(self.issuer, [role])
 
     @staticmethod
     def ask(url, token, context):
@@ -111,10 +66,10 @@ class BearerTest(unittest.TestCase):
         self.assertEqual((caught.exception.status_code, str(caught.exception.error_code)), (403, code))
 
     def test_blobs_and_user_delegation(self):
-        writer = BlobServiceClient(URLS["BLOB"], credential=self.issuer.credential("Storage Blob Data Contributor"))
+        writer = BlobServiceClient(URLS["BLOB"], credential=self.as_("Storage Blob Data Contributor"))
         container = writer.create_container("bearer")
         container.upload_blob("b", b"content")
-        reader = BlobServiceClient(URLS["BLOB"], credential=self.issuer.credential("Storage Blob Data Reader"))
+        reader = BlobServiceClient(URLS["BLOB"], credential=self.as_("Storage Blob Data Reader"))
         self.assertEqual(reader.get_blob_client("bearer", "b").download_blob().readall(), b"content")
         self.refused("AuthorizationPermissionMismatch", reader.get_container_client("bearer").delete_container)
         now = datetime.datetime.utcnow()
@@ -126,16 +81,16 @@ class BearerTest(unittest.TestCase):
         self.refused("AuthorizationPermissionMismatch", delegated.delete_blob)
 
     def test_queues(self):
-        queue = QueueServiceClient(URLS["QUEUE"], credential=self.issuer.credential("Storage Queue Data Contributor")).create_queue("bearer")
+        queue = QueueServiceClient(URLS["QUEUE"], credential=self.as_("Storage Queue Data Contributor")).create_queue("bearer")
         queue.send_message("hello")
-        peeker = QueueServiceClient(URLS["QUEUE"], credential=self.issuer.credential("Storage Queue Data Reader")).get_queue_client("bearer")
+        peeker = QueueServiceClient(URLS["QUEUE"], credential=self.as_("Storage Queue Data Reader")).get_queue_client("bearer")
         self.assertEqual(peeker.peek_messages()[0].content, "hello")
         self.refused("AuthorizationPermissionMismatch", peeker.clear_messages)
 
     def test_tables(self):
         service = TableServiceClient(URLS["TABLE"], credential=AzureNamedKeyCredential(ACCOUNT, KEY))
         service.create_table("Bearer")
-        reader = TableServiceClient(URLS["TABLE"], credential=self.issuer.credential("Storage Table Data Reader"))
+        reader = TableServiceClient(URLS["TABLE"], credential=self.as_("Storage Table Data Reader"))
         self.assertEqual(list(reader.get_table_client("Bearer").list_entities()), [])
         with self.assertRaises(HttpResponseError) as caught:
             reader.get_table_client("Bearer").create_entity({"PartitionKey": "p", "RowKey": "r"})
