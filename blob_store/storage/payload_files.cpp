@@ -11,9 +11,9 @@
 #include <set>
 #include <system_error>
 
-#include "blob_store/storage/crc32c.h"
 #include "common/base/bytes.h"
 #include "common/base/fail_points.h"
+#include "common/kv/crc32c.h"
 
 namespace tidemark::blob_store {
 namespace {
@@ -40,7 +40,7 @@ std::uint32_t sum_of(PayloadId payload, std::uint64_t index, std::string_view by
   ByteWriter out(place);
   out.u64(payload);
   out.u64(index);
-  return crc32c(bytes, crc32c(place));
+  return kv::crc32c(bytes, kv::crc32c(place));
 }
 
 Result<void> write_all(const Descriptor& file, std::array<iovec, 2> parts, const std::filesystem::path& path) {

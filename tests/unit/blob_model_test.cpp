@@ -6,7 +6,6 @@
 #include "blob_store/model/conditions.h"
 #include "blob_store/model/names.h"
 #include "blob_store/storage/blob_records.h"
-#include "blob_store/storage/crc32c.h"
 #include "common/base/encoding.h"
 
 namespace tidemark::blob_store {
@@ -134,8 +133,6 @@ TEST(BlobModel, StoredBytesStayAsTheyAre) {
   EXPECT_EQ(hex_encode(records::kStagedSummary.encode(records::StagedSummary{9, 10, Time(Ticks(123456))})),
             "02090a40e2010000000000");
 }
-
-TEST(BlobModel, Checksum) { EXPECT_EQ(crc32c("123456789"), 0xE3069283U); }
 
 }  // namespace
 }  // namespace tidemark::blob_store
