@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "common/base/encoding.h"
+#include "common/base/json.h"
 #include "common/base/text.h"
 #include "common/base/time.h"
 
@@ -106,9 +107,9 @@ Result<void> read_json_lines(std::istream& input, const std::function<Result<voi
   std::string line;
   for (std::size_t number = 1; std::getline(input, line); ++number) {
     if (trimmed(line).empty()) continue;
-    auto value = json::parse(line, nullptr, false);
-    if (value.is_discarded()) return fail(ErrorCode::kInvalidInput, "line " + std::to_string(number) + " is not JSON");
-    TRY(each(std::move(value)));
+    auto value = read_json(line);
+    if (!value) return fail(value.error().code, "line " + std::to_string(number) + ": " + value.error().message);
+    TRY(each(std::move(*value)));
   }
   return {};
 }

@@ -151,7 +151,9 @@ void add_changes(const Commands& program) {
   listing.add_flag("--old", a->old_values, "with the values before the change");
   listing.add_flag("--new", a->new_values, "with the values after the change");
   listing.add_option("--select", a->select, "of the values, only these properties, separated by commas");
-  listing.add_option("--limit", a->limit, "at most this many; 0 for all that are kept")->capture_default_str();
+  listing.add_option("--limit", a->limit, "at most this many; 0 for all that are kept")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 std::string consumer_path(const std::string& table, const std::string& group, const char* ending = "") {
@@ -218,7 +220,7 @@ void add_read(const Commands& consumers) {
   reading.add_option("--reader", a->reader, "a name; it has the group for itself")->capture_default_str();
   reading.add_option("--epoch", a->epoch, "from the answer before; a new reader begins without it");
   reading.add_option("--acknowledge", a->token, "a token, acknowledged before the changes are read");
-  reading.add_option("--limit", a->limit, "at most this many")->capture_default_str();
+  reading.add_option("--limit", a->limit, "at most this many")->check(CLI::NonNegativeNumber)->capture_default_str();
   reading.add_option("--wait-s", a->wait, "how many seconds to wait for the first change");
   reading.add_option("--lease-s", a->lease, "how many seconds nobody else gets the group")->capture_default_str();
   reading.add_flag("--old", a->old_values, "with the values before the change");

@@ -274,7 +274,9 @@ void add_lookup(const Commands& indexes) {
   text("--min-version", "minVersion", "wait until it has this version: a Timestamp or an ETag");
   text("--max-lag", "maxLag", "wait until it is at most so many seconds behind");
   text("--wait-ms", "wait", "how long to wait, in milliseconds");
-  looking.add_option("--top", a->top, "at most this many; 0 for all")->capture_default_str();
+  looking.add_option("--top", a->top, "at most this many; 0 for all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 void add_violations(const Commands& indexes) {

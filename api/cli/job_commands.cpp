@@ -148,7 +148,9 @@ void add_list(const Commands& jobs) {
   auto which = std::make_shared<ListArguments>();
   auto& listing = jobs.add("list", "list jobs, newest first",
                            [which](const GlobalOptions& options) { return list(options, *which); });
-  listing.add_option("--limit", which->limit, "how many; 0 for all")->capture_default_str();
+  listing.add_option("--limit", which->limit, "how many; 0 for all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   listing.add_option("--kind", which->kind, "only of this kind");
   listing.add_option("--state", which->state, "only in this state")
       ->check(CLI::IsMember({"queued", "running", "succeeded", "poisoned", "cancelled"}));

@@ -58,7 +58,7 @@ void add_lists(const Commands& poison) {
   auto& listing = poison.add("list", "list poison messages", [table, limit, filter](const GlobalOptions& options) {
     return list_and_print(options, "/v1/poison" + filter->query(), "poison", *limit, table);
   });
-  listing.add_option("--limit", *limit, "how many; 0 for all")->capture_default_str();
+  listing.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
   filter->declare(listing);
   filter->declare(
       poison.add("groups", "count poison messages by kind of failure", [filter](const GlobalOptions& options) {

@@ -17,6 +17,27 @@ using nlohmann::json;
 constexpr std::size_t kBatch = 100;                 // operations in an entity group transaction
 constexpr std::size_t kBatchBytes = 3UL << 20;      // of 4 MiB
 constexpr std::size_t kMaxOpenPartitions = 10'000;  // entities waiting for company
+constexpr const char* kTypeEnding = "@odata.type";
+
+/// A whole number that the service would take for a Double, and round, becomes an Int64.
+Result<void> keep_whole_numbers(json& entity) {
+  std::vector<std::string> large;
+  for (const auto& [name, value] : entity.items()) {
+    if (!value.is_number_integer() || entity.contains(name + kTypeEnding)) continue;
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+      return fail(ErrorCode::kInvalidInput,
+                  "property " + name + ": " + value.dump() +
+                      " does not fit into an Int64: write it as a string, or with .0 as a Double");
+    }
+    const auto number = value.get<std::int64_t>();
+    if (number != static_cast<std::int32_t>(number)) large.push_back(name);
+  }
+  for (const auto& name : large) {
+    entity[name] = entity[name].dump();
+    entity[name + kTypeEnding] = "Edm.Int64";
+  }
+  return {};
+}
 
 // Gathers entities by partition and sends them in transactions of up to 100.
 class Importer {
@@ -28,6 +49,9 @@ class Importer {
         !entity.contains("RowKey") || !entity["RowKey"].is_string()) {
       return fail(ErrorCode::kPropertiesNeedValue,
                   "entity " + std::to_string(read_ + 1) + " needs the strings PartitionKey and RowKey");
+    }
+    if (auto kept = keep_whole_numbers(entity); !kept) {
+      return fail(kept.error().code, "entity " + std::to_string(read_ + 1) + ": " + kept.error().message);
     }
     ++read_;
     auto& group = groups_[entity["PartitionKey"].get<std::string>()];
@@ -108,6 +132,9 @@ Result<int> import_entities(const GlobalOptions& options, const std::string& tab
   if (outcome) outcome = importer.finish();
   if (isatty(STDERR_FILENO) != 0) std::cerr << "\n";
   TRY(outcome);
+  if (importer.sent() == 0 && format != "jsonl") {
+    return fail(ErrorCode::kInvalidInput, "no package was found: is this what apt-cache dumpavail prints?");
+  }
   print_answer(options, {{"imported", importer.sent()}},
                [&](const json&) { std::cout << "imported " << importer.sent() << " entities into " << table << "\n"; });
   return kOk;
@@ -122,7 +149,8 @@ struct QueryArguments {
 Result<int> query_entities(const GlobalOptions& options, const QueryArguments& a) {
   auto tables = TRY(TableHttp::create(options));
   std::size_t seen = 0;
-  TRY(tables.query(a.table, a.filter, a.count ? "PartitionKey" : a.select, [&](const json& entity) {
+  const TableHttp::Query query{a.table, a.filter, a.count ? "PartitionKey" : a.select, options.json && !a.count};
+  TRY(tables.query(query, [&](const json& entity) {
     ++seen;
     if (!a.count) std::cout << entity.dump(options.json ? -1 : 2) << "\n";
     return a.top == 0 || seen < a.top;
@@ -134,7 +162,7 @@ Result<int> query_entities(const GlobalOptions& options, const QueryArguments& a
 Result<int> list_tables(const GlobalOptions& options) {
   auto tables = TRY(TableHttp::create(options));
   auto names = json::array();
-  TRY(tables.query("Tables", "", "", [&](const json& table) {
+  TRY(tables.query({"Tables"}, [&](const json& table) {
     names.push_back(table.value("TableName", ""));
     return true;
   }));
@@ -147,7 +175,7 @@ void add_import(const Commands& tables) {
   auto format = std::make_shared<std::string>("jsonl");
   auto file = std::make_shared<std::string>("-");
   auto& importing = tables.add(
-      "import", "insert or replace entities from a file or standard input",
+      "import", "insert or replace entities from a file or standard input, such as what query --json prints",
       [name, format, file](const GlobalOptions& options) { return import_entities(options, *name, *format, *file); });
   importing.add_option("table", *name, "the table; created if absent")->required();
   importing.add_option("--format", *format, "jsonl: an entity a line; debian-packages: as apt-cache dumpavail prints")
@@ -158,13 +186,13 @@ void add_import(const Commands& tables) {
 
 void add_query(const Commands& tables) {
   auto arguments = std::make_shared<QueryArguments>();
-  auto& querying = tables.add("query", "print entities as JSON", [arguments](const GlobalOptions& options) {
-    return query_entities(options, *arguments);
-  });
+  auto& querying =
+      tables.add("query", "print entities as JSON; with --json one a line, with their types, as import takes them",
+                 [arguments](const GlobalOptions& options) { return query_entities(options, *arguments); });
   querying.add_option("table", arguments->table, "the table")->required();
   querying.add_option("--filter", arguments->filter, "OData filter");
   querying.add_option("--select", arguments->select, "properties, separated by commas");
-  querying.add_option("--top", arguments->top, "at most this many; 0 for all");
+  querying.add_option("--top", arguments->top, "at most this many; 0 for all")->check(CLI::NonNegativeNumber);
   querying.add_flag("--count", arguments->count, "print only their number");
 }
 

@@ -90,15 +90,15 @@ Result<void> TableHttp::upsert(const std::string& table, const std::vector<nlohm
   return fail(error_of(inner));
 }
 
-Result<void> TableHttp::query(const std::string& table, const std::string& filter, const std::string& select,
-                              const std::function<bool(const nlohmann::json&)>& each) {
-  std::string fixed = filter.empty() ? "" : "$filter=" + percent_encode(filter);
-  if (!select.empty()) fixed += (fixed.empty() ? "" : "&") + ("$select=" + percent_encode(select));
+Result<void> TableHttp::query(const Query& query, const std::function<bool(const nlohmann::json&)>& each) {
+  std::string fixed = query.filter.empty() ? "" : "$filter=" + percent_encode(query.filter);
+  if (!query.select.empty()) fixed += (fixed.empty() ? "" : "&") + ("$select=" + percent_encode(query.select));
+  const HttpHeaders headers{
+      {"Accept", query.types ? "application/json;odata=minimalmetadata" : "application/json;odata=nometadata"}};
   std::string from;
   for (;;) {
-    const auto query = fixed + (fixed.empty() || from.empty() ? "" : "&") + from;
-    const HttpHeaders headers{{"Accept", "application/json;odata=nometadata"}};
-    auto reply = TRY(signed_call("GET", "/" + table + "()", query, headers, {}));
+    const auto parameters = fixed + (fixed.empty() || from.empty() ? "" : "&") + from;
+    auto reply = TRY(signed_call("GET", "/" + query.table + "()", parameters, headers, {}));
     if (reply.status >= 400) return fail(error_of(reply));
     const auto page = nlohmann::json::parse(reply.body, nullptr, false);
     if (!page.is_object() || !page.contains("value")) {

@@ -18,9 +18,14 @@ class TableHttp {
   Result<void> ensure_table(const std::string& table);
   /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
   Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
+  /// Which entities, and what of them. With `types`, what JSON cannot tell is beside it ("Size@odata.type":"Edm.Int64"),
+  /// so that upsert() makes the same entity again.
+  struct Query {
+    std::string table, filter = {}, select = {};
+    bool types = false;
+  };
   /// All pages; `each` returns false to stop. The table "Tables" has the names of all: {"TableName":...}.
-  Result<void> query(const std::string& table, const std::string& filter, const std::string& select,
-                     const std::function<bool(const nlohmann::json&)>& each);
+  Result<void> query(const Query& query, const std::function<bool(const nlohmann::json&)>& each);
 
  private:
   TableHttp(HttpClient http, std::string account, std::string key)

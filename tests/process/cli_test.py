@@ -237,6 +237,30 @@ class StackTest(unittest.TestCase):
         self.assertEqual(self.api.job(job_id)["state"], "queued")
         self.command("job", "cancel", job_id)
 
+    def test_what_is_exported_is_imported_as_it_was(self):
+        entity = {"PartitionKey": "p", "RowKey": "r", "Large": 2**53 + 1, "Least": -2**63, "Small": 5, "Whole": 3.0, "Huge": 1e22,
+                  "True": True, "Text": "2", "Guid@odata.type": "Edm.Guid", "Guid": "00000000-0000-0000-0000-000000000001",
+                  "Bytes@odata.type": "Edm.Binary", "Bytes": "AAE=", "Time@odata.type": "Edm.DateTime",
+                  "Time": "2026-01-01T00:00:00.1234567Z", "Far@odata.type": "Edm.Double", "Far": "Infinity"}
+        self.command("table", "import", "ToExport", stdin=json.dumps(entity))
+        exported = self.command("--json", "table", "query", "ToExport").stdout
+        self.command("table", "import", "ToImport", stdin=exported)
+        told = [json.loads(text) for text in (exported, self.command("--json", "table", "query", "ToImport").stdout)]
+        expected = entity | {"Large": str(2**53 + 1), "Large@odata.type": "Edm.Int64",
+                             "Least": str(-2**63), "Least@odata.type": "Edm.Int64"}
+        for one in told:
+            self.assertEqual({k: v for k, v in one.items() if k not in ("odata.etag", "Timestamp")}, expected)
+            self.assertIsInstance(one["Whole"], float)
+
+    def test_an_import_refuses_what_it_would_change(self):
+        for line, why in (('"N":18446744073709551615}', "does not fit into an Int64"), ('"N":184467440737095516150}', "is too large"),
+                          ('"N":1,"N":2}', "given twice"), ("rubbish", "is not JSON")):
+            refused = self.command("table", "import", "Refused", code=1, stdin='{"PartitionKey":"p","RowKey":"r",' + line)
+            self.assertIn(why, refused.stderr)
+        self.assertIn("no package", self.command("table", "import", "Refused", "--format", "debian-packages", code=1, stdin="rubbish\n").stderr)
+        for arguments in (("table", "query", "Refused", "--top"), ("job", "list", "--limit"), ("poison", "list", "--limit")):
+            self.assertIn("-3", self.command(*arguments, "-3", code=2).stderr)
+
     def test_an_import_tells_what_it_stopped_at(self):
         good = [json.dumps({"PartitionKey": "p", "RowKey": f"{i:03}"}) for i in range(150)]
         bad = json.dumps({"PartitionKey": "p", "RowKey": "bad", "Text": "x" * 40_000})
