@@ -44,11 +44,14 @@ class Worker(unittest.TestCase):
         running = threading.Thread(target=self.worker.run, args=(stopped,))
         running.start()
         try:
+            unreadable = self.worker.queue.send_message("no JSON")
             for n in (1, 2, 3):
                 self.order(f"o{n}", (n, 2), (10, 1))
                 self.ask(f"o{n}")
-            while self.worker.queue.get_queue_properties().approximate_message_count > 0:
+            while self.worker.queue.get_queue_properties().approximate_message_count > 1:
                 self.assertTrue(running.is_alive())
+            with self.assertRaises(HttpResponseError):  # it was taken, and is still there
+                self.worker.queue.delete_message(unreadable)
         finally:
             stopped.set()
             running.join()
