@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/cli/commands.h"
+#include "api/cli/unknown_words.h"
 
 namespace tidemark::cli {
 namespace {
@@ -77,6 +78,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const std::span<const char* const> arguments(argv + 1, argv + argc);
+    if (const auto why = error.get_exit_code() == 0 ? std::nullopt : explain_unknown_word(app, arguments)) {
+      std::cerr << "error: " << *why << "\nRun with --help for more information.\n";
+      return kUsage;
+    }
     const int code = app.exit(error);
     return code == 0 ? kOk : kUsage;
   }

@@ -1,5 +1,7 @@
 #include "common/process/config.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +12,9 @@
 #include <set>
 #include <variant>
 
+#include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "common/base/nearest_word.h"
 #include "common/base/numbers.h"
 #include "common/process/known_settings.h"
 
@@ -25,6 +29,11 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFileBytes = 1UL << 20;
 constexpr std::string_view kMask = "***";
+constexpr std::string_view kVariableBeginning = "TIDEMARK_";
+// TIDEMARK_ variables that are not settings of these programs: of the command line, scripts and the compose file.
+constexpr std::string_view kOtherVariables[] = {"api",        "api_port",   "blob_port", "ca_file",    "config",
+                                                "fail_point", "image",      "key",       "queue_port", "source",
+                                                "bin",        "table_port", "table_url"};
 
 bool contains(const auto& items, std::string_view wanted) {
   return std::ranges::find(items, wanted) != std::ranges::end(items);
@@ -33,6 +42,12 @@ bool contains(const auto& items, std::string_view wanted) {
 std::string joined(const auto& items, auto text_of) {
   std::string out;
   for (const auto& item : items) out.append(out.empty() ? "" : ", ").append(std::invoke(text_of, item));
+  return out;
+}
+
+std::string variable_of(std::string_view setting) {
+  std::string out(kVariableBeginning);
+  for (const char c : setting) out.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
   return out;
 }
 
@@ -64,11 +79,7 @@ struct Setting {
     std::ranges::replace(dashed, '_', '-');
     return "--" + dashed;
   }
-  [[nodiscard]] std::string variable() const {
-    std::string out = "TIDEMARK_";
-    for (char c : name) out.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
-    return out;
-  }
+  [[nodiscard]] std::string variable() const { return variable_of(name); }
   [[nodiscard]] std::string allowed_text() const {
     if (is<std::int64_t>()) return std::to_string(min) + " to " + std::to_string(max);
     if (is<bool>()) return "true or false";
@@ -155,10 +166,22 @@ Result<Json> read_file(const std::string& path) {
   return document;
 }
 
+std::vector<std::string> names_of(const std::vector<Setting>& settings) {
+  std::vector<std::string> names;
+  for (const auto& setting : settings) names.push_back(setting.name);
+  return names;
+}
+
+std::string guess(const std::string& word, const std::vector<std::string>& known) {
+  const auto nearest = nearest_word(word, known);
+  return nearest ? "did you mean '" + *nearest + "'? " : "";
+}
+
 Result<void> unknown_key(const std::vector<Setting>& settings, const std::string& key, const std::string& path,
                          const std::string& program) {
   return fail(ErrorCode::kConfigInvalid, "'" + key + "' (from the file " + path + ") is not a setting of " + program +
-                                             "; allowed: " + joined(settings, &Setting::name) + ".");
+                                             "; " + guess(key, names_of(settings)) +
+                                             "allowed: " + joined(settings, &Setting::name) + ".");
 }
 
 /// First what is set for all programs, then the program's own section, which wins.
@@ -288,6 +311,21 @@ Result<Settings::Outcome> Settings::parse(int argc, const char* const* argv) {
   TRY(apply_environment(settings_));
   TRY(apply_command_line(settings_));
   return Outcome::kRun;
+}
+
+std::vector<std::string> misspelt_variables() {
+  const std::vector<std::string> known(std::begin(kKnownSettings), std::end(kKnownSettings));
+  std::vector<std::string> told;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable(*each, std::string_view(*each).find('='));
+    if (!variable.starts_with(kVariableBeginning)) continue;
+    const auto name = to_lower_ascii(variable.substr(kVariableBeginning.size()));
+    if (contains(known, name) || contains(kOtherVariables, name)) continue;
+    if (const auto nearest = nearest_word(name, known)) {
+      told.push_back(std::string(variable) + " is not a setting; did you mean " + variable_of(*nearest) + "?");
+    }
+  }
+  return told;
 }
 
 std::string Settings::describe() const {

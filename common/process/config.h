@@ -41,4 +41,7 @@ class Settings {
   std::vector<Setting> settings_;
 };
 
+/// A sentence for each environment variable that begins with TIDEMARK_ and is almost, but not quite, that of a setting.
+std::vector<std::string> misspelt_variables();
+
 }  // namespace tidemark::process

@@ -287,6 +287,7 @@ int run_program(const std::string& process_name, Settings& settings, const LogOp
   if (*parsed == Settings::Outcome::kExitSuccess) return 0;
   start_logging(process_name, log);
   spdlog::info("starting {}", settings.describe());
+  for (const auto& told : misspelt_variables()) spdlog::warn("{}", told);
   if (const auto ran = run(); !ran) return report_startup_failure(ran.error());
   spdlog::info("stopped");
   return 0;

@@ -119,6 +119,15 @@ class EveryOperationTest(unittest.TestCase):
             written |= {(family, word.split()[-1]) for word in words} if words[0].islower() else {(family,)}
         self.assertEqual({tuple(path) for path in commands()}, written)
 
+    def test_a_word_that_was_misspelt(self):
+        for line, why in (("jobs list", '"tidemark" has no command "jobs". Did you mean "job"?'),
+                          ("--json poison redrvie x", '"tidemark poison" has no command "redrvie". Did you mean "redrive"?'),
+                          ("--token x job list --stat y", '"tidemark job list" has no option --stat. Did you mean "--state"?'),
+                          ("job", '"tidemark job" needs a command: '), ("fly", '"tidemark" has no command "fly". It has: ')):
+            wrong = tidemark(*line.split())
+            self.assertEqual(wrong.returncode, 2, line)
+            self.assertTrue(wrong.stderr.startswith("error: " + why), wrong.stderr)
+
     def test_wrong_arguments(self):
         for arguments in ([], ["fly"], ["job"], ["job", "show"], ["job", "list", "--limit", "x"],
                           ["job", "list", "--state", "lost"], ["kind", "limit", "archive", "-1"]):

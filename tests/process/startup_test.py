@@ -92,6 +92,13 @@ class StartupTest(unittest.TestCase):
                                   "mine:c2VjcmV0LXNlY3JldC1zZWNyZXQ=").await_ready()
         self.assertNotIn("c2VjcmV0", child.log())
 
+    def test_misspelt_variables(self):
+        child = self.stack.launch("table_store", "table_store", "--port", "0",
+                                  environment={"TIDEMARK_DURABILTY": "secret", "TIDEMARK_MINE": "1", "TIDEMARK_IMAGE": "x"}).await_ready()
+        self.assertIn("TIDEMARK_DURABILTY is not a setting; did you mean TIDEMARK_DURABILITY?", child.log())
+        self.assertNotIn("secret", child.log())
+        self.assertEqual(child.log().count("is not a setting"), 1)
+
     def test_port_in_use(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])

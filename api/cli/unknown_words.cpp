@@ -1,0 +1,78 @@
+#include "api/cli/unknown_words.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/base/nearest_word.h"
+
+namespace tidemark::cli {
+namespace {
+
+std::vector<std::string> commands_of(const CLI::App& level) {
+  std::vector<std::string> names;
+  for (const auto* command : level.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+/// Options of the levels above are taken too.
+const CLI::Option* find_option(const CLI::App& level, const std::string& name) {
+  for (const auto* each = &level; each != nullptr; each = each->get_parent()) {
+    if (const auto* option = each->get_option_no_throw(name)) return option;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> options_of(const CLI::App& level) {
+  std::vector<std::string> names;
+  for (const auto* each = &level; each != nullptr; each = each->get_parent()) {
+    for (const auto* option : each->get_options()) {
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string path_of(const CLI::App& level) {
+  return level.get_parent() == nullptr ? level.get_name() : path_of(*level.get_parent()) + " " + level.get_name();
+}
+
+std::string guess(const std::string& word, const std::vector<std::string>& known) {
+  const auto nearest = nearest_word(word, known);
+  return nearest ? " Did you mean \"" + *nearest + "\"?" : "";
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+std::optional<std::string> explain_unknown_word(const CLI::App& program, std::span<const char* const> arguments) {
+  const auto* level = &program;
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string word = arguments[at];
+    if (word.starts_with("--")) {
+      const auto name = word.substr(0, word.find('='));
+      const auto* option = find_option(*level, name);
+      if (option == nullptr) {
+        return "\"" + path_of(*level) + "\" has no option " + name + "." + guess(name, options_of(*level));
+      }
+      if (option->get_expected_max() > 0 && name == word) ++at;
+      continue;
+    }
+    const auto commands = commands_of(*level);
+    if (word.starts_with("-") || commands.empty()) continue;
+    if (std::ranges::find(commands, word) == commands.end()) {
+      const auto meant = guess(word, commands);
+      return "\"" + path_of(*level) + "\" has no command \"" + word + "\"." +
+             (meant.empty() ? " It has: " + list_of(commands) + "." : meant);
+    }
+    level = level->get_subcommand(word);
+  }
+  const auto commands = commands_of(*level);
+  if (commands.empty()) return std::nullopt;
+  return "\"" + path_of(*level) + "\" needs a command: " + list_of(commands) + ".";
+}
+
+}  // namespace tidemark::cli
