@@ -12,7 +12,7 @@
 #include "common/process/config.h"
 #include "common/process/failures.h"
 #include "common/process/process.h"
-#include "common/rpc/zmq_transport.h"
+#include "common/service/other_hosts.h"
 #include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
 #include "common/service/store_process.h"
@@ -38,6 +38,7 @@ struct ApiSettings {
   std::string archive_directories;
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
+  service::StoreAddresses stores;
   http::CertificateFiles tls;
   process::LogOptions log;
 };
@@ -67,21 +68,22 @@ void declare(process::Settings& settings, ApiSettings& s) {
                "streams of events at once; more are answered with 503 ServerBusy");
   service::declare(settings, s.of_address);
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at startup");
+  service::declare(settings, s.stores);
   declare(settings, s.tls);
   process::declare(settings, s.log);
 }
 
 // Repeats until the stores answer or the time is over: the stack's processes start side by side.
 Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings,
-                                std::string run_folder) {
+                                std::string where) {
   const auto deadline = clock.now() + std::chrono::seconds(settings.startup_timeout_s);
   for (;;) {
     auto prepared = co_await jobs.ensure_ready();
     if (prepared) co_return prepared;
     if (clock.now() >= deadline) {
-      prepared.error().message = "the stores do not answer at " + run_folder +
-                                 ": are table_store and queue_service running with the same --data? (" +
-                                 prepared.error().message + ")";
+      prepared.error().message = "the stores do not answer at " + where +
+                                 ": are table_store and queue_service running there? (" + prepared.error().message +
+                                 ")";
       co_return prepared;
     }
     co_await sleep_for(clock, std::chrono::milliseconds(20));
@@ -147,12 +149,10 @@ Result<void> run(const ApiSettings& settings) {
   process::Metrics metrics;
   auto server = TRY(http::bind_server(server_options(settings, certificate), *random));
 
-  auto table_link = rpc::connect(service::internal_endpoint(data.string(), "table"));
-  auto queue_link = rpc::connect(service::internal_endpoint(data.string(), "queue"));
-  auto blob_link = rpc::connect(service::internal_endpoint(data.string(), "blob"));
-  table_store::TableClient tables(*table_link, settings.account);
-  queue_service::QueueClient queues(*queue_link, settings.account);
-  blob_store::BlobClient blobs(*blob_link, settings.account);
+  auto links = TRY(service::StoreLinks::open(settings.stores, data.string()));
+  table_store::TableClient tables(*links.table, settings.account);
+  queue_service::QueueClient queues(*links.queue, settings.account);
+  blob_store::BlobClient blobs(*links.blob, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
   Api api{std::move(entry), std::move(callbacks),
@@ -163,7 +163,7 @@ Result<void> run(const ApiSettings& settings) {
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   ApiRoutes routes(std::move(api));
 
-  TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)
+  TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, links.where), asio::use_future)
           .get());
   service::RequestMeter meter(metrics);
   const auto of_connections = std::make_shared<process::Figures>([&] { return service::connection_figures(*server); });
@@ -178,9 +178,9 @@ Result<void> run(const ApiSettings& settings) {
   routes.stop();
   server->stop(std::chrono::seconds(10));
   // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
-  blob_link.reset();
-  queue_link.reset();
-  table_link.reset();
+  links.blob.reset();
+  links.queue.reset();
+  links.table.reset();
   files.join();
   server.reset();
   return {};

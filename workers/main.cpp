@@ -12,8 +12,8 @@
 #include "common/auth/bearer_token.h"
 #include "common/http/server.h"
 #include "common/process/metrics.h"
-#include "common/rpc/zmq_transport.h"
 #include "common/service/metrics_access.h"
+#include "common/service/other_hosts.h"
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
 #include "workers/analytics/collector.h"
@@ -134,18 +134,16 @@ jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
 
 /// The stores as this worker reaches them.
 struct Stores {
-  Stores(const std::string& data, const std::string& account, Clock& clock, Random& random)
-      : table_link(rpc::connect(service::internal_endpoint(data, "table"))),
-        queue_link(rpc::connect(service::internal_endpoint(data, "queue"))),
-        blob_link(rpc::connect(service::internal_endpoint(data, "blob"))),
-        tables(*table_link, account),
-        queues(*queue_link, account, random.guid()),
-        blobs(*blob_link, account),
+  Stores(service::StoreLinks to, const std::string& account, Clock& clock, Random& random)
+      : links(std::move(to)),
+        tables(*links.table, account),
+        queues(*links.queue, account, random.guid()),
+        blobs(*links.blob, account),
         jobs(tables, queues, clock, random, &blobs),
         indexes(tables, clock, random),
         on_changes(tables, clock, random) {}
 
-  std::unique_ptr<rpc::Transport> table_link, queue_link, blob_link;
+  service::StoreLinks links;
   table_store::TableClient tables;
   queue_service::QueueClient queues;
   blob_store::BlobClient blobs;
@@ -211,7 +209,7 @@ Result<void> run(const WorkerConfig& config) {
   asio::thread_pool runner(1);
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(config.archive_directories, files.get_executor()));
-  Stores stores(data, config.account, *clock, *random);
+  Stores stores(TRY(service::StoreLinks::open(config.stores, data)), config.account, *clock, *random);
   auto callbacks = TRY(make_callbacks(config));
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
@@ -232,10 +230,10 @@ Result<void> run(const WorkerConfig& config) {
                               worker_options(config).runner.retry}),
       AnalyticsCollector::create(
           analytics_options(config),
-          {{"blob", stores.blob_link.get()}, {"queue", stores.queue_link.get()}, {"table", stores.table_link.get()}},
+          {{"blob", stores.links.blob.get()}, {"queue", stores.links.queue.get()}, {"table", stores.links.table.get()}},
           *clock)};
 
-  spdlog::info("looking for the stores name={} run={}", config.name, (std::filesystem::path(data) / "run").string());
+  spdlog::info("looking for the stores name={} at={}", config.name, stores.links.where);
   auto announcer = once_ready(runner.get_executor(), stores.jobs, *clock, [&] {
     ready->store(true);
     loop->start();

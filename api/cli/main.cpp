@@ -48,6 +48,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_group_commands(program);
   add_index_commands(program);
   add_job_commands(program);
+  add_key_commands(program);
   add_limit_commands(program);
   add_on_change_commands(program);
   add_operator_commands(program);

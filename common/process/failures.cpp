@@ -39,13 +39,15 @@ bool is_ours(const Error& error) {
   return http_status_of(error.code) >= 500 && error.code != ErrorCode::kNotImplemented;
 }
 
+std::string told_left_out(std::uint64_t count) { return count > 0 ? " left_out=" + std::to_string(count) : ""; }
+
 void log_failure(const std::string& what, const Error& error) {
   static LineLimit limit;
   const auto left_out = limit.admit();
   if (!left_out) return;
   spdlog::error("{} code={} detail=\"{}\"{}", what, azure_name_of(error.code),
                 error.detail.empty() ? error.message : error.detail,
-                *left_out > 0 ? " left_out=" + std::to_string(*left_out) : "");
+                told_left_out(*left_out));
 }
 
 Task<void> run_logged(const char* name, Task<Result<void>> task) {
@@ -61,6 +63,14 @@ void log_failed_request(std::string_view request_id, std::string_view operation,
 
 void log_failed_call(std::string_view method, const Error& error) {
   if (is_ours(error)) log_failure(fmt::format("internal call failed method={}", method), error);
+}
+
+void log_refused_key(const std::string& public_key, const std::string& address) {
+  static LineLimit limit;
+  const auto left_out = limit.admit();
+  if (!left_out) return;
+  spdlog::warn("refused a link of another machine, whose key is not allowed key={} address={}{}", public_key, address,
+               told_left_out(*left_out));
 }
 
 void log_failed_task(std::string_view task, const Error& error) {

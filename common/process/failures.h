@@ -2,6 +2,7 @@
 // task. At most 20 lines a second are logged, so that a failing disk does not fill another one; the line after a gap
 // says how many were left out. Thread safe.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "common/base/async.h"
@@ -12,6 +13,8 @@ namespace tidemark::process {
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error);
 /// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".
 void log_failed_call(std::string_view method, const Error& error);
+/// "refused a link of another machine key=... address=...".
+void log_refused_key(const std::string& public_key, const std::string& address);
 /// "background task failed task=... code=... detail="..."". For tasks that continue after a failure.
 void log_failed_task(std::string_view task, const Error& error);
 /// Starts a task that nobody waits for; its failure is logged. `name` is a literal.

@@ -7,7 +7,9 @@
 #include <thread>
 #include <unordered_map>
 
+#include "common/base/encoding.h"
 #include "common/base/mutex.h"
+#include "common/rpc/connection_watch.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -18,9 +20,11 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Completion = std::move_only_function<void(Result<std::string>)>;
 
-// Reconnects are tried after 10 ms, then less and less often up to this.
-constexpr int kReconnectMs = 10;
-constexpr int kReconnectMaxMs = 500;
+// Reconnects are tried after the first, then less and less often up to the second.
+constexpr std::chrono::milliseconds kReconnect{10};
+constexpr std::chrono::milliseconds kReconnectMax{500};
+// A connection that is not there by now, nor has failed, will not come.
+constexpr std::chrono::seconds kConnectLimit{10};
 constexpr int kRepliesPerTurn = 256;
 // Calls beyond these are refused with kServerBusy.
 constexpr std::size_t kMaxPendingCalls = 65536;
@@ -80,14 +84,22 @@ struct Inbox {
   }
 };
 
-/// The client's thread: its socket, the calls in flight and their deadlines.
+/// Where the server is, and how this process proves who it is; without keys, by being on the same machine.
+struct Destination {
+  std::string endpoint;
+  std::optional<TcpServer> tcp = {};
+};
+
+/// The client's thread: its connection, the calls in flight and their deadlines. Each connection has a socket of its
+/// own: ZeroMQ's would reconnect by itself, but never again after some failures, such as a key that is refused, and it
+/// leaves open which connection a message took.
 class Link {
  public:
-  Link(std::shared_ptr<Inbox> inbox, std::string endpoint) : inbox_(std::move(inbox)), endpoint_(std::move(endpoint)) {}
+  Link(std::shared_ptr<Inbox> inbox, Destination to) : inbox_(std::move(inbox)), to_(std::move(to)) {}
 
   void run() {
     while (take_submitted()) {
-      fail_broken_connections();
+      follow_connection();
       send_waiting();
       receive_replies();
       expire();
@@ -106,7 +118,6 @@ class Link {
       submitted.swap(inbox_->calls);
       stopping = inbox_->stopping;
     }
-    if (!submitted.empty() && !socket_) connect();
     for (auto& call : submitted) {
       auto id = call.id;
       deadlines_.emplace(call.deadline, id);
@@ -117,27 +128,59 @@ class Link {
   }
 
   void connect() {
-    socket_.emplace(ZMQ_DEALER);
+    socket_.emplace(ZMQ_DEALER, Context::of_clients());
     // Only to a live connection: what waits for one stays here, where its deadline can still withdraw it.
     socket_->set(ZMQ_IMMEDIATE, 1);
-    socket_->set(ZMQ_RECONNECT_IVL, kReconnectMs);
-    socket_->set(ZMQ_RECONNECT_IVL_MAX, kReconnectMaxMs);
+    socket_->set(ZMQ_RECONNECT_IVL, -1);
     socket_->set(ZMQ_SNDHWM, 1000);
     socket_->set(ZMQ_RCVHWM, 1000);
     socket_->set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(kMaxMessageBytes + kFrameSlackBytes));
-    static std::atomic<std::uint64_t> serial{0};
-    auto events = "inproc://rpc-events-" + std::to_string(serial.fetch_add(1));
-    ::zmq_socket_monitor(socket_->raw(), events.c_str(), ZMQ_EVENT_DISCONNECTED);
-    monitor_.emplace(ZMQ_PAIR);
-    ::zmq_connect(monitor_->raw(), events.c_str());
-    ::zmq_connect(socket_->raw(), endpoint_.c_str());
+    if (to_.tcp) {
+      notice_cut_links(*socket_);
+      socket_->set(ZMQ_CURVE_SERVERKEY, std::string_view(to_.tcp->server_key));
+      socket_->set(ZMQ_CURVE_PUBLICKEY, std::string_view(to_.tcp->keys.public_key));
+      socket_->set(ZMQ_CURVE_SECRETKEY, std::string_view(to_.tcp->keys.secret_key));
+    }
+    monitor_.emplace(*socket_, Context::of_clients(),
+                     ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+    give_up_at_ = SteadyClock::now() + kConnectLimit;
+    ::zmq_connect(socket_->raw(), to_.endpoint.c_str());
+  }
+
+  void follow_connection() {
+    bool lost = socket_ && !connected_ && SteadyClock::now() >= give_up_at_;
+    while (socket_ && !lost) {
+      const auto event = monitor_->next();
+      if (!event) break;
+      if (event->what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+        connected_ = true;
+        failures_ = 0;
+        trouble_.clear();
+      } else {
+        lost = true;
+        if (!connected_) note_trouble(event->what);
+      }
+    }
+    if (lost) disconnect();
+    if (!socket_ && !waiting_.empty() && SteadyClock::now() >= retry_at_) connect();
+  }
+
+  /// Why there is no connection, for whoever has to put it right.
+  void note_trouble(int event) {
+    if (!to_.tcp || event == ZMQ_EVENT_CLOSED) return;
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+      trouble_ = "The store at " + to_.endpoint + " does not admit this process: its key list lacks the public key " +
+                 hex_encode(to_.tcp->keys.public_key) + ".";
+    } else {
+      trouble_ = "The store at " + to_.endpoint +
+                 " closed the connection during the handshake: is its public key the one that is configured here?";
+    }
   }
 
   // Replies to what was sent on a broken connection cannot come any more.
-  void fail_broken_connections() {
-    bool broken = false;
-    while (monitor_ && monitor_->receive()) broken = true;
-    if (!broken) return;
+  void disconnect() {
     while (receive_replies()) {
     }
     std::vector<std::uint64_t> lost;
@@ -145,15 +188,21 @@ class Link {
       if (call.sent) lost.push_back(id);
     }
     for (auto id : lost) end(id, fail(ErrorCode::kUnavailable, "The connection to the service broke."));
+    monitor_.reset();
+    socket_.reset();
+    connected_ = false;
+    const auto pause = std::min(kReconnectMax, kReconnect * (1 << std::min(failures_, 6)));
+    retry_at_ = SteadyClock::now() + pause;
+    ++failures_;
   }
 
   void send_waiting() {
-    while (!waiting_.empty()) {
+    while (connected_ && !waiting_.empty()) {
       auto found = calls_.find(waiting_.front());
       if (found != calls_.end()) {
         auto& call = found->second;
         // Once the first frame is taken, the rest of the message is.
-        if (!socket_->send(encode_id(call.id), true)) return;
+        if (!socket_->send(encode_request_head(call.id), true)) return;
         socket_->send(call.method, true);
         socket_->send(call.payload, false);
         call.sent = true;
@@ -182,8 +231,12 @@ class Link {
     auto now = SteadyClock::now();
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       auto id = deadlines_.begin()->second;
-      bool sent = calls_.at(id).sent;
-      end(id, fail(sent ? ErrorCode::kDeadlineExceeded : ErrorCode::kUnavailable));
+      const bool sent = calls_.at(id).sent;
+      if (!sent && !trouble_.empty()) {
+        end(id, fail(ErrorCode::kUnavailable, trouble_));
+      } else {
+        end(id, fail(sent ? ErrorCode::kDeadlineExceeded : ErrorCode::kUnavailable));
+      }
     }
   }
 
@@ -203,12 +256,7 @@ class Link {
     if (waiting_.size() > 2 * calls_.size() + 64) {
       std::erase_if(waiting_, [this](std::uint64_t id) { return !calls_.contains(id); });
     }
-    long timeout_ms = -1;
-    if (!deadlines_.empty()) {
-      auto left = std::chrono::ceil<std::chrono::milliseconds>(deadlines_.begin()->first - SteadyClock::now());
-      timeout_ms = std::max<long>(0, left.count());
-    }
-    short events = waiting_.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
+    short events = connected_ && !waiting_.empty() ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
     zmq_pollitem_t items[] = {{nullptr, inbox_->wake.fd(), ZMQ_POLLIN, 0}, {}, {}};
     int count = 1;
     if (socket_) {
@@ -216,14 +264,31 @@ class Link {
       items[2] = {monitor_->raw(), 0, ZMQ_POLLIN, 0};
       count = 3;
     }
+    const long timeout_ms = next_timeout();
     ::zmq_poll(items, count, timeout_ms);
     if ((items[0].revents & ZMQ_POLLIN) != 0) inbox_->wake.clear();
   }
 
+  /// Until the next deadline, or the next try to connect; -1: there is none.
+  [[nodiscard]] long next_timeout() const {
+    std::optional<SteadyClock::time_point> next;
+    if (!deadlines_.empty()) next = deadlines_.begin()->first;
+    const auto sooner = [&next](SteadyClock::time_point at) { next = std::min(next.value_or(at), at); };
+    if (!socket_ && !waiting_.empty()) sooner(retry_at_);
+    if (socket_ && !connected_) sooner(give_up_at_);
+    if (!next) return -1;
+    return std::max<long>(0, std::chrono::ceil<std::chrono::milliseconds>(*next - SteadyClock::now()).count());
+  }
+
   const std::shared_ptr<Inbox> inbox_;
-  const std::string endpoint_;
-  std::optional<Socket> monitor_;  // outlives the socket whose events it gets
+  const Destination to_;
   std::optional<Socket> socket_;
+  std::optional<Monitor> monitor_;
+  bool connected_ = false;                // the handshake is over
+  SteadyClock::time_point give_up_at_{};  // unless it is connected by then
+  SteadyClock::time_point retry_at_{};    // without a socket
+  int failures_ = 0;                      // since it was connected
+  std::string trouble_;                   // what the last handshake failed by
   std::unordered_map<std::uint64_t, Call> calls_;
   std::set<std::pair<SteadyClock::time_point, std::uint64_t>> deadlines_;
   std::deque<std::uint64_t> waiting_;  // not sent yet, oldest first
@@ -231,10 +296,8 @@ class Link {
 
 class ZmqTransport final : public Transport {
  public:
-  explicit ZmqTransport(const std::string& endpoint) {
-    auto path = socket_path(endpoint);
-    if (!path) endpoint_error_ = std::move(path.error());
-    thread_ = std::thread([inbox = inbox_, endpoint] { Link(inbox, endpoint).run(); });
+  ZmqTransport(Destination to, std::optional<Error> wrong) : endpoint_error_(std::move(wrong)) {
+    thread_ = std::thread([inbox = inbox_, to = std::move(to)]() mutable { Link(inbox, std::move(to)).run(); });
   }
   ~ZmqTransport() override {
     {
@@ -279,6 +342,15 @@ class ZmqTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> connect(const std::string& endpoint) { return std::make_unique<ZmqTransport>(endpoint); }
+std::unique_ptr<Transport> connect(const std::string& endpoint) {
+  auto path = socket_path(endpoint);
+  return std::make_unique<ZmqTransport>(Destination{endpoint}, path ? std::nullopt : std::optional(path.error()));
+}
+
+std::unique_ptr<Transport> connect(const TcpServer& server) {
+  auto right = check_tcp_address(server.address, 1);
+  return std::make_unique<ZmqTransport>(Destination{server.address, server},
+                                        right ? std::nullopt : std::optional(right.error()));
+}
 
 }  // namespace tidemark::rpc

@@ -1,5 +1,6 @@
 #include <zmq.h>
 
+#include <array>
 #include <atomic>
 #include <boost/asio/detached.hpp>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "common/base/fail_points.h"
 #include "common/base/mutex.h"
+#include "common/rpc/connection_watch.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
 #include "common/rpc/zmq_transport.h"
@@ -84,15 +86,32 @@ Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, FailureHook faile
   answer.send(std::move(result));
 }
 
+/// A server's sockets, which belong to its thread, in the order in which they may be made.
+struct Door {
+  Context context;
+  std::unique_ptr<KeyGate> gate;  // null: no tcp
+  Socket socket{ZMQ_ROUTER, context};
+  std::unique_ptr<ConnectionWatch> watch = nullptr;  // null: no tcp
+  std::string tcp_address = {};
+};
+
+/// A call that is being served.
+struct Served {
+  std::optional<std::string> request;  // kept if somebody has to be told of an undelivered reply
+  std::string user;                    // whose it is, if it came over tcp
+};
+
 class ZmqServer final : public Server {
  public:
-  ZmqServer(const ServerOptions& options, Executor executor, Dispatch dispatch, Listener listener, Socket socket)
+  ZmqServer(const ServerOptions& options, Executor executor, Dispatch dispatch, Listener listener,
+            std::unique_ptr<Door> door)
       : options_(options),
         executor_(std::move(executor)),
         dispatch_(std::make_shared<const Dispatch>(std::move(dispatch))),
+        tcp_address_(door->tcp_address),
         listener_(std::move(listener)),
-        socket_(std::make_unique<Socket>(std::move(socket))),
-        // From here on the socket is the thread's.
+        door_(std::move(door)),
+        // From here on the sockets are the thread's.
         thread_([this] { run(); }) {}
 
   ~ZmqServer() override { stop(); }
@@ -107,7 +126,10 @@ class ZmqServer final : public Server {
     if (thread_.joinable()) thread_.join();
   }
 
-  ServerCounters counters() const override { return {calls_.load(), busy_.load(), malformed_.load()}; }
+  ServerCounters counters() const override {
+    return {calls_.load(), busy_.load(), malformed_.load(), refused_.load(), connections_.load()};
+  }
+  std::string tcp_address() const override { return tcp_address_; }
 
  private:
   void run() {
@@ -119,8 +141,9 @@ class ZmqServer final : public Server {
         give_up_at = SteadyClock::now() + options_.drain;
       }
       if (stopping && (in_flight_.empty() || SteadyClock::now() >= *give_up_at)) break;
+      if (door_->gate) mind_the_door();
       for (int i = 0; i < kRequestsPerTurn; ++i) {
-        auto message = socket_->receive();
+        auto message = door_->socket.receive();
         if (!message) break;
         take(std::move(*message), stopping);
       }
@@ -128,8 +151,14 @@ class ZmqServer final : public Server {
     }
     for (const auto& [caller, request] : in_flight_) send(caller.first, caller.second, fail(ErrorCode::kUnavailable));
     // The last replies are still on their way through ZeroMQ's thread.
-    socket_->set(ZMQ_LINGER, 500);
-    socket_.reset();
+    door_->socket.set(ZMQ_LINGER, 500);
+    door_.reset();
+  }
+
+  void mind_the_door() {
+    refused_.fetch_add(door_->gate->answer());
+    door_->watch->follow();
+    connections_.store(door_->watch->open());
   }
 
   void wait(const std::optional<SteadyClock::time_point>& until) {
@@ -138,8 +167,15 @@ class ZmqServer final : public Server {
       auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - SteadyClock::now());
       timeout_ms = std::max<long>(0, left.count());
     }
-    zmq_pollitem_t items[] = {{socket_->raw(), 0, ZMQ_POLLIN, 0}, {nullptr, box_->wake.fd(), ZMQ_POLLIN, 0}};
-    ::zmq_poll(items, 2, timeout_ms);
+    zmq_pollitem_t items[] = {
+        {door_->socket.raw(), 0, ZMQ_POLLIN, 0}, {nullptr, box_->wake.fd(), ZMQ_POLLIN, 0}, {}, {}};
+    int count = 2;
+    if (door_->gate) {
+      items[2] = {door_->gate->raw(), 0, ZMQ_POLLIN, 0};
+      items[3] = {door_->watch->raw(), 0, ZMQ_POLLIN, 0};
+      count = 4;
+    }
+    ::zmq_poll(items, count, timeout_ms);
     if ((items[1].revents & ZMQ_POLLIN) != 0) box_->wake.clear();
   }
 
@@ -155,38 +191,54 @@ class ZmqServer final : public Server {
     for (auto& reply : replies) {
       auto call = in_flight_.extract({reply.identity, reply.id});
       std::string kept;
-      const bool wanted = !call.empty() && call.mapped() && reply.result;
+      const bool wanted = !call.empty() && call.mapped().request && reply.result;
       if (wanted) kept = *reply.result;
       kReplyStep.before.reach();
-      const bool sent = send(reply.identity, reply.id, std::move(reply.result));
+      const bool sent = (call.empty() || admits(call.mapped().user)) &&
+                        send(reply.identity, reply.id, std::move(reply.result));
       kReplyStep.after.reach();
       if (sent || !wanted) continue;
-      auto task = options_.undelivered.run(std::move(*call.mapped()), std::move(kept));
+      auto task = options_.undelivered.run(std::move(*call.mapped().request), std::move(kept));
       spawn(executor_, std::move(task));
     }
     return stopping;
   }
 
+  /// Whoever is on this machine, and whose key is on the list still.
+  [[nodiscard]] bool admits(const std::string& user) const {
+    return user.empty() || (door_->gate && door_->gate->still_admits(user));
+  }
+
   void take(Socket::Message message, bool stopping) {
-    auto& [identity, id_frame, method, payload] = message.frames;
-    auto id = decode_id(id_frame);
-    bool well_formed = message.count == 4 && id && is_valid_method(method);
+    auto& [identity, head, method, payload, more1, more2, more3] = message.frames;
+    if (!admits(message.user)) return;
+    const auto request = decode_request_head(head);
+    bool well_formed = message.count == 4 && request && is_valid_method(method);
     // Two calls under one id could not be told apart.
-    if (!well_formed || in_flight_.contains({identity, *id})) {
+    if (!well_formed || in_flight_.contains({identity, request->id})) {
       malformed_.fetch_add(1);
       return;
     }
-    if (stopping) return refuse(identity, *id, ErrorCode::kUnavailable);
-    if (payload.size() > options_.max_message_bytes) return refuse(identity, *id, ErrorCode::kRequestBodyTooLarge);
+    if (auto same = check_build(request->build); !same) {
+      send(identity, request->id, fail(std::move(same.error())));
+      return;
+    }
+    accept(std::move(message), request->id, stopping);
+  }
+
+  void accept(Socket::Message message, std::uint64_t id, bool stopping) {
+    auto& [identity, head, method, payload, more1, more2, more3] = message.frames;
+    if (stopping) return refuse(identity, id, ErrorCode::kUnavailable);
+    if (payload.size() > options_.max_message_bytes) return refuse(identity, id, ErrorCode::kRequestBodyTooLarge);
     if (in_flight_.size() >= options_.max_in_flight) {
       busy_.fetch_add(1);
-      return refuse(identity, *id, ErrorCode::kServerBusy);
+      return refuse(identity, id, ErrorCode::kServerBusy);
     }
-    std::optional<std::string> request;
-    if (!options_.undelivered.method.empty() && method == options_.undelivered.method) request = payload;
-    in_flight_.emplace(std::pair(identity, *id), std::move(request));
+    Served served{{}, std::move(message.user)};
+    if (!options_.undelivered.method.empty() && method == options_.undelivered.method) served.request = payload;
+    in_flight_.emplace(std::pair(identity, id), std::move(served));
     calls_.fetch_add(1);
-    Answer answer(box_, std::move(identity), *id);
+    Answer answer(box_, std::move(identity), id);
     kRequestRead.reach();
     auto task = serve_one(dispatch_, options_.failed, std::move(answer), std::move(method), std::move(payload));
     asio::co_spawn(executor_, std::move(task), asio::detached);
@@ -206,32 +258,62 @@ class ZmqServer final : public Server {
     auto status = result ? std::uint16_t{0} : static_cast<std::uint16_t>(result.error().code);
     auto body = result ? std::move(*result) : encode_error(result.error());
     // ZeroMQ says so at the first frame; once that is taken, the rest of the message is.
-    if (!socket_->send(identity, true)) return false;
-    return socket_->send(encode_id(id), true) && socket_->send(encode_status(status), true) &&
-           socket_->send(body, false);
+    auto& socket = door_->socket;
+    if (!socket.send(identity, true)) return false;
+    return socket.send(encode_id(id), true) && socket.send(encode_status(status), true) && socket.send(body, false);
   }
 
   const ServerOptions options_;
   const Executor executor_;
   const std::shared_ptr<const Dispatch> dispatch_;
   const std::shared_ptr<ReplyBox> box_ = std::make_shared<ReplyBox>();
+  const std::string tcp_address_;
   Listener listener_;
-  std::unique_ptr<Socket> socket_;
-  // By identity and id; with the request, if somebody has to be told of an undelivered reply. The thread's own.
-  std::map<std::pair<std::string, std::uint64_t>, std::optional<std::string>> in_flight_;
+  std::unique_ptr<Door> door_;
+  std::map<std::pair<std::string, std::uint64_t>, Served> in_flight_;  // by identity and id; the thread's own
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> busy_{0};
   std::atomic<std::uint64_t> malformed_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::size_t> connections_{0};
   Mutex join_mutex_;
   std::thread thread_ GUARDED_BY(join_mutex_);
 };
+
+std::unexpected<Error> cannot_bind(const std::string& address) {
+  return fail(ErrorCode::kConfigInvalid,
+              "The address " + address + " cannot be listened on: " + ::zmq_strerror(::zmq_errno()) + ".");
+}
+
+/// What is set before a bind holds for that one alone.
+Result<void> bind_tcp(Door& door, const TcpListening& tcp) {
+  TRY(check_tcp_address(tcp.address, 0));
+  if (::zmq_has("curve") == 0) {
+    return fail(ErrorCode::kConfigInvalid, "This system's ZeroMQ was built without CURVE, which tcp needs.");
+  }
+  door.gate = std::make_unique<KeyGate>(door.context, tcp.allowed, tcp.refused);
+  door.watch = std::make_unique<ConnectionWatch>(door.socket, door.context, tcp.max_connections);
+  auto& socket = door.socket;
+  notice_cut_links(socket);
+  socket.set(ZMQ_USE_FD, -1);
+  socket.set(ZMQ_CURVE_SERVER, 1);
+  socket.set(ZMQ_CURVE_SECRETKEY, std::string_view(tcp.keys.secret_key));
+  socket.set(ZMQ_ZAP_DOMAIN, std::string_view("tidemark"));
+  if (::zmq_bind(socket.raw(), tcp.address.c_str()) != 0) return cannot_bind(tcp.address);
+  std::array<char, 256> bound{};
+  auto size = bound.size();
+  ::zmq_getsockopt(socket.raw(), ZMQ_LAST_ENDPOINT, bound.data(), &size);
+  door.tcp_address = bound.data();
+  return {};
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor executor, Dispatch dispatch) {
   auto path = TRY(socket_path(options.endpoint));
   auto listener = TRY(Listener::open(path));
-  Socket socket(ZMQ_ROUTER);
+  auto door = std::make_unique<Door>();
+  auto& socket = door->socket;
   // Above it ZeroMQ drops the connection unread; up to it the caller gets a proper error.
   auto hard_limit = std::max(options.max_message_bytes, kMaxMessageBytes) + kFrameSlackBytes;
   socket.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(hard_limit));
@@ -239,12 +321,10 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
   socket.set(ZMQ_RCVHWM, 1000);
   socket.set(ZMQ_SNDHWM, static_cast<int>(std::max<std::size_t>(1000, options.max_in_flight)));
   socket.set(ZMQ_USE_FD, listener.release());
-  if (::zmq_bind(socket.raw(), options.endpoint.c_str()) != 0) {
-    return fail(ErrorCode::kConfigInvalid,
-                "The endpoint " + options.endpoint + " cannot be bound: " + ::zmq_strerror(::zmq_errno()) + ".");
-  }
+  if (::zmq_bind(socket.raw(), options.endpoint.c_str()) != 0) return cannot_bind(options.endpoint);
+  if (options.tcp) TRY(bind_tcp(*door, *options.tcp));
   std::unique_ptr<Server> server = std::make_unique<ZmqServer>(options, std::move(executor), std::move(dispatch),
-                                                               std::move(listener), std::move(socket));
+                                                               std::move(listener), std::move(door));
   return server;
 }
 

@@ -12,12 +12,28 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/numbers.h"
+
 namespace tidemark::rpc {
 namespace {
 
 constexpr std::string_view kScheme = "ipc://";
 constexpr std::size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr int kBacklog = 128;
+
+// Over tcp. A peer that has not acknowledged a byte for this long is gone; without anything to send, the system asks
+// for it by keepalives.
+constexpr int kCutAfterMs = 8000;
+constexpr int kKeepaliveIdleS = 2;
+constexpr int kKeepaliveEveryS = 2;
+constexpr int kKeepalives = 3;
+// A peer whose machine acknowledges, but which says nothing itself, not even to a ping. It is longer than the largest
+// message takes on a slow link, because an answer waits behind that.
+constexpr int kPingEveryMs = 5000;
+constexpr int kSilentForMs = 60'000;
+// From the connection to the end of its handshake.
+constexpr int kHandshakeMs = 5000;
+constexpr int kConnectMs = 3000;
 
 // Running out of descriptors at start is not something a caller could handle.
 [[noreturn]] void give_up(const char* what) {
@@ -46,20 +62,25 @@ std::unexpected<Error> cannot_listen(const std::string& path, const std::string&
   return fail(ErrorCode::kConfigInvalid, "The socket " + path + " cannot be listened on: " + reason + ".");
 }
 
-/// The only context of the process. It is never terminated; nothing is lost by that, because sockets do not linger.
-void* zmq_context() {
-  static void* context = [] {
-    void* made = ::zmq_ctx_new();
-    if (made == nullptr) give_up("zmq_ctx_new");
-    ::zmq_ctx_set(made, ZMQ_IO_THREADS, 1);
-    return made;
-  }();
-  return context;
-}
-
 }  // namespace
 
-Socket::Socket(int type) : raw_(::zmq_socket(zmq_context(), type)) {
+Context::Context() : raw_(::zmq_ctx_new()) {
+  if (raw_ == nullptr) give_up("zmq_ctx_new");
+  ::zmq_ctx_set(raw_, ZMQ_IO_THREADS, 1);
+}
+
+Context::~Context() {
+  if (raw_ == nullptr) return;
+  while (::zmq_ctx_term(raw_) != 0 && errno == EINTR) {
+  }
+}
+
+const Context& Context::of_clients() {
+  static const auto* const context = new Context();
+  return *context;
+}
+
+Socket::Socket(int type, const Context& context) : raw_(::zmq_socket(context.raw(), type)) {
   if (raw_ == nullptr) give_up("zmq_socket");
   set(ZMQ_LINGER, 0);
 }
@@ -70,6 +91,9 @@ Socket::~Socket() {
 
 void Socket::set(int option, int value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
 void Socket::set(int option, std::int64_t value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
+void Socket::set(int option, std::string_view value) {
+  ::zmq_setsockopt(raw_, option, value.data(), value.size());
+}
 
 bool Socket::send(std::string_view frame, bool more) {
   int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
@@ -97,6 +121,11 @@ std::optional<Socket::Message> Socket::receive() {
     if (message.count < message.frames.size()) {
       message.frames[message.count].assign(static_cast<const char*>(::zmq_msg_data(&part)), ::zmq_msg_size(&part));
     }
+    // Of a ROUTER's message, the first frame is made up by ZeroMQ, so that it is nobody's.
+    if (message.count == 1) {
+      const char* user = ::zmq_msg_gets(&part, "User-Id");
+      if (user != nullptr) message.user = user;
+    }
     ++message.count;
     more = ::zmq_msg_more(&part) != 0;
     ::zmq_msg_close(&part);
@@ -115,6 +144,28 @@ void WakeUp::notify() {
 void WakeUp::clear() {
   std::uint64_t count = 0;
   [[maybe_unused]] auto got = ::read(fd_.get(), &count, sizeof(count));
+}
+
+Result<void> check_tcp_address(const std::string& address, int least_port) {
+  constexpr std::string_view kTcp = "tcp://";
+  const auto colon = address.rfind(':');
+  const bool shaped = address.starts_with(kTcp) && colon != std::string::npos && colon > kTcp.size();
+  if (shaped && parse_number(address.substr(colon + 1), least_port, 65535)) return {};
+  return fail(ErrorCode::kConfigInvalid, "The address '" + address + "' is not of the form tcp://HOST:PORT.");
+}
+
+void notice_cut_links(Socket& socket) {
+  socket.set(ZMQ_IPV6, 1);
+  socket.set(ZMQ_TCP_MAXRT, kCutAfterMs);
+  socket.set(ZMQ_TCP_KEEPALIVE, 1);
+  socket.set(ZMQ_TCP_KEEPALIVE_IDLE, kKeepaliveIdleS);
+  socket.set(ZMQ_TCP_KEEPALIVE_INTVL, kKeepaliveEveryS);
+  socket.set(ZMQ_TCP_KEEPALIVE_CNT, kKeepalives);
+  socket.set(ZMQ_HEARTBEAT_IVL, kPingEveryMs);
+  socket.set(ZMQ_HEARTBEAT_TIMEOUT, kSilentForMs);
+  socket.set(ZMQ_HEARTBEAT_TTL, kSilentForMs);
+  socket.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  socket.set(ZMQ_CONNECT_TIMEOUT, kConnectMs);
 }
 
 Result<std::string> socket_path(const std::string& endpoint) {

@@ -11,9 +11,25 @@
 
 namespace tidemark::rpc {
 
+/// A ZeroMQ context, with a thread that does the sockets' input and output. Its end waits for its sockets.
+class Context {
+ public:
+  Context();
+  ~Context();
+  Context(Context&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  [[nodiscard]] void* raw() const { return raw_; }
+  /// That of all clients of the process. It never ends; nothing is lost by that, because sockets do not linger.
+  static const Context& of_clients();
+
+ private:
+  void* raw_;
+};
+
 class Socket {
  public:
-  explicit Socket(int type);
+  Socket(int type, const Context& context);
   ~Socket();
   Socket(Socket&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
   Socket(const Socket&) = delete;
@@ -21,13 +37,15 @@ class Socket {
   [[nodiscard]] void* raw() const { return raw_; }
   void set(int option, int value);
   void set(int option, std::int64_t value);
+  void set(int option, std::string_view value);
   /// Sends one frame without waiting; false if it could not be taken.
   bool send(std::string_view frame, bool more);
 
-  /// A message. `count` includes frames after the fourth, which are dropped.
+  /// A message. `count` includes frames after the last that there is room for, which are dropped.
   struct Message {
-    std::array<std::string, 4> frames;
+    std::array<std::string, 7> frames;
     std::size_t count = 0;
+    std::string user;  // who sent it, if it came through a KeyGate
   };
   /// The next message, if one is there.
   std::optional<Message> receive();
@@ -47,6 +65,11 @@ class WakeUp {
  private:
   Descriptor fd_;
 };
+
+/// kConfigInvalid unless it is "tcp://HOST:PORT" with a port of at least `least_port`.
+Result<void> check_tcp_address(const std::string& address, int least_port);
+/// What both ends of a link over tcp set: how soon they notice that the other one is gone.
+void notice_cut_links(Socket& socket);
 
 /// The path of "ipc:///path"; kConfigInvalid for anything else, or if the path is too long for a socket.
 Result<std::string> socket_path(const std::string& endpoint);

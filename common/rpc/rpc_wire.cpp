@@ -16,6 +16,23 @@ struct ErrorText {
 
 }  // namespace
 
+std::string encode_request_head(std::uint64_t id) { return encode_id(id).append(TIDEMARK_VERSION); }
+
+std::optional<RequestHead> decode_request_head(std::string_view frame) {
+  constexpr std::size_t kIdBytes = sizeof(std::uint64_t);
+  if (frame.size() < kIdBytes || frame.size() > kIdBytes + kMaxBuildBytes) return std::nullopt;
+  const auto id = decode_id(frame.substr(0, kIdBytes));
+  if (!id) return std::nullopt;
+  return RequestHead{*id, frame.substr(kIdBytes)};
+}
+
+Result<void> check_build(std::string_view build) {
+  if (build == TIDEMARK_VERSION) return {};
+  return fail(ErrorCode::kUnavailable, "The program that asks is of version " + std::string(build) +
+                                           " and the store of version " TIDEMARK_VERSION
+                                           ": install the same version on all machines.");
+}
+
 std::string encode_id(std::uint64_t id) {
   std::string out;
   ByteWriter(out).u64(id);

@@ -11,12 +11,22 @@
 namespace tidemark::rpc {
 
 inline constexpr std::size_t kMaxMethodBytes = 64;
+inline constexpr std::size_t kMaxBuildBytes = 32;
 inline constexpr std::size_t kMaxErrorFields = 64;
 /// The most that a client sends and accepts. A server can have a lower limit.
 inline constexpr std::size_t kMaxMessageBytes = 16UL << 20;
 /// Room for status and framing beyond the largest payload; larger messages are cut off by ZeroMQ itself.
 inline constexpr std::size_t kFrameSlackBytes = 64UL << 10;
 
+/// The first frame of a request: its id, and the version of the program that asks.
+struct RequestHead {
+  std::uint64_t id = 0;
+  std::string_view build;
+};
+std::string encode_request_head(std::uint64_t id);
+std::optional<RequestHead> decode_request_head(std::string_view frame);
+/// kUnavailable for a request of another version.
+Result<void> check_build(std::string_view build);
 std::string encode_id(std::uint64_t id);
 std::optional<std::uint64_t> decode_id(std::string_view frame);
 /// A short printable name without spaces.

@@ -1,18 +1,37 @@
-// RPC by ZeroMQ: ROUTER and DEALER over ipc:// sockets of mode 0600. Each server and client has a background thread.
-//   request frames:  [identity] id:u64 | method | payload         reply frames: [identity] id:u64 | status:u16 | body
+// RPC by ZeroMQ: ROUTER and DEALER, over ipc:// sockets of mode 0600 on one machine, and over tcp:// with CURVE between
+// machines. Each server and client has a background thread.
+//   request frames:  [identity] id:u64 build | method | payload   reply frames: [identity] id:u64 | status:u16 | body
 //   status 0: body is the reply; otherwise an ErrorCode number and body = message, detail, fields (bytes.h)
+// `build` is the version of the caller's program: what calls look like may differ between versions, so a server answers
+// only its own.
+//
+// What tcp adds: a link may be slow or be cut without anybody being told. A connection whose peer acknowledges nothing
+// for 8 s, or says nothing for a minute, is given up by both sides, so a request that was on its way cannot take effect
+// much later than its caller's deadline. ZeroMQ encrypts everything, and hands over nothing of a peer whose key is not allowed.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "common/rpc/curve_keys.h"
+#include "common/rpc/key_gate.h"
 #include "common/rpc/transport.h"
 
 namespace tidemark::rpc {
 
 /// Told of every call that ended in an error, on the thread that served it.
 using FailureHook = void (*)(std::string_view method, const Error& error);
+
+/// How a server listens for other machines.
+struct TcpListening {
+  std::string address;  // tcp://ADDRESS:PORT; port 0 takes any free one
+  KeyPair keys;
+  std::shared_ptr<const AllowedKeys> allowed;
+  std::size_t max_connections = 1024;  // further ones are cut
+  RefusalHook refused = nullptr;       // on the server's thread
+};
 
 struct ServerOptions {
   std::string endpoint;                        // ipc:///path/to.sock
@@ -23,12 +42,15 @@ struct ServerOptions {
   /// Runs on the server's executor.
   UndeliveredHook undelivered = {};
   FailureHook failed = nullptr;
+  std::optional<TcpListening> tcp = {};  // beside `endpoint`
 };
 
 struct ServerCounters {
   std::uint64_t calls = 0;      // handed to dispatch
   std::uint64_t busy = 0;       // refused with kServerBusy
   std::uint64_t malformed = 0;  // messages that were not requests and were ignored
+  std::uint64_t refused = 0;    // handshakes over tcp by keys that are not allowed
+  std::size_t connections = 0;  // over tcp, those that are still shaking hands too
 };
 
 class Server {
@@ -38,6 +60,8 @@ class Server {
   /// called on a thread of the executor, which has to serve the rest meanwhile. The destructor stops the server too.
   virtual void stop() = 0;
   [[nodiscard]] virtual ServerCounters counters() const = 0;
+  /// Where it listens for other machines, with the real port; empty if it does not.
+  [[nodiscard]] virtual std::string tcp_address() const = 0;
 };
 
 /// Runs `dispatch` as a coroutine on `executor` for each call. kConfigInvalid if the endpoint cannot be bound.
@@ -48,5 +72,14 @@ Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor exe
 /// effect. If it was sent, it fails with kDeadlineExceeded, or with kUnavailable as soon as its connection breaks.
 /// Destroy the client before the executors that call through it; pending calls end with kCancelled.
 std::unique_ptr<Transport> connect(const std::string& endpoint);
+
+/// A server on another machine.
+struct TcpServer {
+  std::string address;     // tcp://HOST:PORT
+  std::string server_key;  // its public key
+  KeyPair keys;            // this process's
+};
+/// The same. Until the server admits this process's key, calls fail with kUnavailable, and the message says so.
+std::unique_ptr<Transport> connect(const TcpServer& server);
 
 }  // namespace tidemark::rpc

@@ -14,6 +14,7 @@
 #include "common/rpc/zmq_transport.h"
 #include "common/service/disk_watch.h"
 #include "common/service/metrics_access.h"
+#include "common/service/other_hosts.h"
 #include "common/service/request_meter.h"
 #include "common/service/token_keys.h"
 
@@ -47,6 +48,7 @@ struct StoreSettings {
   bool trust_forwarded_proto = false;
   http::CertificateFiles tls;
   TokenSettings tokens;
+  ListenSettings listen;
   analytics::AnalyticsSettings analytics;
   process::LogOptions log;
 };
@@ -104,6 +106,7 @@ void declare(process::Settings& settings, StoreSettings& s) {
       "else can reach this address");
   declare(settings, s.tls);
   declare(settings, s.tokens);
+  declare(settings, s.listen);
   analytics::declare(settings, s.analytics);
   process::declare(settings, s.log);
 }
@@ -157,7 +160,12 @@ std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server
   return {process::figure("tidemark_internal_calls_total", "Calls of workers and the api that were served.", kCounter,
                           static_cast<double>(counters.calls)),
           process::figure("tidemark_internal_calls_refused_total", "Calls refused because too many were being served.",
-                          kCounter, static_cast<double>(counters.busy))};
+                          kCounter, static_cast<double>(counters.busy)),
+          process::figure("tidemark_internal_connections", "Open connections from other machines.",
+                          prometheus::MetricType::Gauge, static_cast<double>(counters.connections)),
+          process::figure("tidemark_internal_keys_refused_total",
+                          "Connections from other machines that were refused, because their keys are not allowed.",
+                          kCounter, static_cast<double>(counters.refused))};
 }
 
 /// What the process answers itself, around what the store does.
@@ -254,12 +262,13 @@ http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<
 }
 
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
-                                                      Store& store, analytics::Analytics& analytics,
-                                                      const Executor& executor) {
+                                                      std::optional<rpc::TcpListening> tcp, Store& store,
+                                                      analytics::Analytics& analytics, const Executor& executor) {
   return rpc::serve({.endpoint = endpoint,
                      .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
                      .undelivered = store.undelivered(),
-                     .failed = &process::log_failed_call},
+                     .failed = &process::log_failed_call,
+                     .tcp = std::move(tcp)},
                     executor, analytics.beside(store.internal_face()));
 }
 
@@ -269,6 +278,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   TRY(check_key_safety(settings, accounts));
   const auto certificate = TRY(http::Certificate::load(settings.tls));
   const auto tokens = TRY(TokenKeys::create(settings.tokens));
+  const auto allowed = TRY(allowed_keys(settings.listen));
+  auto tcp = TRY(listening(settings.listen, allowed));
   const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
   auto metrics_access = TRY(MetricsAccess::create(settings.host, TRY(auth::bearer_token(data, settings.token))));
   // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
@@ -298,8 +309,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                        settings.durability == "fsync"};
   analytics::Analytics analytics(*engine, *clock, settings.analytics, metrics);
   const auto store = build(context);
-  auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), *store, analytics,
-                                   server->executor());
+  auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), std::move(tcp),
+                                   *store, analytics, server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
@@ -329,7 +340,9 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   server->start(
       [&](http::Request& request) { return serve_metered(face, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });
-  process::announce_ready(description.process_name + " " + server->where());
+  const auto elsewhere = (*internal)->tcp_address();
+  process::announce_ready(description.process_name + " " + server->where() +
+                          (elsewhere.empty() ? "" : " internal=" + elsewhere));
   start.reset();
   const auto waited = [&] {
     const DiskWatch disk(*engine,
@@ -340,6 +353,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
     return process::wait_for_shutdown([&] {
       if (certificate) certificate->reload();
       if (tokens) tokens->reload();
+      reload(allowed.get());
     });
   }();
 

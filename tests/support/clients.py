@@ -44,6 +44,7 @@ class HttpFailure(Exception):
 
 class HttpClient:
     timeout_s = 30.0  # for one answer
+    host = "127.0.0.1"
 
     def __init__(self, port):
         self.port = port
@@ -62,7 +63,7 @@ class HttpClient:
         if self._connection and self._connection.sock and select.select([self._connection.sock], [], [], 0)[0]:
             self.close()  # nothing is owed, so what there is to read is the end: the service was restarted
         if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout_s)
+            self._connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout_s)
         try:
             self._connection.request(method, target, body=body, headers=headers or {})
             response = self._connection.getresponse()

@@ -1,0 +1,113 @@
+#include "common/service/other_hosts.h"
+
+#include <spdlog/spdlog.h>
+
+#include "common/process/failures.h"
+#include "common/service/store_process.h"
+
+namespace tidemark::service {
+namespace {
+
+constexpr const char* kKeyMeaning = "this process's key file for links to other machines, made by `tidemark keys make`";
+
+std::unexpected<Error> incomplete(const std::string& what) { return fail(ErrorCode::kConfigInvalid, what); }
+
+/// "tcp://HOST:PORT" of a store, or its socket on this machine.
+class Links {
+ public:
+  Links(const StoreAddresses& settings, const std::string& data) : settings_(settings), data_(data) {}
+
+  Result<void> prepare() {
+    const bool any = !settings_.table_address.empty() || !settings_.queue_address.empty() ||
+                     !settings_.blob_address.empty();
+    if (!any) return {};
+    if (settings_.stores_key.empty() || settings_.key_file.empty()) {
+      return incomplete(
+          "table_address, queue_address and blob_address need stores_key, the public key of the stores, and "
+          "internal_key_file, the key file of this process: see `tidemark keys --help`");
+    }
+    server_key_ = TRY(rpc::parse_public_key(settings_.stores_key, "stores_key"));
+    keys_ = TRY(rpc::read_key_file(settings_.key_file));
+    return {};
+  }
+
+  std::unique_ptr<rpc::Transport> open(const std::string& address, const std::string& folder) {
+    const auto local = internal_endpoint(data_, folder);
+    where_ += (where_.empty() ? "" : ",") + (address.empty() ? local : address);
+    if (address.empty()) return rpc::connect(local);
+    return rpc::connect(rpc::TcpServer{address, server_key_, keys_});
+  }
+  [[nodiscard]] const std::string& where() const { return where_; }
+
+ private:
+  const StoreAddresses& settings_;
+  const std::string& data_;
+  std::string server_key_;
+  rpc::KeyPair keys_;
+  std::string where_;
+};
+
+}  // namespace
+
+void declare(process::Settings& settings, ListenSettings& listen) {
+  settings.add("internal_address", listen.address,
+               "address for workers and the api on other machines, tcp://ADDRESS:PORT; empty: this machine only");
+  settings.add("internal_key_file", listen.key_file, kKeyMeaning);
+  settings.add("internal_allowed_keys", listen.allowed_keys,
+               "file of the public keys that may connect there, one a line; SIGHUP reads it again");
+  settings.add("internal_max_connections", listen.max_connections, 1, 100000,
+               "open connections from other machines; further ones are cut");
+}
+
+Result<std::shared_ptr<rpc::AllowedKeys>> allowed_keys(const ListenSettings& settings) {
+  if (settings.address.empty()) return std::shared_ptr<rpc::AllowedKeys>();
+  if (settings.key_file.empty() || settings.allowed_keys.empty()) {
+    return incomplete("refusing to listen on " + settings.address +
+                      " without keys: set internal_key_file and internal_allowed_keys (see `tidemark keys --help`), "
+                      "or leave internal_address empty");
+  }
+  return rpc::AllowedKeys::read(settings.allowed_keys);
+}
+
+Result<std::optional<rpc::TcpListening>> listening(const ListenSettings& settings,
+                                                   const std::shared_ptr<const rpc::AllowedKeys>& allowed) {
+  if (!allowed) return std::optional<rpc::TcpListening>();
+  rpc::TcpListening tcp{settings.address, TRY(rpc::read_key_file(settings.key_file)), allowed};
+  tcp.max_connections = static_cast<std::size_t>(settings.max_connections);
+  tcp.refused = &process::log_refused_key;
+  spdlog::info("other machines may connect allowed_keys={}", allowed->size());
+  return std::optional(std::move(tcp));
+}
+
+void reload(rpc::AllowedKeys* keys) {
+  if (keys == nullptr) return;
+  if (const auto count = keys->reload()) {
+    spdlog::info("the list of allowed keys was read again keys={}", *count);
+  } else {
+    spdlog::error("the list of allowed keys is kept, because the new one cannot be used reason=\"{}\"",
+                  count.error().message);
+  }
+}
+
+void declare(process::Settings& settings, StoreAddresses& stores) {
+  settings.add("table_address", stores.table_address,
+               "the table store's internal_address on another machine, tcp://HOST:PORT; empty: DATA/run/table.sock");
+  settings.add("queue_address", stores.queue_address, "likewise for the queue service");
+  settings.add("blob_address", stores.blob_address, "likewise for the blob store");
+  settings.add("stores_key", stores.stores_key,
+               "public key of the stores on other machines, as `tidemark keys show` prints it");
+  settings.add("internal_key_file", stores.key_file, kKeyMeaning);
+}
+
+Result<StoreLinks> StoreLinks::open(const StoreAddresses& settings, const std::string& data) {
+  Links links(settings, data);
+  TRY(links.prepare());
+  StoreLinks out;
+  out.table = links.open(settings.table_address, "table");
+  out.queue = links.open(settings.queue_address, "queue");
+  out.blob = links.open(settings.blob_address, "blob");
+  out.where = links.where();
+  return out;
+}
+
+}  // namespace tidemark::service

@@ -1,0 +1,45 @@
+// The settings by which the processes of a stack reach each other from one machine to another, and what follows from
+// them. Without them everything stays on one machine, over the sockets in DATA/run.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "common/process/config.h"
+#include "common/rpc/zmq_transport.h"
+
+namespace tidemark::service {
+
+/// Of a store: where it listens for workers and the api of other machines.
+struct ListenSettings {
+  std::string address;
+  std::string key_file;
+  std::string allowed_keys;
+  std::int64_t max_connections = 1024;
+};
+void declare(process::Settings& settings, ListenSettings& listen);
+
+/// Nothing if no address is set. kConfigInvalid: tcp needs both files, even on loopback.
+Result<std::optional<rpc::TcpListening>> listening(const ListenSettings& settings,
+                                                   const std::shared_ptr<const rpc::AllowedKeys>& allowed);
+/// Null if no address is set.
+Result<std::shared_ptr<rpc::AllowedKeys>> allowed_keys(const ListenSettings& settings);
+/// Reads the list again, and logs what came of it. `keys` may be null.
+void reload(rpc::AllowedKeys* keys);
+
+/// Of the api and the workers: where the stores are.
+struct StoreAddresses {
+  std::string table_address, queue_address, blob_address;
+  std::string stores_key;
+  std::string key_file;
+};
+void declare(process::Settings& settings, StoreAddresses& stores);
+
+/// The links to the stores, each over tcp if its address is set, else over the socket in DATA/run.
+struct StoreLinks {
+  std::unique_ptr<rpc::Transport> table, queue, blob;
+  std::string where;  // for people: "DATA/run" or the addresses
+  /// kConfigInvalid.
+  static Result<StoreLinks> open(const StoreAddresses& settings, const std::string& data);
+};
+
+}  // namespace tidemark::service

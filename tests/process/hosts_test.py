@@ -1,0 +1,287 @@
+"""Stores on one machine, workers and the api on another: keys, refusals, and a network that is cut and slow.
+
+The two machines of the last tests are network namespaces that nothing outlives: a test moves itself into one, with the
+stores, and holds another one for the worker and the api. That needs root.
+"""
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from clients import ApiClient, QueueClient, TableClient  # noqa: E402
+from stack import TOKEN, Child, Stack, clean_environment, program, wait_until  # noqa: E402
+
+STORES = ("table_store", "queue_service", "blob_store")
+ENDS = {"succeeded", "cancelled", "poisoned"}
+
+
+def tidemark(*arguments):
+    return subprocess.run([program("tidemark"), *arguments], capture_output=True, text=True, timeout=60,
+                          env=clean_environment())
+
+
+class HostsCase(unittest.TestCase):
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.close)
+        self.directory = self.stack.directory
+        self.elsewhere = os.path.join(self.directory, "e")  # what the other machine has instead of the data directory
+        self.stores_key = self.make_key("stores")
+        self.keys = {name: self.make_key(name) for name in ("api", "worker")}
+        self.allow(*self.keys.values())
+        self.addresses = []
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def make_key(self, name):
+        """Its public half."""
+        done = tidemark("--json", "keys", "make", self.path(name + ".key"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)[0]["publicKey"]
+
+    def allow(self, *keys):
+        with open(self.path("allowed"), "w", encoding="utf-8") as file:
+            file.writelines(f"{key} some-name\n" for key in keys)
+
+    def start_stores(self, address="127.0.0.1"):
+        for name in STORES:
+            store = self.stack.start(name, "--internal-address", f"tcp://{address}:0", "--internal-key-file",
+                                     self.path("stores.key"), "--internal-allowed-keys", self.path("allowed"))
+            kind = name.split("_")[0]
+            self.addresses += [f"--{kind}-address", store.ready["internal"]]
+
+    def launch(self, name, *arguments, prefix=()):
+        """The api or a worker of the other machine."""
+        line = [*prefix, program(name), "--data", self.elsewhere, "--internal-key-file", self.path(name + ".key"),
+                "--stores-key", self.stores_key, *self.addresses, *arguments]
+        child = Child(name, line, self.path(name + ".log"))
+        self.stack.children[name] = child
+        return child
+
+    def metric(self, store, name):
+        """Of a store, from its /metrics."""
+        with socket.create_connection(("127.0.0.1", self.stack.ports[store]), timeout=20) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name + " "))
+
+
+class Keys(HostsCase):
+    def test_a_key_file_is_private_and_its_secret_is_never_printed(self):
+        path = self.path("stores.key")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        with open(path, encoding="utf-8") as file:
+            secret = file.read().split()[-1]
+        shown = tidemark("keys", "show", path)
+        self.assertEqual(shown.stdout, f"{self.stores_key} {path}\n")
+        again = tidemark("keys", "make", path)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("exists already", again.stderr)
+        for said in (shown, again):
+            self.assertNotIn(secret, said.stdout + said.stderr)
+        os.chmod(path, 0o644)
+        self.assertIn("chmod 600", tidemark("keys", "show", path).stderr)
+
+    def test_without_keys_a_store_does_not_listen_for_other_machines(self):
+        for arguments, said in (
+                ([], "without keys"),
+                (["--internal-key-file", self.path("stores.key")], "without keys"),
+                (["--internal-key-file", self.path("none.key"), "--internal-allowed-keys", self.path("allowed")],
+                 "none.key"),
+                (["--internal-key-file", self.path("stores.key"), "--internal-allowed-keys", self.path("stores.key")],
+                 "is not a public key")):
+            done = subprocess.run([program("table_store"), "--data", self.path("d"), "--port", "0",
+                                   "--internal-address", "tcp://0.0.0.0:0", *arguments],
+                                  capture_output=True, text=True, timeout=60, env=clean_environment())
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+
+    def test_a_worker_needs_the_stores_key(self):
+        done = subprocess.run([program("worker"), "--data", self.path("e"), "--table-address", "tcp://127.0.0.1:1"],
+                              capture_output=True, text=True, timeout=60, env=clean_environment())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("stores_key", done.stderr)
+
+
+class OverTcp(HostsCase):
+    def run_one_job(self, api, row):
+        TableClient(self.stack.ports["table_store"]).put("Source", {"PartitionKey": "p", "RowKey": row})
+        job = api.submit({"kind": "archive", "source": "Source", "destination": "Archive", "partitionKey": "p",
+                          "rowKey": row})
+        return wait_until(lambda: api.job(job)["state"] in ENDS, "the job ends")
+
+    def test_jobs_run_with_a_data_directory_each_and_a_key_can_be_taken_away(self):
+        self.start_stores()
+        api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
+        worker = self.launch("worker").await_ready()
+        TableClient(self.stack.ports["table_store"]).create_table("Source")
+        self.run_one_job(api, "1")
+        self.assertFalse(os.path.exists(os.path.join(self.elsewhere, "table")))
+        self.assertEqual(self.metric("table_store", "tidemark_internal_connections"), 2)
+        self.assertEqual(api.call("GET", "/v1/workers")["workers"][0]["pid"], worker.pid)
+
+        # Strangers: a key that is not allowed, and bytes that are no protocol at all.
+        self.make_key("stranger")
+        os.replace(self.path("stranger.key"), self.path("worker.key"))
+        stranger = self.launch("worker", "--name", "stranger")
+        for store in STORES:
+            port = int(self.addresses[2 * STORES.index(store) + 1].rsplit(":", 1)[1])
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                connection.sendall(os.urandom(10_000))
+        wait_until(lambda: self.metric("table_store", "tidemark_internal_keys_refused_total") > 0, "it is refused")
+        wait_until(lambda: "does not admit this process" in stranger.log(), "the stranger says why it cannot work")
+        self.assertIn("whose key is not allowed", self.stack.children["table_store"].log())
+        stranger.terminate()
+
+        # The api's key is taken off the list: it is not answered any more, though its connection is there.
+        self.allow(self.keys["worker"])
+        for store in STORES:
+            self.stack.children[store].signal(signal.SIGHUP)
+            wait_until(lambda: "allowed keys was read again" in self.stack.children[store].log(), "the list is read")
+        api.timeout_s = 60
+        status, _, _ = api.send("GET", "/v1/jobs")
+        self.assertIn(status, (503, 504))
+        self.allow(*self.keys.values())
+        self.stack.children["table_store"].signal(signal.SIGHUP)
+        wait_until(lambda: api.send("GET", "/v1/jobs")[0] == 200, "it is answered again", interval_s=0.5)
+
+
+def run(*line):
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+
+
+def can_make_networks():
+    return os.geteuid() == 0 and run("unshare", "-n", "ip", "link", "add", "a", "type", "veth", "peer", "name",
+                                     "b").returncode == 0
+
+
+@unittest.skipUnless(can_make_networks(), "needs root and `ip` to make network namespaces: the test of two networks is skipped")
+class TwoNetworks(HostsCase):
+    """10.77.1.0/24 is the link between the machines, which suffers; 10.77.2.0/24 is how the test reaches the api."""
+    CLONE_NEWNET = 0x40000000
+    ENTITIES = 2_000
+
+    def setUp(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        before = os.open("/proc/self/ns/net", os.O_RDONLY)
+        self.addCleanup(os.close, before)
+        if libc.unshare(self.CLONE_NEWNET) != 0:
+            self.skipTest("this machine lets nobody make network namespaces")
+        self.addCleanup(libc.setns, before, self.CLONE_NEWNET)
+        super().setUp()
+        self.other = subprocess.Popen(["unshare", "-n", "sleep", "infinity"])
+        self.addCleanup(self.other.wait)
+        self.addCleanup(self.other.kill)
+        mine = os.stat("/proc/self/ns/net").st_ino
+        wait_until(lambda: os.stat(f"/proc/{self.other.pid}/ns/net").st_ino != mine, "the other network is there")
+        self.there = ("nsenter", "-t", str(self.other.pid), "-n")
+        self.ip("link", "set", "lo", "up")
+        self.ip("link", "set", "lo", "up", there=True)
+        for link, number in (("cut", 1), ("test", 2)):
+            self.ip("link", "add", link, "type", "veth", "peer", "name", link, "netns", str(self.other.pid))
+            for there in (False, True):
+                self.ip("addr", "add", f"10.77.{number}.{2 if there else 1}/24", "dev", link, there=there)
+                self.ip("link", "set", link, "up", there=there)
+
+    def ip(self, *line, there=False):
+        done = run(*(self.there if there else ()), "ip", *line)
+        self.assertEqual(done.returncode, 0, f"ip {line}: {done.stderr}")
+
+    def slow(self, rate):
+        """Both ways; with a delay where the system has netem."""
+        for prefix in ((), self.there):
+            run(*prefix, "tc", "qdisc", "del", "dev", "cut", "root")
+            if rate is None:
+                continue
+            if run(*prefix, "tc", "qdisc", "add", "dev", "cut", "root", "netem", "delay", "40ms", "rate",
+                   rate).returncode == 0:
+                continue
+            done = run(*prefix, "tc", "qdisc", "add", "dev", "cut", "root", "tbf", "rate", rate, "burst", "16kb",
+                       "latency", "400ms")
+            if done.returncode != 0:
+                print(f"the link is not slowed: {done.stderr}", file=sys.stderr)
+
+    def start_other_machine(self):
+        self.start_stores("10.77.1.1")
+        client = ApiClient(0)
+        client.host = "10.77.2.2"
+        client.port = int(self.launch("api", "--port", "0", "--host", "0.0.0.0", prefix=self.there)
+                          .await_ready().ready["port"])
+        self.launch("worker", "--lease-s", "5", "--retry-base-ms", "50", "--retry-cap-ms", "1000",
+                    prefix=self.there).await_ready()
+        return client
+
+    def fill(self):
+        self.tables = TableClient(self.stack.ports["table_store"])
+        self.tables.create_table("Source")
+        self.entities = {("p%02d" % (n % 20), "%05d" % n): {"PartitionKey": "p%02d" % (n % 20), "RowKey": "%05d" % n,
+                                                            "Number": n} for n in range(self.ENTITIES)}
+        self.tables.put_many("Source", list(self.entities.values()))
+
+    def submit(self, api):
+        """A bulk job for each of 20 partitions, slow enough to be met by what happens to the link."""
+        return [api.submit({"kind": "archive", "source": "Source", "destination": "Archive", "maxAttempts": 100,
+                            "filter": f"PartitionKey eq 'p{n:02}'", "maxPerSecond": 60}) for n in range(20)]
+
+    def check_ends(self, api, ids):
+        def all_ended():
+            states = [api.job(job) for job in ids]
+            return states if all(state["state"] in ENDS for state in states) else None
+        jobs = wait_until(all_ended, "every job ends", limit_s=120, interval_s=0.5)
+        self.assertEqual({job["state"] for job in jobs}, {"succeeded"}, jobs)
+        # Each exactly once: what the records count is what there was, and nothing is left, lost or doubled.
+        self.assertEqual(sum(job["done"] for job in jobs), self.ENTITIES)
+        self.assertEqual(self.tables.scan("Source"), {})
+        self.assertEqual(self.tables.scan("Archive"), self.entities)
+        queue = QueueClient(self.stack.ports["queue_service"])
+        wait_until(lambda: queue.length("tidemark-jobs") == 0, "no message is left")
+        self.assertEqual(queue.length("tidemark-jobs-poison"), 0)
+
+    def done_so_far(self):
+        return self.ENTITIES - len(self.tables.scan("Source"))
+
+    def test_the_link_is_cut_while_jobs_run(self):
+        api = self.start_other_machine()
+        self.fill()
+        ids = self.submit(api)
+        wait_until(lambda: self.done_so_far() > 50, "jobs are under way")
+        # Nobody is told: packets vanish until both ends have given the connections up.
+        self.ip("link", "set", "cut", "down", there=True)
+        wait_until(lambda: self.metric("table_store", "tidemark_internal_connections") == 0,
+                   "the store notices that the link is cut", limit_s=30)
+        self.ip("link", "set", "cut", "up", there=True)
+        self.check_ends(api, ids)
+
+    def test_the_link_is_cut_briefly_again_and_again(self):
+        api = self.start_other_machine()
+        self.fill()
+        ids = self.submit(api)
+        for step in range(1, 6):
+            wait_until(lambda: self.done_so_far() > 100 * step, "jobs go on")
+            self.assertEqual(run("iptables", "-I", "INPUT", "-i", "cut", "-j", "DROP").returncode, 0)
+            until = time.monotonic() + 0.7 * step  # some cuts are shorter than what tcp forgives, and some are not
+            wait_until(lambda: time.monotonic() > until, "the cut lasts")
+            self.assertEqual(run("iptables", "-D", "INPUT", "-i", "cut", "-j", "DROP").returncode, 0)
+        self.check_ends(api, ids)
+
+    def test_the_link_is_slow(self):
+        api = self.start_other_machine()
+        self.fill()
+        self.slow("2mbit")
+        self.addCleanup(self.slow, None)
+        self.check_ends(api, self.submit(api))
+
+
+if __name__ == "__main__":
+    unittest.main()
