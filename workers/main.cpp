@@ -12,6 +12,7 @@
 #include "common/auth/bearer_token.h"
 #include "common/http/server.h"
 #include "common/process/metrics.h"
+#include "common/process/unique_name.h"
 #include "common/service/metrics_access.h"
 #include "common/service/other_hosts.h"
 #include "common/service/store_process.h"
@@ -271,7 +272,7 @@ int main(int argc, char** argv) {
   process::Settings settings("worker", "Takes jobs from the queue and carries them out.");
   declare_settings(settings, config);
   return process::run_program("worker", settings, config.log, argc, argv, [&config] {
-    if (config.name.empty()) config.name = "worker-" + std::to_string(::getpid());
+    if (config.name.empty()) config.name = process::unique_name("worker");
     return run(config);
   });
 }

@@ -4,7 +4,8 @@ namespace tidemark::workers {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its run folder");
-  settings.add("name", config.name, "name of this worker in job records, logs and the run folder; empty: worker-PID");
+  settings.add("name", config.name,
+               "name of this worker in job records, logs and the run folder; empty: worker-HOST-PID");
   settings.add("account", config.account, "account whose jobs this worker carries out");
   settings.add("concurrency", config.concurrency, 1, 256, "jobs at once");
   settings.add("lease_s", config.lease_s, 2, 3600,

@@ -14,7 +14,7 @@ namespace tidemark::workers {
 
 struct WorkerConfig {
   std::string data = "data";
-  std::string name;  // empty: "worker-" and the process id
+  std::string name;  // empty: process::unique_name("worker")
   std::string account = "devstoreaccount1";
   std::int64_t concurrency = 4;
   std::int64_t lease_s = 30;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/cli/commands.h"
+#include "api/cli/environment_file.h"
 #include "api/cli/unknown_words.h"
 
 namespace tidemark::cli {
@@ -65,6 +66,7 @@ void add_commands(CLI::App& app, Action& chosen) {
 int main(int argc, char** argv) {
   using namespace tidemark::cli;
   constexpr std::size_t kHelpColumn = 36;
+  read_environment_file();
   GlobalOptions options;
   CLI::App app("Jobs, poison messages, queues and tables of a Tidemark stack.", "tidemark");
   app.require_subcommand(1);

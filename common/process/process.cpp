@@ -7,13 +7,16 @@
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -96,6 +99,19 @@ bool is_process_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) {
            return std::isalnum(static_cast<unsigned char>(c)) != 0 || kOthers.find(c) != std::string_view::npos;
          });
+}
+
+/// One datagram to the socket that systemd named, as sd_notify(3) describes it. Whoever does not listen is not told.
+void tell_systemd(std::string_view state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path == nullptr || std::strlen(path) >= sizeof(address.sun_path)) return;
+  std::strcpy(address.sun_path, path);
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // a name of Linux's own, without a file
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
+  if (socket)
+    ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), size);
 }
 
 bool is_file_of(int file, const fs::path& path) {
@@ -209,6 +225,7 @@ void block_signals() {
 void announce_ready(const std::string& line) {
   std::fprintf(stdout, "ready %s\n", line.c_str());
   std::fflush(stdout);
+  tell_systemd("READY=1");
 }
 
 namespace {

@@ -1,18 +1,22 @@
-"""The stack as containers, used from outside only: hardening, health, jobs and poison messages across kills.
+"""The stack as containers, used from outside only: hardening, health, jobs and poison messages across kills, scaling, the
+command inside, the profiles, TLS and accounts.
 
 Needs a container engine; without one the test says why it is skipped (exit code 77).
 """
+import base64
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
-from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import SERVICES, NoEngine, Project, answers, find_engine, run  # noqa: E402
+from clients import KEY, ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
+from engine import SERVICES, NoEngine, Project, answers, build_image, find_engine, run  # noqa: E402
 from stack import wait_until  # noqa: E402
 
 SKIPPED = 77
@@ -57,6 +61,7 @@ class ComposeTest(unittest.TestCase):
         cls.project = Project(engine["compose"], TIDEMARK_LEASE_S="2")
         engine["project"] = cls.project
         try:
+            build_image(cls.project.image)
             cls.project.up()
         except Exception:
             cls.project.show_logs()
@@ -82,16 +87,16 @@ class ComposeTest(unittest.TestCase):
     # Looking a container up takes as long as a good part of a job: a killer is prepared before, and strikes at once.
     # What it returns brings the service back.
 
-    def process_killer(self, service):
+    def process_killer(self, service, number=0):
         """The process dies as by the kernel's hand: the restart policy must bring it back."""
-        state = self.project.inspect(service)
+        state = self.project.inspect(service, number)
         pid, restarts = state["State"]["Pid"], state["RestartCount"]
         if not self.is_visible(pid, state["Path"]):
-            return self.container_killer(service)  # the engine is on another machine
+            return self.container_killer(service, number)  # the engine is on another machine
 
         def kill():
             os.kill(pid, signal.SIGKILL)
-            return lambda: wait_until(lambda: self.project.inspect(service)["RestartCount"] > restarts,
+            return lambda: wait_until(lambda: self.project.inspect(service, number)["RestartCount"] > restarts,
                                       f"{service} being restarted", 30, interval_s=0.1)
         return kill
 
@@ -103,9 +108,9 @@ class ComposeTest(unittest.TestCase):
         except OSError:
             return False
 
-    def container_killer(self, service):
+    def container_killer(self, service, number=0):
         """To the engine `docker kill` is a person's wish, which its restart policy respects: start it again."""
-        container = self.project.container(service)
+        container = self.project.container(service, number)
 
         def kill():
             run("docker", "kill", container)
@@ -158,8 +163,8 @@ class ComposeTest(unittest.TestCase):
         self.tables.put_many("Orders", entities)
         archive = {"kind": "archive", "source": "Orders", "destination": "OrdersArchive", "filter": "Keep eq false",
                    "maxAttempts": 100, "idempotencyKey": "archive"}
-        killers = [self.process_killer("table_store"), self.process_killer("worker-1"),
-                   self.container_killer("worker-2")]
+        killers = [self.process_killer("table_store"), self.process_killer("worker", 0),
+                   self.container_killer("worker", 1)]
         job_id = self.api.submit(archive)
         early = sorted(moved)[len(moved) // 20]
         wait_until(lambda: self.tables.get("OrdersArchive", *early), "progress of the job", interval_s=0.0)
@@ -190,8 +195,7 @@ class ComposeTest(unittest.TestCase):
             wanted.setdefault(entity["Color"], []).append(key)
         self.assertEqual(index_content(self.tables.scan("OrdersByColor")), wanted)
         wait_until(lambda: patiently(self.queues.length, JOB_QUEUE) == 0, "an empty job queue")
-        for service in SERVICES:
-            self.project.await_healthy(service)
+        self.project.await_healthy(*SERVICES)
 
     def test_5_poison(self):
         job_id = self.api.submit({"kind": "archive", "source": "Late", "destination": "LateArchive", "filter": ""})
@@ -201,7 +205,7 @@ class ComposeTest(unittest.TestCase):
         shown = self.api.call("GET", f"/v1/poison/{mine[0]['id']}")
         self.assertIn("Late", shown["reason"])
         self.assertEqual(shown["attempts"][-1]["errorClass"], "permanent", shown)
-        self.assertIn(shown["attempts"][-1]["worker"], ("worker-1", "worker-2"))
+        self.assertIn(shown["attempts"][-1]["worker"], self.worker_names())
 
         self.tables.create_table("Late")
         entity = {"PartitionKey": "p", "RowKey": "r", "Total": 12}
@@ -220,12 +224,68 @@ class ComposeTest(unittest.TestCase):
         entity = {"PartitionKey": "p", "RowKey": "r", "Text": "still here"}
         self.tables.put("Lasting", entity)
         jobs = self.api.jobs()
-        self.project.compose("down", "-t", "30")
-        self.project.compose("up", "-d")
-        for service in SERVICES:
-            self.project.await_healthy(service)
+        token = self.project.token
+        self.project.compose("down", "-t", "30", TIDEMARK_LEASE_S="")
+        self.project.up()
+        self.assertEqual(self.project.token, token, "the secrets are kept with the data")
         self.assertEqual(patiently(self.tables.scan, "Lasting"), by_key([entity]))
         self.assertEqual(patiently(self.api.jobs), jobs)
+
+    def worker_names(self):
+        """As each names itself: after its container, whose short id is its host's name."""
+        return {f"worker-{container[:12]}-1" for container in self.project.containers("worker")}
+
+    def test_7_scale(self):
+        self.project.up(workers=4)
+        listed = wait_until(lambda: self.worker_names() <= {w["name"] for w in json.loads(
+            self.project.tidemark("worker", "list", "--json"))["workers"]}, "four workers in the list")
+        self.assertTrue(listed)
+        for number in range(4):
+            self.assertEqual(self.project.inspect("worker", number)["RestartCount"], 0)
+        self.project.up(workers=2)
+
+    def test_8_the_command_inside(self):
+        self.tables.create_table("Inside")
+        self.assertIn("Inside", self.project.tidemark("table", "list"))
+        self.assertIn("succeeded", self.project.tidemark(
+            "job", "submit", "archive", "--source", "Inside", "--directory", "archive", "--filter", "", "--wait"))
+
+    def test_9_demo_and_chaos(self):
+        self.assertIn("All of it worked.", self.project.compose("run", "--rm", "-T", "demo"))
+        told = self.project.compose("run", "--rm", "-T", "-e", "TIDEMARK_CHAOS_SECONDS=15", "chaos")
+        print("\n" + told[told.rindex(" kills ") - 10:], flush=True)
+        self.assertNotIn("BROKEN", told)
+        self.assertEqual(told.count(" holds\n"), 6, told)
+        self.project.await_healthy(*SERVICES)
+
+    def test_beyond_loopback_with_tls(self):
+        """An account with a key of its own, HTTPS, and health that is true of it."""
+        with tempfile.TemporaryDirectory(prefix="tmtls") as folder:
+            make_certificate(folder)
+            settings = {"TIDEMARK_BIND": "0.0.0.0", "TIDEMARK_TLS_DIRECTORY": folder}
+            self.addCleanup(self.project.up)
+            self.project.up(**settings)
+            self.assertNotEqual(patiently(self.tables.send, "GET", "/Tables")[0], 200, "plain HTTP")
+            check = self.project.inspect("api")["Config"]["Healthcheck"]["Test"]
+            self.assertTrue(answers("docker", "exec", self.project.container("api"), *check[1:]))
+            key = self.project.execute("api", "cat", "/secrets/tidemark.json")
+            self.assertIn('"account": "tidemark"', key)
+            self.assertIn('"allow_development_key": false', key)
+            self.project.execute("api", "bash", "-c", """tidemark table import Own <<<'{"PartitionKey":"p","RowKey":"r"}'""")
+            self.assertIn("Own", self.project.tidemark("table", "list"))
+            refused = self.project.tidemark("--account", "devstoreaccount1", "--key", base64.b64encode(KEY).decode(), "table", "list",
+                                            check=False)
+            self.assertNotIn("Own", refused)
+
+
+def make_certificate(folder):
+    """For the names that the processes have among themselves; its own authority."""
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api",
+        "-addext", "subjectAltName=DNS:api,DNS:table_store,DNS:localhost", "-keyout", f"{folder}/key.pem",
+        "-out", f"{folder}/certificate.pem")
+    shutil.copy(f"{folder}/certificate.pem", f"{folder}/ca.pem")
+    os.chmod(folder, 0o755)
+    os.chmod(f"{folder}/key.pem", 0o644)
 
 
 def main():

@@ -16,7 +16,8 @@ from stack import SOURCE, clean_environment, program, wait_until
 
 PROGRAMS = ("table_store", "queue_service", "blob_store", "worker", "api", "tidemark")
 PORTS = ("BLOB", "QUEUE", "TABLE", "API")
-SERVICES = ("blob_store", "queue_service", "table_store", "api", "worker-1", "worker-2")
+SERVICES = ("blob_store", "queue_service", "table_store", "api", "worker")
+WORKERS = 2
 
 
 class NoEngine(Exception):
@@ -66,6 +67,7 @@ def build_image(tag):
         os.mkdir(os.path.join(context, "scripts"))
         os.mkdir(os.path.join(context, "bin"))
         shutil.copy(os.path.join(SOURCE, "scripts", "setup"), os.path.join(context, "scripts", "setup"))
+        shutil.copytree(os.path.join(SOURCE, "compose", "image"), os.path.join(context, "compose", "image"))
         for name in PROGRAMS:
             shutil.copy(program(name), os.path.join(context, "bin", name))
         recipes = os.path.join(SOURCE, "compose")
@@ -84,42 +86,54 @@ def free_ports(count):
 
 
 class Project:
-    """The stack of compose/compose.yaml under a name of its own."""
+    """The stack of compose/compose.yaml under a name of its own. Like a person's, it makes its secrets itself."""
 
     def __init__(self, compose, **settings):
         self.name = "tidemarktest" + secrets.token_hex(4)
         self.image = self.name
-        self.token = secrets.token_hex(16)
         self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
         self._compose = [*compose, "-p", self.name, "-f", os.path.join(SOURCE, "compose", "compose.yaml")]
-        self._environment = {"TIDEMARK_TOKEN": self.token, "TIDEMARK_IMAGE": self.image, **settings}
+        self._environment = {"TIDEMARK_TOKEN": "", "TIDEMARK_IMAGE": self.image, **settings}
         self._environment.update({f"TIDEMARK_{n}_PORT": str(p) for n, p in self.ports.items()})
 
-    def compose(self, *arguments, check=True):
-        return run(*self._compose, *arguments, environment=self._environment, check=check)
+    def compose(self, *arguments, check=True, **settings):
+        return run(*self._compose, *arguments, environment={**self._environment, **settings}, check=check)
 
-    def up(self):
-        build_image(self.image)
-        self.compose("up", "-d")
-        for service in SERVICES:
-            self.await_healthy(service)
+    def up(self, workers=WORKERS, **settings):
+        self.compose("up", "-d", "--scale", f"worker={workers}", **settings)
+        wait_until(lambda: len(self.containers("worker")) == workers, f"{workers} workers")
+        self.await_healthy(*SERVICES)
 
     def down(self):
-        self.compose("down", "-v", "-t", "30", check=False)
+        """Needs nothing that `up` was told."""
+        run(*self._compose, "down", "-v", "-t", "30", check=False)
         run("docker", "image", "rm", "-f", self.image, check=False)
 
-    def container(self, service):
-        return self.compose("ps", "-q", service).strip()
+    @property
+    def token(self):
+        return self.execute("api", "cat", "/data/run/token").strip()
 
-    def inspect(self, service):
-        return json.loads(run("docker", "inspect", self.container(service)))[0]
+    def containers(self, service):
+        return self.compose("ps", "-q", service).split()
+
+    def container(self, service, number=0):
+        return self.containers(service)[number]
+
+    def inspect(self, service, number=0):
+        return json.loads(run("docker", "inspect", self.container(service, number)))[0]
 
     def execute(self, service, *command, check=True):
         return run("docker", "exec", self.container(service), *command, check=check)
 
-    def await_healthy(self, service, limit_s=90):
-        wait_until(lambda: self.inspect(service)["State"].get("Health", {}).get("Status") == "healthy",
-                   f"{service} healthy", limit_s, interval_s=0.5)
+    def tidemark(self, *arguments, check=True):
+        """As `docker compose exec api tidemark ...`."""
+        return self.compose("exec", "-T", "api", "tidemark", *arguments, check=check)
+
+    def await_healthy(self, *services, limit_s=90):
+        def unhealthy():
+            found = json.loads(run("docker", "inspect", *(c for s in services for c in self.containers(s))))
+            return [c["Name"] for c in found if c["State"].get("Health", {}).get("Status") != "healthy"]
+        wait_until(lambda: not unhealthy(), f"health of {', '.join(services)}", limit_s, interval_s=0.5)
 
     def show_logs(self):
         print(self.compose("ps", check=False) + self.compose("logs", "--tail", "40", check=False), file=sys.stderr)
