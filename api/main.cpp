@@ -100,7 +100,7 @@ http::Response refuse_address(const http::Request& request, const service::TooMu
 
 // Requests for health and metrics are neither counted nor limited.
 Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& limits, service::RequestMeter& meter,
-                                   http::Request& request) {
+                                   RecentFigures& recent, http::Request& request) {
   if (request.path == "/metrics" || request.path == "/healthz" || request.path == "/readyz") {
     co_return co_await routes.serve(request);
   }
@@ -108,7 +108,9 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   const auto refusal = limits.admit_address(request);
   auto response = refusal ? refuse_address(request, *refusal) : co_await routes.serve(request);
   limits.answered_address(request, response);
-  meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  const auto taken = std::chrono::steady_clock::now() - begun;
+  meter.record(request, response.status, taken);
+  recent.answered(std::chrono::duration_cast<Duration>(taken));
   co_return response;
 }
 
@@ -161,6 +163,7 @@ Result<void> run(const ApiSettings& settings) {
           metrics,          *clock,
           *random,          {&blobs, std::move(directories)}};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
+  const auto recent = api.recent;
   ApiRoutes routes(std::move(api));
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, links.where), asio::use_future)
@@ -169,13 +172,15 @@ Result<void> run(const ApiSettings& settings) {
   const auto of_connections = std::make_shared<process::Figures>([&] { return service::connection_figures(*server); });
   metrics.add(of_connections);
   service::RequestLimits limits(settings.of_address, {}, metrics);
-  server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, request); },
+  server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, *recent, request); },
                 [](const Error& error, const std::string& id) { return problem(error, id); });
+  spawn(server->executor(), RecentFigures::run(recent, queues, *clock));
   process::announce_ready("api " + server->where());
   process::wait_for_shutdown([&] {
     if (certificate) certificate->reload();
   });
   routes.stop();
+  recent->stop();
   server->stop(std::chrono::seconds(10));
   // The links complete what is pending before the coroutines that wait for it are destroyed with the server.
   links.blob.reset();

@@ -1,5 +1,6 @@
 #include "api/rest/api_routes.h"
 
+#include "api/rest/console_files.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
 #include "common/process/failures.h"
@@ -56,6 +57,7 @@ Task<http::Response> ApiRoutes::serve(http::Request& request) {
 
 Answer ApiRoutes::route(http::Request& request) {
   if (auto preflight = api_.entry.preflight(request)) co_return std::move(*preflight);
+  if (auto file = console_response(request)) co_return std::move(*file);
   const auto path = segments_of(request.path);
   // A HEAD is answered like a GET; the server leaves the body away.
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
@@ -63,7 +65,7 @@ Answer ApiRoutes::route(http::Request& request) {
   std::string id;
   std::string allowed;
   for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(),
-                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes()}) {
+                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes(), data_routes()}) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;

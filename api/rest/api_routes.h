@@ -1,6 +1,7 @@
-// The api's routes: jobs, poison messages, schedules, indexes, change feeds, queues, limits, kinds, workers, health,
-// metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and renders the outcome; an
-// error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread safe.
+// The api's routes: jobs, poison messages, schedules, indexes, change feeds, tables, queues, limits, kinds, workers,
+// health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and renders the
+// outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread
+// safe.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <span>
 
 #include "api/rest/entry.h"
+#include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
@@ -60,6 +62,7 @@ struct Api {
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
+  std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
@@ -85,6 +88,7 @@ std::span<const Route> consumer_routes();
 std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
+std::span<const Route> data_routes();
 
 class ApiRoutes {
  public:

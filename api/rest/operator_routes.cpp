@@ -57,6 +57,24 @@ Answer list_workers(Api& api, http::Request& request, std::string) {
   });
 }
 
+nlohmann::json sample_json(const RecentSample& sample) {
+  const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
+  return {{"at", to_iso8601(sample.at)},
+          {"ready", sample.ready},
+          {"inFlight", sample.in_flight},
+          {"poison", sample.poison},
+          {"inPerSecond", sample.in_rate},
+          {"outPerSecond", sample.out_rate},
+          {"oldestSeconds", seconds(sample.oldest)},
+          {"requests", sample.requests},
+          {"meanMs", seconds(sample.mean) * 1000}};
+}
+
+Answer overview(Api& api, http::Request&, std::string) {
+  co_return json_response(200, {{"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
+                                {"points", list_json(api.recent->samples(), sample_json)}});
+}
+
 Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }
 
 Answer ready(Api& api, http::Request&, std::string) {
@@ -81,6 +99,7 @@ Answer openapi(Api&, http::Request&, std::string) {
 
 std::span<const Route> operator_routes() {
   static constexpr Route kRoutes[] = {
+      {"GET", "v1/overview", overview},
       {"GET", "v1/queues", list_queues},
       {"GET", "v1/queues/*", show_queue},
       {"POST", "v1/queues/*/pause", set_queue<true>},

@@ -1,0 +1,72 @@
+#include "api/rest/console_files.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/base/encoding.h"
+#include "common/base/text.h"
+
+namespace tidemark::api {
+namespace {
+
+/// What the addresses of views begin with; the rest is the page's own business.
+constexpr std::array<std::string_view, 13> kViews{"overview", "poison",  "jobs",    "groups", "schedules",
+                                                  "limits",   "workers", "indexes", "tables", "queues",
+                                                  "blobs",    "explain", "audit"};
+
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+bool is_view(std::string_view path) {
+  path.remove_prefix(1);
+  return std::ranges::find(kViews, path.substr(0, path.find('/'))) != kViews.end();
+}
+
+const ConsoleFile* find_file(std::string_view path) {
+  if (!path.starts_with('/')) return nullptr;
+  const auto wanted = is_view(path) ? std::string_view("/") : path;
+  const auto files = console_files();
+  const auto found = std::ranges::find(files, wanted, &ConsoleFile::path);
+  return found == files.end() ? nullptr : &*found;
+}
+
+/// Whether a list such as Accept-Encoding or If-None-Match has this item; its parameters do not matter.
+bool names(std::optional<std::string_view> list, std::string_view item) {
+  auto rest = list.value_or("");
+  while (!rest.empty()) {
+    const auto each = take_item(rest);
+    if (iequals_ascii(trimmed(each.substr(0, each.find(';'))), item)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<http::Response> console_response(const http::Request& request) {
+  if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
+  const auto* const file = find_file(request.path);
+  if (file == nullptr) return std::nullopt;
+  http::Response response;
+  response.set("ETag", file->tag);
+  response.set("Vary", "Accept-Encoding");
+  // The address of a file changes with its content; that of the page does not.
+  response.set("Cache-Control", file->path == "/" ? "no-cache" : "public, max-age=31536000, immutable");
+  response.set("X-Content-Type-Options", "nosniff");
+  if (names(request.header("if-none-match"), file->tag)) {
+    response.status = 304;
+    return response;
+  }
+  response.set("Content-Type", file->type);
+  response.set("Content-Security-Policy", kPolicy);
+  response.set("X-Frame-Options", "DENY");
+  response.set("Referrer-Policy", "no-referrer");
+  response.set("Cross-Origin-Opener-Policy", "same-origin");
+  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  const bool packed = names(request.header("accept-encoding"), "gzip");
+  if (packed) response.set("Content-Encoding", "gzip");
+  response.body = packed ? file->packed : file->plain;
+  return response;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,188 @@
+// What is in tables and queues, for people: entities found by a filter, one to look at and to edit, and the messages of
+// a queue in order, also those that nobody can take now.
+#include "api/rest/api_routes.h"
+#include "api/rest/feed_pages.h"
+#include "api/rest/filter_access.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "common/base/encoding.h"
+#include "table_store/odata/entity_text.h"
+#include "table_store/odata/etag.h"
+#include "table_store/odata/odata_json.h"
+
+namespace tidemark::api {
+namespace {
+
+using table_store::Entity;
+using table_store::Mutation;
+using table_store::MutationKind;
+
+constexpr std::size_t kMaxEntityBytes = 4UL << 20;  // as JSON
+
+http::Response json_text_response(std::string body) {
+  http::Response response;
+  response.set("Content-Type", "application/json");
+  response.set("Cache-Control", "no-store");
+  response.body = std::move(body);
+  return response;
+}
+
+Answer list_tables(Api& api, http::Request& request, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto after = to_lower_ascii(parameters.text("continuation"));
+  auto names = CO_TRY(co_await api.tables.list_tables());
+  std::erase_if(names, [&](const std::string& name) { return to_lower_ascii(name) <= after; });
+  std::string continuation;
+  if (names.size() > limit) {
+    names.resize(limit);
+    continuation = names.back();
+  }
+  co_return page_response("tables", names, continuation,
+                          [](const std::string& name) { return nlohmann::json{{"name", name}}; });
+}
+
+Result<FilterAccess> access_of_text(const std::string& filter) {
+  return access_of(TRY(table_store::Filter::parse(filter)));
+}
+
+/// Whether a filter is one, and how much a query by it reads; does nothing.
+Answer plan_query(Api&, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  auto parameters = CO_TRY(Parameters::read(request, {"filter"}));
+  const auto access = CO_TRY(access_of_text(parameters.text("filter")));
+  co_return json_response(200, {{"access", access_name(access)}});
+}
+
+Answer query_entities(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  auto parameters = CO_TRY(Parameters::read(request, {"filter", "limit", "continuation"}));
+  table_store::QueryRequest query;
+  query.table = std::move(table);
+  query.filter = parameters.text("filter");
+  query.top = CO_TRY(parameters.limit());
+  query.continuation = parameters.text("continuation");
+  const auto access = CO_TRY(access_of_text(query.filter));
+  const auto page = CO_TRY(co_await api.tables.query(std::move(query)));
+  std::string out = R"({"access":")" + std::string(access_name(access)) + R"(","entities":[)";
+  for (const auto& entity : page.entities) {
+    if (out.back() != '[') out += ',';
+    table_store::append_entity_text(out, entity);
+  }
+  out += ']';
+  if (!page.continuation.empty()) {
+    out += R"(,"continuation":)";
+    table_store::append_json_string(out, page.continuation);
+  }
+  co_return json_text_response(out + '}');
+}
+
+struct EntityName {
+  std::string partition_key, row_key;
+};
+
+Result<EntityName> read_name(const http::Request& request) {
+  const auto parameters = TRY(Parameters::read(request, {"partitionKey", "rowKey"}));
+  EntityName name{parameters.text("partitionKey"), parameters.text("rowKey")};
+  const bool both = parameters.has("partitionKey") && parameters.has("rowKey");
+  if (both && is_valid_utf8(name.partition_key) && is_valid_utf8(name.row_key)) return name;
+  return fail(ErrorCode::kInvalidQueryParameterValue,
+              "partitionKey and rowKey, the keys of an entity, are both needed.");
+}
+
+Answer show(Api& api, std::string table, EntityName name, unsigned status = 200) {
+  const auto found =
+      CO_TRY(co_await api.tables.get(std::move(table), std::move(name.partition_key), std::move(name.row_key)));
+  if (!found) co_return fail(ErrorCode::kResourceNotFound, "There is no entity with these keys.");
+  std::string out;
+  table_store::append_entity_text(out, *found);
+  auto response = json_text_response(std::move(out));
+  response.status = status;
+  response.set("ETag", table_store::etag_of(found->version));
+  co_return response;
+}
+
+Answer show_entity(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  co_return co_await show(api, std::move(table), CO_TRY(read_name(request)));
+}
+
+/// The version that the entity must have; a change without one could undo what somebody else has just done.
+Result<std::optional<table_store::Version>> wanted_version(const http::Request& request) {
+  const auto header = request.header("if-match");
+  if (!header) {
+    return fail(ErrorCode::kMissingRequiredHeader,
+                "If-Match is needed: the ETag of the entity as it was read, or * for any.");
+  }
+  return table_store::parse_if_match(*header);
+}
+
+Answer write_entity(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  const auto name = CO_TRY(read_name(request));
+  auto body = CO_TRY(table_store::parse_entity_json(CO_TRY(co_await request.body->read_all(kMaxEntityBytes))));
+  if (body.partition_key.value_or(name.partition_key) != name.partition_key ||
+      body.row_key.value_or(name.row_key) != name.row_key) {
+    co_return fail(ErrorCode::kInvalidInput, "The keys in the body are not those in the address.");
+  }
+  const bool insert = request.header("if-none-match") == "*";
+  Mutation mutation;
+  mutation.kind = insert ? MutationKind::kInsert : MutationKind::kReplace;
+  mutation.row_key = name.row_key;
+  if (!insert) mutation.if_version = CO_TRY(wanted_version(request));
+  mutation.properties = std::move(body.properties);
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(mutation));
+  CO_TRY(co_await api.tables.mutate(table, name.partition_key, std::move(mutations), std::nullopt));
+  co_return co_await show(api, std::move(table), name, insert ? 201 : 200);
+}
+
+Answer erase_entity(Api& api, http::Request& request, std::string table) {
+  CO_TRY(check_table_name(table));
+  const auto name = CO_TRY(read_name(request));
+  Mutation mutation;
+  mutation.kind = MutationKind::kErase;
+  mutation.row_key = name.row_key;
+  mutation.if_version = CO_TRY(wanted_version(request));
+  std::vector<Mutation> mutations;
+  mutations.push_back(std::move(mutation));
+  CO_TRY(co_await api.tables.mutate(std::move(table), name.partition_key, std::move(mutations), std::nullopt));
+  co_return no_content();
+}
+
+nlohmann::json message_json(const queue_service::Message& message, Time now) {
+  nlohmann::json out{{"id", message.id},
+                     {"text", message.text},
+                     {"insertedAt", to_iso8601(message.inserted)},
+                     {"visible", message.next_visible <= now},
+                     {"nextVisibleAt", to_iso8601(message.next_visible)},
+                     {"dequeueCount", message.dequeue_count}};
+  if (message.expires != queue_service::kNeverExpires) out["expiresAt"] = to_iso8601(message.expires);
+  if (!message.group.empty()) out["group"] = message.group;
+  return out;
+}
+
+Answer list_messages(Api& api, http::Request& request, std::string queue) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto page = CO_TRY(co_await api.queues.list(std::move(queue), limit, parameters.text("continuation")));
+  co_return page_response("messages", page.messages, page.continuation,
+                          [now = api.clock.now()](const auto& message) { return message_json(message, now); });
+}
+
+}  // namespace
+
+std::span<const Route> data_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/tables", list_tables},
+      {"GET", "v1/tables/*/plan", plan_query},
+      {"GET", "v1/tables/*/entities", query_entities},
+      {"GET", "v1/tables/*/entity", show_entity},
+      {"PUT", "v1/tables/*/entity", write_entity},
+      {"DELETE", "v1/tables/*/entity", erase_entity},
+      {"GET", "v1/queues/*/messages", list_messages},
+  };
+  return kRoutes;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,55 @@
+"""Makes the C++ source that holds the console's files: embed_console.py CONSOLE_DIRECTORY OUTPUT.cpp
+
+Every file is there as it is and packed with gzip. The address of each, except index.html, begins with a hash of them
+all, so browsers may keep them for ever; index.html names that hash, and every module, so that a browser asks for all of
+them at once.
+"""
+import gzip
+import hashlib
+import pathlib
+import sys
+
+TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+         ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+def files_of(folder):
+    """The files that a browser gets, by their path."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in TYPES}
+    return dict(sorted(found.items()))
+
+
+def placed(files):
+    """The files by the path that they are served at, with the index that names them."""
+    digest = hashlib.sha256(b"".join(name.encode() + b"\0" + text + b"\0" for name, text in files.items())).hexdigest()[:16]
+    modules = "\n".join(f'<link rel="modulepreload" href="/console/{digest}/{name}">' for name in files if name.endswith(".js"))
+    out = {f"/console/{digest}/{name}": text for name, text in files.items() if name != "index.html"}
+    index = files["index.html"].decode().replace("@BUNDLE@", digest).replace("<!-- @MODULES@ -->", modules)
+    return {"/": index.encode(), **out}
+
+
+def array(name, content):
+    """A hundred thousand numbers compile far more slowly than a string of as many escapes."""
+    text = "".join(f"\\{byte:03o}" for byte in content)
+    lines = "\n".join(f'    "{text[start:start + 112]}"' for start in range(0, len(text), 112))
+    return f"constexpr char {name}[] =\n{lines};\n"
+
+
+def main(folder, output):
+    parts, rows = [], []
+    for number, (path, content) in enumerate(placed(files_of(folder)).items()):
+        packed = gzip.compress(content, 9, mtime=0)
+        parts += [array(f"kPlain{number}", content), array(f"kPacked{number}", packed)]
+        kind = TYPES[".html" if path == "/" else pathlib.PurePosixPath(path).suffix]
+        tag = hashlib.sha256(content).hexdigest()[:16]
+        rows.append(f'    {{"{path}", "{kind}", "\\"{tag}\\"", {{kPlain{number}, {len(content)}}}, '
+                    f'{{kPacked{number}, {len(packed)}}}}},\n')
+    output.write_text("// Made from console/ by cmake/embed_console.py.\n"
+                      '#include "api/rest/console_files.h"\n\nnamespace tidemark::api {\nnamespace {\n\n'
+                      + "".join(parts) + "\nconstexpr ConsoleFile kFiles[] = {\n" + "".join(rows)
+                      + "};\n\n}  // namespace\n\nstd::span<const ConsoleFile> console_files() { return kFiles; }\n\n"
+                      "}  // namespace tidemark::api\n")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

@@ -1,0 +1,83 @@
+// What is shown, kept up to date: asked for again now and then, not while the page is hidden or paused, and more seldom
+// while the api is away. One request of a kind is under way at a time.
+import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useSettings } from "../shell/settings.js";
+
+const longest = 30_000;
+
+const same = (a, b) => a !== null && a.length === b.length && a.every((each, i) => each === b[i]);
+
+/// {value, error, busy, refresh}. `load(signal)` is called anew whenever one of `inputs` changes.
+export function useLive(load, inputs, every = 5_000) {
+  const { paused } = useSettings();
+  const [shown, set] = useState({ value: undefined, error: null, busy: true });
+  const latest = useRef();
+  latest.current = load;
+  const again = useRef(() => {});
+  const loaded = useRef(null);
+
+  useEffect(() => { set({ value: undefined, error: null, busy: true }); }, inputs);
+
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    let failures = 0;
+    let running = false;
+    let asked = false;
+    const run = async () => {
+      if (running) { asked = true; return; }
+      running = true;
+      clearTimeout(timer);
+      try {
+        const value = await latest.current(abort.signal);
+        failures = 0;
+        if (!abort.signal.aborted) set({ value, error: null, busy: false });
+      } catch (error) {
+        failures += 1;
+        if (!abort.signal.aborted) set((was) => ({ ...was, error, busy: false }));
+      }
+      running = false;
+      if (abort.signal.aborted) return;
+      if (asked) { asked = false; run(); } else plan();
+    };
+    const plan = () => {
+      clearTimeout(timer);
+      if (paused || !every || document.hidden) return;
+      timer = setTimeout(run, Math.min(longest, every * 2 ** Math.min(failures, 4)));
+    };
+    const seen = () => { if (!document.hidden && !paused && every) run(); else clearTimeout(timer); };
+    document.addEventListener("visibilitychange", seen);
+    again.current = run;
+    // A pause asks for nothing that is there already.
+    if (!paused || !same(loaded.current, inputs)) run();
+    loaded.current = inputs;
+    return () => { abort.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
+  }, [...inputs, paused, every]);
+
+  const refresh = useCallback(() => again.current(), []);
+  return { ...shown, refresh };
+}
+
+/// Pages of a list: the first is kept up to date until somebody asks for older ones.
+export function usePages(load, inputs, every = 5_000) {
+  const [older, setOlder] = useState({ items: [], continuation: null, busy: false, error: null });
+  const first = useLive((signal) => load("", signal), inputs, older.continuation === null ? every : 0);
+  useEffect(() => { setOlder({ items: [], continuation: null, busy: false, error: null }); }, inputs);
+  const next = older.continuation === null ? first.value?.continuation : older.continuation;
+  const more = async () => {
+    setOlder((was) => ({ ...was, busy: true }));
+    try {
+      const page = await load(next);
+      setOlder((was) => ({ items: [...was.items, ...page.items], continuation: page.continuation || "", busy: false, error: null }));
+    } catch (error) {
+      setOlder((was) => ({ ...was, busy: false, error }));
+    }
+  };
+  const refresh = () => {
+    setOlder({ items: [], continuation: null, busy: false, error: null });
+    first.refresh();
+  };
+  const known = new Set((first.value?.items || []).map((item) => item.id ?? item));
+  const items = first.value ? [...first.value.items, ...older.items.filter((item) => !known.has(item.id ?? item))] : undefined;
+  return { items, error: first.error || older.error, busy: first.busy || older.busy, next: next || "", more, refresh, still: older.continuation !== null };
+}

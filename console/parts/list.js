@@ -1,0 +1,63 @@
+// A list with columns: keys move and select, rows open, more rows come by cursor.
+import { html } from "./html.js";
+import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
+import { useKeys } from "../shell/keys.js";
+import { go } from "../shell/router.js";
+import { Busy, Empty, Failure } from "./basic.js";
+
+/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `selected`: a Set of ids, with `onSelect(set)`.
+export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {} }) {
+  const [at, setAt] = useState(-1);
+  const body = useRef();
+  const focus = (index) => {
+    const to = Math.max(0, Math.min(items.length - 1, index));
+    setAt(to);
+    body.current?.children[to]?.scrollIntoView({ block: "nearest" });
+  };
+  const toggle = (row) => {
+    const next = new Set(selected);
+    if (!next.delete(id(row))) next.add(id(row));
+    onSelect(next);
+  };
+  const current = items?.[at];
+  const onCurrent = Object.fromEntries(Object.entries(keys).map(([key, act]) => [key, () => act(current)]));
+  useKeys(items?.length ? {
+    j: () => focus(at + 1), k: () => focus(at - 1),
+    x: () => current && selected && toggle(current),
+    Enter: () => current && href && go(href(current)),
+    ...onCurrent,
+  } : {});
+  useEffect(() => { if (items && at >= items.length) setAt(items.length - 1); }, [items?.length]);
+  if (!items) return html`<${Busy} />`;
+  if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
+  const all = selected && items.every((each) => selected.has(id(each)));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
+    <thead><tr>${selected && html`<th class="tick"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
+      ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name}</th>`)}</tr></thead>
+    <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setAt(index)}>
+      ${selected && html`<td class="tick"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
+      ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
+/// What stands under a list that came by pages.
+export function More({ pages, what }) {
+  const shown = pages.items?.length || 0;
+  return html`<${Failure} error=${pages.error} retry=${pages.refresh} /><div class="more">${shown > 0 && html`<span class="dim">${shown.toLocaleString("en")} ${what} shown${pages.next ? "; there are more" : ", that is all"}${pages.still ? " · not updated while older ones are shown" : ""}</span>`}
+    ${pages.next && html`<button type="button" disabled=${pages.busy} onClick=${pages.more}>Show more</button>`}
+    ${pages.still && html`<button type="button" onClick=${pages.refresh}>Back to the newest</button>`}</div>`;
+}
+
+/// A search field that `/` goes to; what it holds is part of the address.
+export function Search({ label, value, onChange, hint, options }) {
+  const [text, set] = useState(value || "");
+  useEffect(() => set(value || ""), [value]);
+  const name = `list-${label.replace(/\W/g, "")}`;
+  return html`<form class="search" role="search" onSubmit=${(e) => { e.preventDefault(); onChange(text.trim()); }}>
+    <label><span class="sr">${label}</span><input data-search type="search" value=${text} placeholder=${hint || label} list=${options ? name : undefined} autocomplete="off" spellcheck=${false}
+      onInput=${(e) => set(e.target.value)} onChange=${(e) => { if (e.target.value === "" || options?.includes(e.target.value)) onChange(e.target.value.trim()); }} /></label>
+    ${options && html`<datalist id=${name}>${options.map((each) => html`<option value=${each} />`)}</datalist>`}</form>`;
+}
+
+export function Choice({ label, value, options, onChange }) {
+  return html`<label class="choice"><span>${label}</span><select value=${value || ""} onChange=${(e) => onChange(e.target.value)}><option value="">any</option>${options.map((each) => html`<option value=${each} selected=${each === value}>${each}</option>`)}</select></label>`;
+}

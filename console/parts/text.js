@@ -1,0 +1,76 @@
+// What others wrote, shown as text: never as markup, in a frame of its own for its direction, long ones cut until asked.
+import { html } from "./html.js";
+import { useState } from "../vendor/preact/hooks.js";
+import { textOf } from "../net/exact.js";
+
+/// Controls and marks of direction are shown by their code, so that no text looks like another.
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+export const visible = (text) => text.replace(hidden, (c) => `\u27e8${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
+
+export function Text({ value, most = 400 }) {
+  const [whole, setWhole] = useState(false);
+  const text = value === undefined || value === null ? "" : String(value);
+  const cut = !whole && text.length > most;
+  return html`<bdi class="text">${visible(cut ? text.slice(0, most) : text)}</bdi>${text.length > most &&
+    html`${cut ? "… " : " "}<button type="button" class="quiet" onClick=${(e) => { e.stopPropagation(); setWhole(cut); }}>${cut ? `all ${text.length.toLocaleString("en")} characters` : "less"}</button>`}`;
+}
+
+const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+const mostHighlighted = 100_000;
+
+/// JSON, indented and in colours. `value` is what was parsed, or text.
+export function Json({ value }) {
+  const [whole, setWhole] = useState(false);
+  const text = typeof value === "string" ? value : textOf(value, 2);
+  const most = whole ? Infinity : 20_000;
+  const shown = visible(text.length > most ? text.slice(0, most) : text);
+  return html`<div class="json"><pre tabindex="0" aria-label="JSON"><bdi>${typeof value === "string" || shown.length > mostHighlighted ? shown : coloured(shown)}</bdi></pre>
+    ${text.length > most && html`<button type="button" class="quiet" onClick=${() => setWhole(true)}>show all ${text.length.toLocaleString("en")} characters</button>`}</div>`;
+}
+
+function coloured(text) {
+  const out = [];
+  let end = 0;
+  for (const found of text.matchAll(token)) {
+    out.push(text.slice(end, found.index));
+    const kind = found[1] ? (found[2] ? "name" : "string") : found[3] ? "word" : "number";
+    out.push(html`<span class=${`j-${kind}`}>${found[1] || found[0]}</span>`, found[2] || "");
+    end = found.index + found[0].length;
+  }
+  out.push(text.slice(end));
+  return out;
+}
+
+export const count = (number) => (number === undefined || number === null ? "–" : number.toLocaleString("en"));
+export const rate = (number) => (number === undefined ? "–" : number >= 100 ? Math.round(number).toLocaleString("en") : number >= 10 ? number.toFixed(0) : number > 0 ? number.toFixed(1) : "0");
+
+export function bytes(number) {
+  if (number === undefined) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let value = Number(number), unit = 0;
+  while (value >= 1024 && unit < 4) { value /= 1024; unit += 1; }
+  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/// Plain HTTP has no clipboard: there the text is selected and copied the old way.
+export async function copy(text) {
+  if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text).catch(() => {});
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+export function Id({ value, href, short = 0 }) {
+  const text = value || "–";
+  const shown = short && text.length > short + 4 ? `${text.slice(0, short)}…` : text;
+  return href ? html`<a class="mono" href=${href} title=${visible(text)}><bdi>${visible(shown)}</bdi></a>` : html`<span class="mono" title=${visible(text)}><bdi>${visible(shown)}</bdi></span>`;
+}
+
+export function Copyable({ value }) {
+  const [done, set] = useState(false);
+  const act = async () => { await copy(value); set(true); setTimeout(() => set(false), 1500); };
+  return html`<span class="copyable"><${Id} value=${value} /> <button type="button" class="quiet" onClick=${act} aria-label="Copy">${done ? "copied" : "copy"}</button></span>`;
+}

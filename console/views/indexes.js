@@ -1,0 +1,77 @@
+// Indexes and what else follows tables: how far each is, what its scrubs found, lookups.
+import { html } from "../parts/html.js";
+import { useState } from "../vendor/preact/hooks.js";
+import { api, part } from "../net/api.js";
+import { textOf } from "../net/exact.js";
+import { useLive } from "../net/live.js";
+import { Act, Badge, Bar, Card, Confirm, Dialog, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
+import { List } from "../parts/list.js";
+import { duration, When } from "../parts/time.js";
+import { bytes, count, Id, Json, rate, Text, visible } from "../parts/text.js";
+import { go } from "../shell/router.js";
+import { useMay } from "../shell/shell.js";
+
+export function Indexes({ path }) {
+  if (path[0]) return html`<${Index} key=${path[0]} name=${path[0]} />`;
+  return html`<${All} />`;
+}
+
+const life = (index) => html`<${Badge} state=${index.state} />${index.paused && html` <${Badge} tone="warn" state="paused" />`}${index.lastError?.inARow > 0 && html` <${Badge} tone="bad" state="failing" />`}`;
+const lag = (index) => (index.lag ? html`${index.lag.seconds !== undefined ? duration(index.lag.seconds) : "given up"} <span class="dim small">${count(index.lag.changes)} changes</span>` : html`<span class="dim">not begun</span>`);
+
+function All() {
+  const live = useLive((signal) => api.get("/v1/indexes", { signal }), [], 5_000);
+  const [making, setMaking] = useState(false);
+  const may = useMay("operator");
+  return html`<${Head} title="Indexes" actions=${may && html`<button type="button" class="primary" onClick=${() => setMaking(true)}>Declare an index…</button>`} /><${Failure} error=${live.error} retry=${live.refresh} />
+    <${List} label="Indexes" items=${live.value?.indexes} id=${(row) => row.name} href=${(row) => `/indexes/${part(row.name)}`} empty="There is no index." columns=${[
+      { name: "Name", of: (row) => html`<${Id} value=${row.name} href=${`/indexes/${part(row.name)}`} />` }, { name: "", of: life }, { name: "Kind", of: (row) => html`<${Text} value=${row.definition.kind} />` }, { name: "Table", of: (row) => html`<${Text} value=${row.definition.source} />` },
+      { name: "Behind", number: true, of: lag }, { name: "Walk", of: (row) => row.walk && html`${count(row.walk.walked)}${row.walk.total ? ` of ${count(row.walk.total)}` : ""}<${Bar} done=${row.walk.walked} total=${row.walk.total || 0} />` },
+      { name: "Last scrub", of: (row) => row.lastScrub && html`<${When} at=${row.lastScrub.at} />, ${count(row.lastScrub.wrong)} wrong` }, { name: "Changes", number: true, of: (row) => count(row.changes) }]} />
+    ${making && html`<${Declare} onClose=${() => { setMaking(false); live.refresh(); }} />`}`;
+}
+
+function Index({ name }) {
+  const live = useLive((signal) => api.get(`/v1/indexes/${part(name)}`, { signal }), [name], 2_000);
+  const [acting, setActing] = useState("");
+  const may = useMay("operator");
+  const index = live.value;
+  if (!index) return html`<${Head} title=${name} crumbs=${[["Indexes", "/indexes"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
+  const ask = (verb) => async () => { await api.post(`/v1/indexes/${part(name)}/${verb}`); live.refresh(); };
+  return html`<${Head} title=${name} crumbs=${[["Indexes", "/indexes"]]} actions=${may && html`<${Act} run=${ask(index.paused ? "resume" : "pause")}>${index.paused ? "Resume" : "Pause"}</${Act}><${Act} run=${ask("scrub")}>Scrub</${Act}>
+      <button type="button" onClick=${() => setActing("rebuild")}>Rebuild…</button><button type="button" class="danger" onClick=${() => setActing("drop")}>Drop…</button>`}><div>${life(index)}</div></${Head}>
+    <${Failure} error=${live.error} retry=${live.refresh} />
+    ${index.lastError && html`<${Card} tone=${index.lastError.inARow ? "bad" : "warn"}><${Text} value=${index.lastError.message} most=${1000} /> <span class="dim"><${When} at=${index.lastError.at} both />${index.lastError.inARow ? `, ${count(index.lastError.inARow)} in a row` : ""}</span></${Card}>`}
+    <div class="figures"><${Figure} name="behind" value=${index.lag?.seconds !== undefined ? duration(index.lag.seconds) : "–"} note=${index.lag && `${count(index.lag.changes)} changes, ${bytes(index.lag.bytes)}`} tone=${index.lag?.seconds > 60 ? "warn" : ""} />
+      <${Figure} name="entities dealt with" value=${count(index.changes)} /><${Figure} name="rows ever wrong" value=${count(index.wrongEver)} tone=${index.wrongEver ? "warn" : ""} />
+      ${index.walk && html`<${Figure} name=${index.walk.total ? `walked of ${count(index.walk.total)}` : "walked"} value=${count(index.walk.walked)} note=${index.walk.perSecond !== undefined ? `${rate(index.walk.perSecond)} a second${index.walk.secondsLeft !== undefined ? `, ${duration(index.walk.secondsLeft)} left` : ""}` : ""} />`}</div>
+    <div class="columns"><${Card} title="How it is"><${Facts} items=${[["True up to", html`<${When} at=${index.position} both />`], ["Declared", html`<${When} at=${index.createdAt} both />`], index.figuresAgeSeconds !== undefined && ["These figures are", `${duration(index.figuresAgeSeconds)} old`],
+      index.lastScrub && ["Last scrub", html`<${When} at=${index.lastScrub.at} both />: ${count(index.lastScrub.checked)} checked, ${count(index.lastScrub.wrong)} wrong`], index.lastScrub?.proven && ["Proven true up to", html`<${When} at=${index.lastScrub.proven} both />`], index.inTheWay && ["Rows in the way", count(index.inTheWay.rows)]]} /></${Card}>
+      <${Card} title="Definition"><${Json} value=${index.definition} /></${Card}></div><${Lookup} name=${name} definition=${index.definition} />
+    ${acting === "rebuild" && html`<${Confirm} title="Rebuild this index?" verb="Rebuild" tone="primary" needsReason run=${(reason) => api.post(`/v1/indexes/${part(name)}/rebuild`, undefined, reason).then(live.refresh)} onClose=${() => setActing("")}><p>The whole table is walked over again.</p></${Confirm}>`}
+    ${acting === "drop" && html`<${Confirm} title="Drop this index?" verb="Drop" needsReason run=${(reason) => api.remove(`/v1/indexes/${part(name)}`, reason).then(() => go("/indexes"))} onClose=${() => setActing("")}><p>Its rows are removed; the table stays.</p></${Confirm}>`}`;
+}
+
+function Lookup({ name, definition }) {
+  const by = [definition.by].flat().filter(Boolean);
+  const [values, setValues] = useState({});
+  const [found, setFound] = useState(null);
+  const [ask, busy, error] = useAction(async () => {
+    const query = new URLSearchParams();
+    for (const each of by) if (values[each]) query.append("value", values[each]);
+    query.set("top", "50");
+    setFound(await api.get(`/v1/indexes/${part(name)}/lookup?${query}`));
+  });
+  if (!by.length || by.some((each) => typeof each !== "string")) return null;
+  return html`<${Card} title="Look up"><form class="filters" onSubmit=${(e) => { e.preventDefault(); ask(); }}>${by.map((each) => html`<label class="choice"><span><bdi>${visible(each)}</bdi></span><input value=${values[each] || ""} onInput=${(e) => setValues({ ...values, [each]: e.target.value })} /></label>`)}<button disabled=${busy}>Find</button></form>
+    <${Failure} error=${error} />${found && html`<${Json} value=${found} />`}</${Card}>`;
+}
+
+const example = { kind: "lists", source: "Packages", by: ["Maintainer"], destination: "ByMaintainer" };
+
+function Declare({ onClose }) {
+  const [form, set] = useState({ name: "", text: textOf(example, 2) });
+  const [save, busy, error] = useAction(async () => { await api.put(`/v1/indexes/${part(form.name)}`, form.text); onClose(); go(`/indexes/${part(form.name)}`); });
+  return html`<${Dialog} title="Declare an index" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(); }}><label class="field"><span>Name</span><input required value=${form.name} onInput=${(e) => set({ ...form, name: e.target.value })} /></label>
+    <label class="field"><span>Definition, as JSON</span><textarea rows="12" spellcheck=${false} value=${form.text} onInput=${(e) => set({ ...form, text: e.target.value })}></textarea></label><${Failure} error=${error} /><footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy}>Declare</button></footer></form></${Dialog}>`;
+}

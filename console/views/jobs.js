@@ -1,0 +1,173 @@
+// Jobs: the list, one of them as it runs, groups, and a form to submit one.
+import { html } from "../parts/html.js";
+import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
+import { api, at, follow, part } from "../net/api.js";
+import { parseExact, textOf } from "../net/exact.js";
+import { description, kindsOf } from "../net/description.js";
+import { useLive, usePages } from "../net/live.js";
+import { Act, Badge, Bar, Card, Confirm, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
+import { Fields, textsOf, valueOf } from "../parts/form.js";
+import { Choice, List, More, Search } from "../parts/list.js";
+import { duration, When } from "../parts/time.js";
+import { Copyable, count, Id, Json, rate, Text, visible } from "../parts/text.js";
+import { go, refine } from "../shell/router.js";
+import { useMay } from "../shell/shell.js";
+import { useSettings } from "../shell/settings.js";
+import { kinds, states } from "./kinds.js";
+import { PlanOf } from "./plan.js";
+import { Story } from "./story.js";
+
+const ended = (job) => ["succeeded", "poisoned", "cancelled"].includes(job.state);
+const draftKey = "tidemark.draft";
+
+export function Jobs({ path, query }) {
+  if (path[0] === "new") return html`<${Submit} query=${query} />`;
+  if (path[0]) return html`<${Job} key=${path[0]} id=${path[0]} />`;
+  return html`<${JobList} query=${query} />`;
+}
+
+const searchedAtMost = 5_000;
+
+async function findJobs(filter, text, continuation, signal) {
+  const wanted = text.toLowerCase();
+  const items = [];
+  let searched = 0;
+  let from = continuation;
+  for (;;) {
+    const page = await api.get(at("/v1/jobs", { ...filter, limit: wanted ? 500 : 100, continuation: from }), { signal });
+    searched += page.jobs.length;
+    items.push(...page.jobs.filter((each) => !wanted || textOf(each).toLowerCase().includes(wanted)));
+    from = page.continuation || "";
+    if (!from || items.length >= 100 || (wanted ? searched >= searchedAtMost : page.jobs.length)) return { items, searched, continuation: from };
+  }
+}
+
+export const target = (spec) => [spec?.source, spec?.destination].filter((each) => typeof each === "string").join(" → ");
+
+function JobList({ query }) {
+  const filter = { kind: query.kind, state: query.state };
+  const pages = usePages((continuation, signal) => findJobs(filter, query.q || "", continuation, signal), [query.kind, query.state, query.q], 3_000);
+  const may = useMay("operator");
+  const find = (q) => { if (/^[0-9a-f-]{36}$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
+  return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
+    <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
+      <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
+    <${List} label="Jobs" items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? "No job matches." : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
+      { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
+      { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
+      { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
+      { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
+    <${More} pages=${pages} what="jobs" />${query.q && html`<p class="dim small">The newest ${count(searchedAtMost)} jobs are searched at a time; “Show more” goes on.</p>`}`;
+}
+
+/// One job as it is, told by its events; asked for now and then where those cannot be had.
+function useJob(id) {
+  const { paused } = useSettings();
+  const [told, setTold] = useState(undefined);
+  const [streaming, setStreaming] = useState(false);
+  const over = told && ended(told);
+  const live = useLive((signal) => api.get(`/v1/jobs/${part(id)}`, { signal }), [id], streaming ? 0 : over ? 15_000 : 2_000);
+  useEffect(() => { if (live.value) setTold(live.value); }, [live.value]);
+  useEffect(() => {
+    if (paused || !told || over) return undefined;
+    let abort;
+    let timer;
+    const listen = async () => {
+      if (document.hidden || abort) return;
+      abort = new AbortController();
+      const own = abort;
+      try {
+        setStreaming(true);
+        await follow(`/v1/jobs/${part(id)}/events`, (name, text) => { if (name === "job") setTold(parseExact(text)); }, own.signal);
+      } catch { /* polling goes on */ }
+      if (own !== abort) return;
+      abort = undefined;
+      setStreaming(false);
+      if (!own.signal.aborted) timer = setTimeout(listen, 5_000);
+    };
+    const seen = () => { if (document.hidden) { abort?.abort(); } else listen(); };
+    document.addEventListener("visibilitychange", seen);
+    listen();
+    return () => { document.removeEventListener("visibilitychange", seen); clearTimeout(timer); const last = abort; abort = undefined; last?.abort(); setStreaming(false); };
+  }, [id, paused, over, told === undefined]);
+  return { job: told, error: live.error, refresh: live.refresh, streaming, take: setTold };
+}
+
+function Job({ id }) {
+  const { job, error, refresh, streaming, take } = useJob(id);
+  const [acting, setActing] = useState("");
+  const may = useMay("operator");
+  if (!job) return html`<${Head} title="Job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${error} retry=${refresh} />`;
+  const spec = job.spec;
+  const repeat = () => { const { idempotencyKey, notBefore, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
+  const undo = () => { sessionStorage.setItem(draftKey, textOf({ kind: "undo", job: job.id })); go("/jobs/new"); };
+  const undoable = ["archive", "copy", "rekey", "merge", "unarchive", "adopt"].includes(job.kind) && ended(job);
+  return html`<${Head} title=${`${job.kind} ${target(spec)}`.trim()} crumbs=${[["Jobs", "/jobs"]]} actions=${may && html`
+      ${!ended(job) && html`<button type="button" class="danger" onClick=${() => setActing("cancel")}>Cancel…</button>`}
+      ${undoable && html`<button type="button" onClick=${undo}>Undo…</button>`}
+      ${typeof spec === "object" && html`<button type="button" onClick=${repeat}>Run again, with changes…</button>`}
+      ${job.state === "poisoned" && html`<a class="button primary" href=${`/poison/${part(job.messageId)}`}>Its poison message</a>`}`}>
+      <div><${Badge} state=${job.state} /> <span class="dim small">${ended(job) ? "" : streaming ? "live" : "updated every 2 s"}</span></div></${Head}>
+    <${Failure} error=${error} retry=${refresh} />
+    ${job.error && html`<${Card} tone="bad"><${Text} value=${job.error} most=${2000} /></${Card}>`}
+    <div class="figures"><${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
+      <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name="attempts" value=${count(job.attempts)} />
+      ${job.progress.perSecond !== undefined && html`<${Figure} name="a second" value=${rate(job.progress.perSecond)} note=${job.progress.secondsLeft !== undefined ? `${duration(job.progress.secondsLeft)} left` : ""} />`}</div>
+    ${job.progress.total !== undefined && !ended(job) && html`<p><${Bar} done=${Number(job.progress.done) + Number(job.progress.skipped)} total=${job.progress.total} /></p>`}
+    <${Card}><${Facts} items=${[["Job", html`<${Copyable} value=${job.id} />`], ["Submitted", html`<${When} at=${job.submittedAt} both />`], job.notBefore && ["Not before", html`<${When} at=${job.notBefore} both />`],
+      job.startedAt && ["Started", html`<${When} at=${job.startedAt} both />`], job.finishedAt && ["Ended", html`<${When} at=${job.finishedAt} both />`],
+      job.startedAt && job.finishedAt && ["Took", duration((new Date(job.finishedAt) - new Date(job.startedAt)) / 1000)], job.worker && ["Worker", html`<${Text} value=${job.worker} />`], ["Message", html`<${Id} value=${job.messageId} />`],
+      job.thenJob && ["Followed by", html`<${Id} value=${job.thenJob} href=${`/jobs/${part(job.thenJob)}`} />`], job.callbackJob && ["Its end is told by", html`<${Id} value=${job.callbackJob} href=${`/jobs/${part(job.callbackJob)}`} />`]]} /></${Card}>
+    <div class="columns"><${Card} title="History"><${Story} attempts=${job.history} before=${html`<li><strong>submitted</strong> <span class="dim"><${When} at=${job.submittedAt} both /></span></li>`}
+        after=${ended(job) && job.finishedAt ? html`<li class=${job.state === "succeeded" ? "good" : job.state === "poisoned" ? "bad" : ""}><strong>${job.state}</strong> <span class="dim"><${When} at=${job.finishedAt} both /></span></li>` : ""} /></${Card}>
+      <div>${job.result !== undefined && html`<${Card} title="Result"><${Json} value=${job.result} /></${Card}>`}
+        ${job.skips && html`<${Card} title="Skipped"><ul>${job.skips.map((skip) => html`<li><strong>${count(skip.count)}</strong> <${Text} value=${skip.reason} /><ul class="small">${skip.samples.slice(0, 5).map(([p, r]) => html`<li><${Text} value=${p} most=${80} /> / <${Text} value=${r} most=${80} /></li>`)}</ul></li>`)}</ul></${Card}>`}
+        <${Card} title="Spec"><${Json} value=${spec} /></${Card}></div></div>
+    ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
+}
+
+const shared = ["maxAttempts", "idempotencyKey", "priority", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then"];
+
+function draft() {
+  try { return parseExact(sessionStorage.getItem(draftKey)) || {}; } catch { return {}; }
+}
+
+function Submit({ query }) {
+  const live = useLive(() => description(), [], 0);
+  const [begun] = useState(draft);
+  const [kind, setKind] = useState(query.kind || begun.kind || "archive");
+  const [texts, setTexts] = useState(textsOf(begun));
+  const [plan, setPlan] = useState(null);
+  const [reason, setReason] = useState("");
+  useEffect(() => sessionStorage.removeItem(draftKey), []);
+  const document = live.value;
+  const schema = document && kindsOf(document)[kind];
+  const spec = () => ({ ...valueOf(document, schema, texts), kind });
+  const [look, looking, lookError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
+  const [submit, busy, error] = useAction(async () => { const job = await api.post("/v1/jobs", spec(), reason); go(`/jobs/${part(job.id)}`); });
+  const written = useMemo(() => { try { return schema ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [texts, kind, schema]);
+  if (!document) return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
+  const members = Object.keys(schema.properties).filter((name) => name !== "kind");
+  const change = (next) => { setTexts(next); setPlan(null); };
+  return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} />
+    <form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : look)(); }}><div class="columns"><${Card}>
+      <label class="field"><span>Kind</span><select name="kind" value=${kind} onChange=${(e) => { setKind(e.target.value); setPlan(null); }}>${Object.keys(kindsOf(document)).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select></label>
+      <${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => !shared.includes(name))} />
+      <details><summary>What all jobs have: priority, attempts, limits, what follows</summary><${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => shared.includes(name))} /></details></${Card}>
+      <div><${Card} title="As it will be sent"><${Json} value=${written} /></${Card}>
+        ${plan && html`<${Card} title="Plan" tone=${plan.problems.length ? "warn" : ""}><${PlanOf} plan=${plan} /></${Card}>`}</div></div>
+      <${Failure} error=${lookError || error} />
+      <div class="bulk"><button class=${plan ? "" : "primary"} type="button" disabled=${looking} onClick=${(e) => e.target.form.reportValidity() && look()}>${looking ? "Planning…" : plan ? "Plan again" : "Plan: what would it do?"}</button>
+        ${plan && html`<label class="choice"><span>Reason</span><input value=${reason} maxlength="200" onInput=${(e) => setReason(e.target.value)} placeholder="for the audit trail" /></label><button type="submit" class="primary" disabled=${busy}>${busy ? "…" : `Submit: touches ${count(plan.keys)}${plan.complete ? "" : " or more"}`}</button>`}
+        ${!plan && html`<span class="dim">A plan reads, and changes nothing. Then the job can be submitted.</span>`}</div></form>`;
+}
+
+export function Groups({ path }) {
+  const id = path[0] || "";
+  const live = useLive((signal) => (id ? api.get(`/v1/groups/${part(id)}`, { signal }) : null), [id], 3_000);
+  const group = live.value;
+  return html`<${Head} title=${id ? `Group ${visible(id)}` : "Groups"} crumbs=${[["Jobs", "/jobs"]]} /><div class="filters"><${Search} label="Name of a group" value=${id} onChange=${(name) => go(name ? `/groups/${part(name)}` : "/groups")} /></div>
+    ${live.error?.status === 404 ? html`<${Empty}>There is no group of this name, or it is no longer kept.</${Empty}>` : html`<${Failure} error=${live.error} retry=${live.refresh} />`}
+    ${group && html`<div class="figures">${Object.entries(group.states).map(([state, number]) => html`<${Figure} name=${state} value=${count(number)} tone=${state === "poisoned" && number ? "bad" : ""} />`)}</div>
+      <${Card}><${Facts} items=${[["Members", count(group.members)], ["Submitted", html`<${When} at=${group.submittedAt} both />`], group.finishedAt && ["Ended", html`<${When} at=${group.finishedAt} both />`], group.callbackJob && ["Its end is told by", html`<${Id} value=${group.callbackJob} href=${`/jobs/${part(group.callbackJob)}`} />`]]} />${group.onEnd && html`<h3>At its end</h3><${Json} value=${group.onEnd} />`}</${Card}>`}`;
+}

@@ -1,0 +1,102 @@
+// What is wrong now, first; then the last hour.
+import { html } from "../parts/html.js";
+import { useMemo, useRef } from "../vendor/preact/hooks.js";
+import { api, part } from "../net/api.js";
+import { useLive } from "../net/live.js";
+import { Badge, Card, Empty, Failure, Figure, Head } from "../parts/basic.js";
+import { Chart } from "../parts/chart.js";
+import { duration, When } from "../parts/time.js";
+import { count, rate, Text } from "../parts/text.js";
+
+const lanes = ["tidemark-jobs-high", "tidemark-jobs", "tidemark-jobs-low"];
+const patience = { oldest: 60, lag: 60 };  // seconds
+const optional = (promise) => promise.catch((error) => { if (error.status === 404) return null; throw error; });
+
+async function look(signal) {
+  const [ready, queues, workers, indexes, kinds] = await Promise.all([
+    api.raw("/readyz", { signal }).then(() => null, (error) => error),
+    api.get("/v1/queues?limit=1000", { signal }), api.get("/v1/workers?limit=1000", { signal }),
+    api.get("/v1/indexes", { signal }), api.get("/v1/kinds", { signal })]);
+  return { ready, queues: queues.queues, moreQueues: Boolean(queues.continuation), workers: workers.workers, indexes: indexes.indexes, kinds: kinds.kinds };
+}
+
+/// [tone, what, where to look], the worst first.
+export function wrongs({ ready, queues, workers, indexes, kinds }, groups) {
+  const out = [];
+  const say = (tone, text, href) => out.push({ tone, text, href });
+  if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
+  const jobs = queues.filter((queue) => lanes.includes(queue.name));
+  const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
+  const alive = workers.filter((worker) => worker.alive);
+  if (!alive.length && waiting) say("bad", `${count(waiting)} jobs wait and no worker lives`, "/workers");
+  for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
+  for (const group of groups || []) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
+  for (const queue of queues) {
+    if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/queues/${part(`${queue.name}-poison`)}`);
+    if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
+    if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
+  }
+  for (const kind of kinds.filter((each) => each.paused)) say("warn", `Jobs of kind ${kind.kind} are paused`, "/limits");
+  for (const index of indexes) {
+    const where = `/indexes/${part(index.name)}`;
+    if (index.state === "stale") say("bad", html`Index <${Text} value=${index.name} /> is stale: its rows no longer follow the table`, where);
+    if (index.lastError?.inARow) say("bad", html`Index <${Text} value=${index.name} />: <${Text} value=${index.lastError.message} most=${160} />`, where);
+    if (index.inTheWay?.rows) say("warn", html`Index <${Text} value=${index.name} />: ${count(index.inTheWay.rows)} rows are in the way`, where);
+    if (index.lag?.seconds > patience.lag) say("warn", html`Index <${Text} value=${index.name} /> is ${duration(index.lag.seconds)} behind`, where);
+    if (index.paused) say("warn", html`Index <${Text} value=${index.name} /> is paused`, where);
+  }
+  return out.sort((a, b) => (a.tone === b.tone ? 0 : a.tone === "bad" ? -1 : 1));
+}
+
+/// Counting groups reads every poison message, so it is done when their number has changed, and now and then.
+function usePoisonGroups(total) {
+  const live = useLive((signal) => (total ? api.get("/v1/poison/groups", { signal }) : { groups: [], complete: true }), [total], 60_000);
+  const last = useRef();
+  if (live.value) last.current = live.value;
+  return last.current;
+}
+
+const mostShown = 12;
+
+export function Overview() {
+  const now = useLive(look, []);
+  const hour = useLive((signal) => optional(api.get("/v1/overview", { signal })), [], 10_000);
+  const jobs = (now.value?.queues || []).filter((queue) => lanes.includes(queue.name));
+  const sum = (member) => jobs.reduce((total, queue) => total + queue[member], 0);
+  const poison = sum("poison") || (now.value?.queues || []).find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
+  const groups = usePoisonGroups(now.value ? poison : undefined);
+  const wrong = now.value && groups ? wrongs(now.value, groups.groups) : undefined;
+  const alive = now.value?.workers.filter((worker) => worker.alive) || [];
+  const oldest = Math.max(0, ...jobs.map((queue) => queue.oldestAgeSeconds));
+  return html`<${Head} title="Overview" />
+    <${Failure} error=${now.error} retry=${now.refresh} />
+    <${Card} title="Wrong now" tone=${!wrong ? "" : wrong.length ? wrong[0].tone : "good"}>
+      ${!wrong ? html`<${Empty}>Looking…</${Empty}>` : !wrong.length ? html`<p>Nothing. All stores answer, nothing is poisoned, nothing waits for long.</p>`
+        : html`<ul class="wrong">${wrong.slice(0, mostShown).map((each) => html`<li><${Badge} tone=${each.tone} state=${each.tone === "bad" ? "act" : "watch"} /><div>${each.text} ${each.href && html`<a href=${each.href}>look</a>`}</div></li>`)}</ul>
+          ${wrong.length > mostShown && html`<p class="dim">and ${wrong.length - mostShown} more</p>`}`}</${Card}>
+    ${now.value && html`<div class="figures">
+      <${Figure} name="jobs waiting" value=${count(sum("ready"))} note=${`${count(sum("delayed"))} delayed`} href="/jobs?state=queued" />
+      <${Figure} name="jobs in flight" value=${count(sum("inFlight"))} href="/jobs?state=running" />
+      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length} groups${groups.complete ? "" : ", of the first 100,000"}`} href="/poison" />
+      <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
+      <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
+      <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />
+      <${Figure} name="indexes" value=${count(now.value.indexes.length)} note=${`${now.value.indexes.filter((index) => index.state === "ready").length} ready`} href="/indexes" /></div>
+      ${now.value.moreQueues && html`<p class="dim small">The first 1,000 queues were looked at.</p>`}`}
+    ${hour.value?.points.length > 1 && html`<${LastHour} points=${hour.value.points} />`}`;
+}
+
+function LastHour({ points }) {
+  const series = useMemo(() => {
+    const of = (member) => points.map((point) => point[member]);
+    return { times: points.map((point) => new Date(point.at).getTime() / 1000),
+      jobs: [{ name: "put", values: of("inPerSecond"), colour: "--c2" }, { name: "finished", values: of("outPerSecond"), colour: "--c1" }],
+      waiting: [{ name: "waiting", values: of("ready"), colour: "--c1" }, { name: "poison", values: of("poison"), colour: "--c2" }],
+      oldest: [{ name: "oldest", values: of("oldestSeconds"), colour: "--c3" }],
+      latency: [{ name: "mean", values: of("meanMs"), colour: "--c1" }] };
+  }, [points]);
+  return html`<h2>The last hour</h2><div class="columns"><${Card}><${Chart} title="Jobs a second" times=${series.times} lines=${series.jobs} /></${Card}>
+    <${Card}><${Chart} title="Jobs waiting, and poison" times=${series.times} lines=${series.waiting} /></${Card}>
+    <${Card}><${Chart} title="How long the next job has waited" unit=" s" times=${series.times} lines=${series.oldest} /></${Card}>
+    <${Card}><${Chart} title="Requests to the api: time to answer" unit=" ms" times=${series.times} lines=${series.latency} /></${Card}></div>`;
+}
