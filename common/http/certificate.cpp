@@ -4,12 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include <boost/asio/ssl/context.hpp>
 
+#include "common/base/small_file.h"
 #include "common/base/time.h"
 
 namespace tidemark::http {
@@ -17,7 +15,6 @@ namespace {
 
 namespace ssl = boost::asio::ssl;
 
-constexpr std::size_t kMaxFileBytes = 1UL << 20;
 constexpr const char* kCiphersOfTls12 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 std::unexpected<Error> wrong(const char* setting, const std::string& path, const std::string& why) {
@@ -25,15 +22,8 @@ std::unexpected<Error> wrong(const char* setting, const std::string& path, const
 }
 
 Result<std::string> read_file(const char* setting, const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes(kMaxFileBytes + 1, '\0');
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!in.is_open() || in.bad()) {
-    return wrong(setting, path, std::string("cannot be read: ") + std::strerror(errno != 0 ? errno : EIO));
-  }
-  bytes.resize(static_cast<std::size_t>(in.gcount()));
-  if (bytes.size() > kMaxFileBytes) return wrong(setting, path, "has more than 1 MiB: it is not a certificate or key");
+  auto bytes = read_small_file(path);
+  if (!bytes) return wrong(setting, path, bytes.error().message);
   return bytes;
 }
 

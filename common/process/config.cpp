@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,6 +15,7 @@
 #include "common/base/fail_points.h"
 #include "common/base/nearest_word.h"
 #include "common/base/numbers.h"
+#include "common/base/small_file.h"
 #include "common/process/known_settings.h"
 
 #ifndef TIDEMARK_VERSION
@@ -27,7 +27,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = 1UL << 20;
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kVariableBeginning = "TIDEMARK_";
 // TIDEMARK_ variables that are not settings of these programs: of the command line, scripts and the compose file.
@@ -134,13 +133,8 @@ Result<Json> read_file(const std::string& path) {
   auto refuse = [&path](const std::string& reason) {
     return fail(ErrorCode::kConfigInvalid, "The configuration file " + path + " " + reason);
   };
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return refuse("cannot be opened. Does it exist, and may this user read it?");
-  std::string text(kMaxFileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.fail() && !in.eof())) return refuse("cannot be read.");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxFileBytes) return refuse("is larger than 1 MiB.");
+  const auto text = read_small_file(path);
+  if (!text) return refuse(text.error().message + ".");
   std::map<std::string, std::set<std::string>> seen;  // by section; "" is the file itself
   std::string section;
   std::string twice;
@@ -154,7 +148,7 @@ Result<Json> read_file(const std::string& path) {
   };
   Json document;
   try {
-    document = Json::parse(text, note_repeats);
+    document = Json::parse(*text, note_repeats);
   } catch (const Json::parse_error& e) {
     // Not the parser's own message: it quotes the text around the error, which may be a secret.
     return refuse("is not valid JSON (at byte " + std::to_string(e.byte) +

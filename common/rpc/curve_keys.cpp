@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "common/base/descriptor.h"
 #include "common/base/encoding.h"
+#include "common/base/small_file.h"
 #include "common/base/text.h"
 
 namespace tidemark::rpc {
@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::string_view kSecretWord = "tidemark-secret-key";
 constexpr std::size_t kKeyBytes = 32;
-constexpr std::size_t kMaxFileBytes = 1UL << 20;
 constexpr std::size_t kMaxKeys = 10'000;
 using Z85 = std::array<char, 41>;
 
@@ -51,15 +50,8 @@ Result<KeyPair> pair_of(std::string secret) {
 }
 
 Result<std::string> read_text(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxFileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) {
-    return wrong(path, std::string("cannot be read: ") + std::strerror(errno != 0 ? errno : EIO));
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxFileBytes) return wrong(path, "has more than 1 MiB: it holds no keys");
+  auto text = read_small_file(path);
+  if (!text) return wrong(path, text.error().message);
   return text;
 }
 
@@ -88,10 +80,10 @@ Result<void> write_key_file(const std::string& path, const KeyPair& keys) {
     if (errno == EEXIST) return wrong(path, "exists already; a key is never overwritten: remove it, or name another");
     return wrong(path, std::string("cannot be written: ") + std::strerror(errno));
   }
-  const auto text = "# A secret of this process. Its public half: tidemark keys show FILE\n" + std::string(kSecretWord) +
-                    " " + hex_encode(keys.secret_key) + "\n";
-  const bool written = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(file.get()) == 0;
+  const auto text = "# A secret of this process. Its public half: tidemark keys show FILE\n" +
+                    std::string(kSecretWord) + " " + hex_encode(keys.secret_key) + "\n";
+  const bool written =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0;
   if (written) return {};
   const std::string why = std::strerror(errno);
   ::unlink(path.c_str());

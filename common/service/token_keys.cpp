@@ -3,8 +3,7 @@
 #include <curl/curl.h>
 #include <spdlog/spdlog.h>
 
-#include <fstream>
-
+#include "common/base/small_file.h"
 #include "common/base/text.h"
 
 namespace tidemark::service {
@@ -16,15 +15,6 @@ constexpr long kFetchTimeoutMs = 10'000;
 constexpr std::size_t kMaxBytes = 256UL << 10;
 
 bool is_url(std::string_view where) { return where.starts_with("https://"); }
-
-Result<std::string> read_key_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) return fail(ErrorCode::kConfigInvalid, "the file cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
-}
 
 /// libcurl's callback; 0 ends the transfer.
 std::size_t take(char* bytes, std::size_t size, std::size_t count, void* text) {
@@ -147,7 +137,7 @@ bool TokenKeys::want() {
 }
 
 Result<void> TokenKeys::read() {
-  const auto text = is_url(where_) ? fetch(where_, ca_file_, stopping_) : read_key_file(where_);
+  const auto text = is_url(where_) ? fetch(where_, ca_file_, stopping_) : read_small_file(where_, kMaxBytes);
   auto keys = text ? auth::WebKeys::read(*text) : Result<auth::WebKeys>(std::unexpected(text.error()));
   if (!keys) {
     spdlog::error("the keys of the token issuer cannot be read from={} reason=\"{}\"", where_, keys.error().message);

@@ -58,7 +58,7 @@ class StartupTest(unittest.TestCase):
                 self.refuse(name, "--config", unknown, says=["'prot'", unknown, "port"])
                 self.refuse(name, "--config", self.write_config({"port": "one"}), says=["port", "one"])
                 self.refuse(name, "--config", self.write_config("{port"), says=["not valid JSON"])
-                self.refuse(name, "--config", "/nowhere/config.json", says=["/nowhere/config.json", "cannot be opened"])
+                self.refuse(name, "--config", "/nowhere/config.json", says=["/nowhere/config.json", "cannot be read: No such file"])
                 self.refuse(name, "--colour", "red", says=["--colour", "--help"])
                 self.refuse(name, "--log-level", "loud", says=["log_level", "loud", "debug"])
         self.refuse("worker", "--lease-s", "0", says=["lease_s", "0"])
@@ -286,7 +286,7 @@ class ServingTest(unittest.TestCase):
     def test_api_errors(self):
         api = ApiClient(self.stack.ports["api"])
         for method, path, expected in (("GET", "/v1/nothing", (404, "NotFound")),
-                                       ("GET", "/", (404, "NotFound")),
+                                       ("GET", "/nothing", (404, "NotFound")),
                                        ("DELETE", "/v1/jobs", (405, "UnsupportedHttpVerb")),
                                        ("GET", "/v1/jobs/none", (404, "JobNotFound")),
                                        ("GET", "/v1/poison/none", (404, "PoisonNotFound")),

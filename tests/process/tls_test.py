@@ -141,7 +141,7 @@ class TlsTest(TlsCase):
         issuer = ("--bearer-issuer", "https://login.example.org/tenant")
         self.refuse("table_store", *issuer, says="bearer_keys: name the issuer's key set")
         self.refuse("table_store", *issuer, "--bearer-keys", "http://login.example.org/keys", says="must be https://")
-        self.refuse("table_store", *issuer, "--bearer-keys", "/nowhere", says="bearer_keys: /nowhere: the file cannot be read")
+        self.refuse("table_store", *issuer, "--bearer-keys", "/nowhere", says="bearer_keys: /nowhere: cannot be read: No such file")
         self.refuse("table_store", *issuer, "--bearer-keys", garbage, says="is not a JSON Web Key Set")
         self.refuse("table_store", *issuer, "--bearer-keys", garbage, "--bearer-audience", ",", says="bearer_audience")
         self.assertIn("anybody can make one", self.stack.start("table_store", *issuer, "--bearer-check", "basic").log())

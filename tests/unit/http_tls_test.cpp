@@ -276,7 +276,7 @@ TEST_F(HttpsServer, WrongFilesAreNamed) {
   use(make_certificate(kFirst, 1, 2));
   said("chain.pem is not valid before ");
   write_file(files_.certificate, std::string((1UL << 20) + 1, 'x'));
-  said("more than 1 MiB");
+  said("more than 1024 KiB");
   std::filesystem::remove(files_.certificate);
   said("chain.pem cannot be read: No such file");
   files_.key.clear();

@@ -171,8 +171,8 @@ TEST_F(Config, BrokenFilesAreErrors) {
   EXPECT_THAT(file_error("[]"), HasSubstr("one JSON object"));
   EXPECT_THAT(file_error(R"({"port": 1, "port": 2})"), HasSubstr("twice"));
   EXPECT_THAT(file_error(R"({"api": {"port": 1, "port": 2}})"), HasSubstr("twice"));
-  EXPECT_THAT(file_error(std::string(2 << 20, ' ')), HasSubstr("1 MiB"));
-  EXPECT_THAT(parse_error({"--config", "/nonexistent/file"}), HasSubstr("cannot be opened"));
+  EXPECT_THAT(file_error(std::string(2 << 20, ' ')), HasSubstr("1024 KiB"));
+  EXPECT_THAT(parse_error({"--config", "/nonexistent/file"}), HasSubstr("cannot be read: No such file"));
   EXPECT_THAT(parse_error({"--config", directory_.c_str()}), HasSubstr("cannot be"));
 }
 
