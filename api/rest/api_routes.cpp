@@ -9,6 +9,8 @@ namespace tidemark::api {
 namespace {
 
 constexpr std::size_t kShownBytes = 200;
+constexpr int kTriesOfOutcome = 10;
+constexpr Duration kPauseBetweenTries = std::chrono::seconds(1);
 
 /// The path's segments, decoded; nothing if the path is not a valid one.
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {
@@ -79,6 +81,16 @@ Answer handle(Api& api, const Route& route, Action& action, http::Request& reque
   return std::get<ActionHandler>(route.handler)(api, request, action, std::move(name));
 }
 
+/// There are no more of these than requests at once: while the store is away, no action begins.
+Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
+  for (int attempt = 1; !api.stopping->load(); ++attempt) {
+    co_await sleep_for(api.clock, kPauseBetweenTries);
+    const auto noted = co_await api.audit.complete(entry);
+    if (noted) co_return;
+    if (attempt == kTriesOfOutcome) co_return log_lost_outcome(entry, noted.error());
+  }
+}
+
 }  // namespace
 
 const std::vector<std::span<const Route>>& all_routes() {
@@ -129,8 +141,9 @@ Answer ApiRoutes::carry_out(const Route& route, Action action, http::Request& re
   if (!begun) co_return fail(not_noted(begun.error()));
   auto answer = co_await handle(api_, route, action, request);
   note_answer(action, answer, *begun);
+  // If the store has just gone away, nobody waits for it.
   const auto noted = co_await api_.audit.complete(*begun);
-  if (!noted) log_lost_outcome(*begun, noted.error());
+  if (!noted) spawn(co_await asio::this_coro::executor, complete_later(api_, std::move(*begun)));
   co_return answer;
 }
 

@@ -11,8 +11,6 @@ using table_store::Mutation;
 using table_store::MutationKind;
 
 constexpr std::size_t kMaxTextBytes = 2000;
-constexpr int kTries = 3;
-constexpr Duration kPause = std::chrono::milliseconds(200);
 constexpr std::size_t kErasuresAtOnce = 100;
 
 std::string audit_table() { return std::string(kAuditTable); }
@@ -100,13 +98,9 @@ Task<Result<AuditEntry>> AuditStore::add(AuditEntry entry) {
 
 Task<Result<void>> AuditStore::complete(AuditEntry entry) {
   tidy(entry);
-  for (int attempt = 1;; ++attempt) {
-    auto row = mutation_of(entry, MutationKind::kInsertOrReplace);
-    auto written = co_await change_row(tables_, audit_table(), audit_partition(entry.at), std::move(row), std::nullopt);
-    if (written) co_return Result<void>{};
-    if (attempt == kTries) co_return fail(std::move(written.error()));
-    co_await sleep_for(clock_, kPause * attempt);
-  }
+  auto row = mutation_of(entry, MutationKind::kInsertOrReplace);
+  CO_TRY(co_await change_row(tables_, audit_table(), audit_partition(entry.at), std::move(row), std::nullopt));
+  co_return Result<void>{};
 }
 
 Task<Result<AuditPage>> AuditStore::list(AuditFilter filter, std::uint32_t limit, std::string continuation) {

@@ -75,7 +75,7 @@ class AuditStore {
 
   /// Writes a new entry, and gives it its id and time. Texts that are too long are cut.
   Task<Result<AuditEntry>> add(AuditEntry entry);
-  /// Writes an entry that was added again, a few times if the store does not answer.
+  /// Writes an entry that was added again.
   Task<Result<void>> complete(AuditEntry entry);
   /// Those that match. A page may be shorter than `limit` (1..1000), even empty, and still have a continuation.
   Task<Result<AuditPage>> list(AuditFilter filter, std::uint32_t limit, std::string continuation);
