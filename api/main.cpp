@@ -6,7 +6,6 @@
 
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
-#include "common/auth/bearer_token.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/process/config.h"
@@ -15,6 +14,7 @@
 #include "common/service/other_hosts.h"
 #include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
+#include "common/service/sas_signer.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::api {
@@ -29,6 +29,9 @@ struct ApiSettings {
   std::string name = "api";
   std::string account = "devstoreaccount1";
   std::string token;
+  std::string tokens_file;
+  std::int64_t session_idle_s = 1800;
+  std::int64_t session_longest_s = 43'200;
   bool open = false;
   std::string allowed_hosts;
   std::string allowed_origins;
@@ -49,8 +52,14 @@ void declare(process::Settings& settings, ApiSettings& s) {
   settings.add("data", s.data, "data directory of the stack; the stores' sockets are in its run folder");
   settings.add("name", s.name, "name of this process in the run folder; must be unique in the stack");
   settings.add("account", s.account, "account whose tables and queues hold the jobs");
-  settings.add("token", s.token,
-               "bearer token that callers must send; empty: the one in DATA/run/token, made if absent", true);
+  settings.add("token", s.token, "bearer token of an admin; empty: the one in DATA/run/token, made if absent", true);
+  settings.add(
+      "tokens_file", s.tokens_file,
+      "JSON file of further bearer tokens, with names and the roles viewer, operator and admin; SIGHUP reads it "
+      "again");
+  settings.add("session_idle_s", s.session_idle_s, 10, 86'400,
+               "time without a request after which a browser is logged out");
+  settings.add("session_longest_s", s.session_longest_s, 60, 2'592'000, "time after which a browser is logged out");
   settings.add("open", s.open, "ask nobody for a token; only on loopback, where any program of this machine may call");
   settings.add("allowed_hosts", s.allowed_hosts,
                "names that callers may use for this api, beside localhost and addresses: name,name");
@@ -74,8 +83,7 @@ void declare(process::Settings& settings, ApiSettings& s) {
 }
 
 // Repeats until the stores answer or the time is over: the stack's processes start side by side.
-Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings,
-                                std::string where) {
+Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings, std::string where) {
   const auto deadline = clock.now() + std::chrono::seconds(settings.startup_timeout_s);
   for (;;) {
     auto prepared = co_await jobs.ensure_ready();
@@ -114,13 +122,9 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   co_return response;
 }
 
-/// The token that callers must send; empty if none.
-Result<std::string> token_of(const ApiSettings& settings, const std::filesystem::path& data) {
-  if (!settings.open) return auth::bearer_token(data, settings.token);
-  if (!settings.token.empty()) {
-    return fail(ErrorCode::kConfigInvalid, "open and token exclude each other: remove one of them");
-  }
-  if (TRY(http::is_loopback(settings.host))) return std::string();
+Result<std::shared_ptr<Tokens>> load_tokens(const ApiSettings& settings, const std::filesystem::path& data) {
+  auto tokens = TRY(Tokens::load({data, settings.token, settings.tokens_file, settings.open}));
+  if (!settings.open || TRY(http::is_loopback(settings.host))) return tokens;
   return fail(ErrorCode::kConfigInvalid,
               "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
 }
@@ -140,13 +144,16 @@ Result<void> run(const ApiSettings& settings) {
   const auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
   const auto certificate = TRY(http::Certificate::load(settings.tls));
-  auto entry = TRY(
-      Entry::create({settings.host, TRY(token_of(settings, data)), settings.allowed_hosts, settings.allowed_origins}));
+  const auto tokens = TRY(load_tokens(settings, data));
   auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                     settings.callback_http_hosts));
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(settings.archive_directories, files.get_executor()));
   auto clock = make_system_clock();
+  const SessionLimits session_limits{std::chrono::seconds(settings.session_idle_s),
+                                     std::chrono::seconds(settings.session_longest_s)};
+  auto entry = TRY(Entry::create({settings.host, settings.allowed_hosts, settings.allowed_origins}, tokens,
+                                 std::make_shared<Sessions>(session_limits, *clock)));
   auto random = make_system_random();
   process::Metrics metrics;
   auto server = TRY(http::bind_server(server_options(settings, certificate), *random));
@@ -162,6 +169,9 @@ Result<void> run(const ApiSettings& settings) {
           queues,           tables,
           metrics,          *clock,
           *random,          {&blobs, std::move(directories)}};
+  const service::SasClient blob_sas(*links.blob, settings.account), queue_sas(*links.queue, settings.account),
+      table_sas(*links.table, settings.account);
+  api.sas_signers = {&blob_sas, &queue_sas, &table_sas};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   const auto recent = api.recent;
   ApiRoutes routes(std::move(api));
@@ -178,6 +188,7 @@ Result<void> run(const ApiSettings& settings) {
   process::announce_ready("api " + server->where());
   process::wait_for_shutdown([&] {
     if (certificate) certificate->reload();
+    tokens->reload();
   });
   routes.stop();
   recent->stop();

@@ -16,6 +16,8 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("drain_s", config.drain_s, 0, 3600,
                "time for running jobs to finish after SIGTERM; then they are given back");
   settings.add("retention_h", config.retention_h, 2, 87'600, "how long records of finished jobs are kept");
+  settings.add("audit_retention_h", config.audit_retention_h, 24, 876'000,
+               "how long entries of the audit trail are kept");
   settings.add("collect_every_s", config.collect_every_s, 1, 86'400, "time between collections of old records");
   settings.add("analytics_collect_s", config.analytics_collect_s, 1, 3600,
                "how often the logs and metrics of requests are collected from the stores, for accounts that want them");
@@ -65,6 +67,7 @@ HousekeepingOptions housekeeping_options(const WorkerConfig& config, jobs::Worke
   HousekeepingOptions options;
   options.self = std::move(self);
   options.retention = std::chrono::hours(config.retention_h);
+  options.audit_retention = std::chrono::hours(config.audit_retention_h);
   options.collect_every = std::chrono::seconds(config.collect_every_s);
   options.archive_grace = std::chrono::seconds(config.archive_grace_s);
   options.archive_quarantine = std::chrono::seconds(config.archive_quarantine_s);

@@ -23,6 +23,7 @@ struct WorkerConfig {
   std::int64_t retry_cap_ms = 60'000;
   std::int64_t drain_s = 20;
   std::int64_t retention_h = 168;
+  std::int64_t audit_retention_h = 9600;
   std::int64_t collect_every_s = 600;
   std::int64_t analytics_collect_s = 30;
   std::int64_t archive_grace_s = 3600;

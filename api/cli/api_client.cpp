@@ -42,7 +42,7 @@ std::string token_for(const GlobalOptions& options) {
 }  // namespace
 
 Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
-  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), token_for(options));
+  return ApiClient(TRY(HttpClient::create(options.api, options.ca_file)), token_for(options), options.reason);
 }
 
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
@@ -50,6 +50,8 @@ Result<nlohmann::json> ApiClient::call(const std::string& method, const std::str
   auto headers = extra;
   headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+  // A header is of few letters.
+  if (method != "GET" && !reason_.empty()) headers.emplace_back("X-Tidemark-Reason", percent_encode(reason_));
   auto reply = TRY(http_.send(method, path, authorized(std::move(headers)), body));
   if (reply.status >= 400) return fail(problem_of(reply, http_.base_url()));
   if (reply.body.empty()) return nlohmann::json();

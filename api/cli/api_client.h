@@ -19,9 +19,11 @@ class ApiClient {
 
  private:
   [[nodiscard]] HttpHeaders authorized(HttpHeaders headers) const;
-  ApiClient(HttpClient http, std::string token) : http_(std::move(http)), token_(std::move(token)) {}
+  ApiClient(HttpClient http, std::string token, std::string reason)
+      : http_(std::move(http)), token_(std::move(token)), reason_(std::move(reason)) {}
   HttpClient http_;
   std::string token_;
+  std::string reason_;
 };
 
 }  // namespace tidemark::cli

@@ -39,11 +39,13 @@ void add_options(CLI::App& app, GlobalOptions& options) {
   app.add_option("--key", options.key, "the account's key, base64")->envname("TIDEMARK_KEY");
   app.add_option("--ca-file", options.ca_file, "certificates (PEM) to trust for https, in addition to the system's")
       ->envname("TIDEMARK_CA_FILE");
+  app.add_option("--reason", options.reason, "why something is done, for the audit trail");
   app.add_flag("--json", options.json, "print JSON, for scripts");
 }
 
 void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
+  add_access_commands(program);
   add_explain_command(program);
   add_feed_commands(program);
   add_group_commands(program);

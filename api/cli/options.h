@@ -21,6 +21,7 @@ struct GlobalOptions {
   std::string account = "devstoreaccount1";
   std::string key;      // base64
   std::string ca_file;  // PEM
+  std::string reason;   // for the audit trail
   bool json = false;
 };
 

@@ -2,11 +2,16 @@
 
 #include "api/rest/console_files.h"
 #include "api/rest/render.h"
+#include "api/rest/trail.h"
 #include "common/base/encoding.h"
 #include "common/process/failures.h"
 
 namespace tidemark::api {
 namespace {
+
+constexpr std::size_t kShownBytes = 200;
+constexpr int kTriesOfOutcome = 10;
+constexpr Duration kPauseBetweenTries = std::chrono::seconds(1);
 
 /// The path's segments, decoded; nothing if the path is not a valid one.
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {
@@ -40,7 +45,61 @@ std::optional<std::string> match(std::string_view pattern, const std::vector<std
   return std::nullopt;
 }
 
+struct Found {
+  const Route* route = nullptr;
+  std::string name;     // what stands for '*'
+  std::string allowed;  // the methods of other routes with this path
+};
+
+Found find_route(const http::Request& request) {
+  const auto path = segments_of(request.path);
+  // A HEAD is answered like a GET; the server leaves the body away.
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  Found out;
+  for (const auto& area : all_routes()) {
+    for (const auto& candidate : area) {
+      auto name = path && out.route == nullptr ? match(candidate.pattern, *path) : std::nullopt;
+      if (!name) continue;
+      if (candidate.method == method) {
+        out.route = &candidate;
+        out.name = std::move(*name);
+      } else {
+        out.allowed += (out.allowed.empty() ? "" : ", ") + std::string(candidate.method);
+      }
+    }
+  }
+  return out;
+}
+
+Result<void> may(const Route& route, const Caller& caller, const http::Request& request) {
+  TRY(caller.must_be(route.role));
+  return route.method == "GET" ? Result<void>() : Entry::check_csrf(request, caller);
+}
+
+Answer handle(Api& api, const Route& route, Action& action, http::Request& request) {
+  auto name = action.target;
+  if (const auto* plain = std::get_if<PlainHandler>(&route.handler)) return (*plain)(api, request, std::move(name));
+  return std::get<ActionHandler>(route.handler)(api, request, action, std::move(name));
+}
+
+/// There are no more of these than requests at once: while the store is away, no action begins.
+Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
+  for (int attempt = 1; !api.stopping->load(); ++attempt) {
+    co_await sleep_for(api.clock, kPauseBetweenTries);
+    const auto noted = co_await api.audit.complete(entry);
+    if (noted) co_return;
+    if (attempt == kTriesOfOutcome) co_return log_lost_outcome(entry, noted.error());
+  }
+}
+
 }  // namespace
+
+const std::vector<std::span<const Route>>& all_routes() {
+  static const std::vector<std::span<const Route>> kAll{
+      access_routes(), sas_routes(),      job_routes(),       poison_routes(), schedule_routes(), index_routes(),
+      feed_routes(),   consumer_routes(), on_change_routes(), limit_routes(),  operator_routes(), data_routes()};
+  return kAll;
+}
 
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
   auto answer = co_await route(request);
@@ -58,31 +117,47 @@ Task<http::Response> ApiRoutes::serve(http::Request& request) {
 Answer ApiRoutes::route(http::Request& request) {
   if (auto preflight = api_.entry.preflight(request)) co_return std::move(*preflight);
   if (auto file = console_response(request)) co_return std::move(*file);
-  const auto path = segments_of(request.path);
-  // A HEAD is answered like a GET; the server leaves the body away.
-  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
-  const Route* chosen = nullptr;
-  std::string id;
-  std::string allowed;
-  for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(),
-                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes(), data_routes()}) {
-    for (const auto& candidate : area) {
-      auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
-      if (!found) continue;
-      if (candidate.method == method) {
-        chosen = &candidate;
-        id = std::move(*found);
-      } else {
-        allowed += (allowed.empty() ? "" : ", ") + std::string(candidate.method);
-      }
-    }
+  auto found = find_route(request);
+  const auto* const route = found.route;
+  auto caller = api_.entry.admit(request, route != nullptr ? route->entrance : Entrance::kToken);
+  if (!caller) {
+    const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownBytes));
+    if (caller.failed_with(ErrorCode::kUnauthorized)) api_.strangers->refused(request.remote_address, operation);
+    co_return fail(std::move(caller.error()));
   }
-  CO_TRY(api_.entry.admit(request, chosen != nullptr ? chosen->entrance : Entrance::kToken));
-  if (chosen != nullptr) co_return co_await chosen->handler(api_, request, std::move(id));
-  if (allowed.empty()) co_return fail(ErrorCode::kNotFound);
+  if (route != nullptr) co_return co_await carry_out(*route, {std::move(*caller), std::move(found.name)}, request);
+  if (found.allowed.empty()) co_return fail(ErrorCode::kNotFound);
   auto refusal = problem(make_error(ErrorCode::kUnsupportedHttpVerb), request.request_id);
-  refusal.set("Allow", allowed);
+  refusal.set("Allow", found.allowed);
   co_return refusal;
+}
+
+Answer ApiRoutes::carry_out(const Route& route, Action action, http::Request& request) {
+  auto entry = entry_of(route, action, request);
+  if (auto allowed = may(route, action.caller, request); !allowed) {
+    co_await note_refusal(std::move(entry), allowed.error());
+    co_return fail(std::move(allowed.error()));
+  }
+  if (!leaves_entry(route, request)) co_return co_await handle(api_, route, action, request);
+  auto begun = co_await api_.audit.add(std::move(entry));
+  if (!begun) co_return fail(not_noted(begun.error()));
+  auto answer = co_await handle(api_, route, action, request);
+  note_answer(action, answer, *begun);
+  // If the store has just gone away, nobody waits for it.
+  const auto noted = co_await api_.audit.complete(*begun);
+  if (!noted) spawn(co_await asio::this_coro::executor, complete_later(api_, std::move(*begun)));
+  co_return answer;
+}
+
+Task<void> ApiRoutes::note_refusal(jobs::AuditEntry entry, Error error) {
+  const auto left_out = refusals_.admit();
+  if (!left_out) co_return;
+  entry.outcome = jobs::outcome::kRefused;
+  entry.status = static_cast<std::int32_t>(http_status_of(error.code));
+  entry.code = azure_name_of(error.code);
+  if (*left_out > 0) entry.detail = std::to_string(*left_out) + " refusals before it were left out";
+  const auto noted = co_await api_.audit.add(std::move(entry));
+  if (!noted) process::log_failed_task("api.audit", noted.error());
 }
 
 }  // namespace tidemark::api

@@ -1,21 +1,26 @@
-// The api's routes: jobs, poison messages, schedules, indexes, change feeds, tables, queues, limits, kinds, workers,
-// health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and renders the
-// outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their table. Thread
-// safe.
+// The api's routes: sessions, the audit trail, jobs, poison messages, schedules, indexes, change feeds, tables, queues,
+// limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and
+// renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their
+// table. Thread safe.
 #pragma once
+#include <array>
 #include <atomic>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <variant>
 
+#include "api/access/strangers.h"
 #include "api/rest/entry.h"
 #include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "common/service/sas_signer.h"
 #include "feeds/consumers/consumer_store.h"
 #include "feeds/on_change/on_change_store.h"
 #include "indexes/lookup/lookup.h"
+#include "jobs/audit/audit_store.h"
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
 #include "jobs/objects/object_store.h"
@@ -59,26 +64,52 @@ struct Api {
   feeds::OnChangeStore on_changes{tables, clock, random};
   jobs::Groups groups{tables, clock};
   jobs::WorkerList workers{tables};
+  jobs::AuditStore audit{tables, clock, random};
+  std::shared_ptr<Strangers> strangers = std::make_shared<Strangers>(metrics, clock);
+  std::array<const service::SasClient*, 3> sas_signers{};  // by auth::Service
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
 
-  /// Whether the callbacks that it asks for are allowed. kJobInvalid.
-  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
-  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch) const;
-  /// The job in a body that was read, if it may be submitted.
-  [[nodiscard]] Result<jobs::JobSpec> admitted(const Result<std::string>& body) const;
+  /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
+  /// kAuthorizationPermissionMismatch.
+  [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec, const Caller& caller) const;
+  [[nodiscard]] Result<void> admit(const jobs::JobBatch& batch, const Caller& caller) const;
+  /// The job in a body that was read, if the caller may submit it.
+  [[nodiscard]] Result<jobs::JobSpec> admitted(const Result<std::string>& body, const Caller& caller) const;
   Answer plan(jobs::JobSpec spec);
+};
+
+/// What somebody does by a request: who it is, and what the audit trail says of it. A handler adds what it finds out.
+struct Action {
+  Caller caller;
+  std::string target = {};  // at first what stands for '*' in the pattern
+  std::string detail = {};
+  std::optional<std::int64_t> count = {};
+};
+
+/// `name` is what stands for '*'; of two, both with '/' between them.
+using PlainHandler = Answer (*)(Api& api, http::Request& request, std::string name);
+using ActionHandler = Answer (*)(Api& api, http::Request& request, Action& action, std::string name);
+
+/// Whether what is done by a route, if not by GET, is entered into the audit trail; refusals always are.
+enum class Trail : std::uint8_t {
+  kEntry,
+  kEntryUnlessDry,  // the route has a parameter dryRun
+  kNone,            // what programs do all the time, and what the handler enters itself
 };
 
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "v1/jobs/*/cancel"
-  /// `name` is what stands for '*'; of two, both with '/' between them.
-  Answer (*handler)(Api& api, http::Request& request, std::string name);
+  Role role;                 // that the caller needs, at least
+  std::variant<PlainHandler, ActionHandler> handler;
   Entrance entrance = Entrance::kToken;
+  Trail trail = Trail::kEntry;
 };
+std::span<const Route> access_routes();
+std::span<const Route> sas_routes();
 std::span<const Route> job_routes();
 std::span<const Route> poison_routes();
 std::span<const Route> schedule_routes();
@@ -89,6 +120,8 @@ std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
 std::span<const Route> operator_routes();
 std::span<const Route> data_routes();
+/// Of all areas.
+const std::vector<std::span<const Route>>& all_routes();
 
 class ApiRoutes {
  public:
@@ -101,7 +134,10 @@ class ApiRoutes {
 
  private:
   Answer route(http::Request& request);
+  Answer carry_out(const Route& route, Action action, http::Request& request);
+  Task<void> note_refusal(jobs::AuditEntry entry, Error error);
   Api api_;
+  process::LineLimit refusals_{100};  // entries in a second
 };
 
 /// The OpenAPI 3 description of these routes, as JSON text.

@@ -168,12 +168,12 @@ Answer acknowledge(Api& api, http::Request& request, std::string both) {
 
 std::span<const Route> consumer_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/tables/*/consumers", list_consumers},
-      {"PUT", "v1/tables/*/consumers/*", put_consumer},
-      {"GET", "v1/tables/*/consumers/*", show_consumer},
-      {"DELETE", "v1/tables/*/consumers/*", remove_consumer},
-      {"POST", "v1/tables/*/consumers/*/read", read_consumer},
-      {"POST", "v1/tables/*/consumers/*/acknowledge", acknowledge},
+      {"GET", "v1/tables/*/consumers", Role::kViewer, list_consumers},
+      {"PUT", "v1/tables/*/consumers/*", Role::kOperator, put_consumer},
+      {"GET", "v1/tables/*/consumers/*", Role::kViewer, show_consumer},
+      {"DELETE", "v1/tables/*/consumers/*", Role::kOperator, remove_consumer},
+      {"POST", "v1/tables/*/consumers/*/read", Role::kOperator, read_consumer, Entrance::kToken, Trail::kNone},
+      {"POST", "v1/tables/*/consumers/*/acknowledge", Role::kOperator, acknowledge, Entrance::kToken, Trail::kNone},
   };
   return kRoutes;
 }

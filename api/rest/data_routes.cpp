@@ -174,13 +174,13 @@ Answer list_messages(Api& api, http::Request& request, std::string queue) {
 
 std::span<const Route> data_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/tables", list_tables},
-      {"GET", "v1/tables/*/plan", plan_query},
-      {"GET", "v1/tables/*/entities", query_entities},
-      {"GET", "v1/tables/*/entity", show_entity},
-      {"PUT", "v1/tables/*/entity", write_entity},
-      {"DELETE", "v1/tables/*/entity", erase_entity},
-      {"GET", "v1/queues/*/messages", list_messages},
+      {"GET", "v1/tables", Role::kViewer, list_tables},
+      {"GET", "v1/tables/*/plan", Role::kViewer, plan_query},
+      {"GET", "v1/tables/*/entities", Role::kViewer, query_entities},
+      {"GET", "v1/tables/*/entity", Role::kViewer, show_entity},
+      {"PUT", "v1/tables/*/entity", Role::kOperator, write_entity},
+      {"DELETE", "v1/tables/*/entity", Role::kOperator, erase_entity},
+      {"GET", "v1/queues/*/messages", Role::kViewer, list_messages},
   };
   return kRoutes;
 }

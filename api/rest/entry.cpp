@@ -48,17 +48,27 @@ bool is_json(std::string_view type) {
 
 }  // namespace
 
-Entry::Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback)
+Result<void> Caller::must_be(Role needed) const {
+  if (role >= needed) return {};
+  return fail(ErrorCode::kAuthorizationPermissionMismatch, "This needs the role " + std::string(role_name(needed)) +
+                                                               ", and the token of " + name + " has the role " +
+                                                               std::string(role_name(role)) + ".");
+}
+
+Entry::Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback, std::shared_ptr<const Tokens> tokens,
+             std::shared_ptr<Sessions> sessions)
     : metrics_(std::move(metrics)),
-      token_(std::move(options.token)),
       loopback_(loopback),
+      tokens_(std::move(tokens)),
+      sessions_(std::move(sessions)),
       hosts_(items_of(options.allowed_hosts)),
       origins_(items_of(options.allowed_origins)) {}
 
-Result<Entry> Entry::create(EntryOptions options) {
+Result<Entry> Entry::create(EntryOptions options, std::shared_ptr<const Tokens> tokens,
+                            std::shared_ptr<Sessions> sessions) {
   const bool loopback = TRY(http::is_loopback(options.host));
-  auto metrics = TRY(service::MetricsAccess::create(options.host, options.token));
-  Entry entry(std::move(metrics), std::move(options), loopback);
+  auto metrics = TRY(service::MetricsAccess::create(options.host, {}));  // beyond loopback, it is this class that asks
+  Entry entry(std::move(metrics), std::move(options), loopback, std::move(tokens), std::move(sessions));
   for (const auto& name : entry.hosts_) {
     if (name.find_first_of("/:*") == std::string::npos || http::is_address(name)) continue;
     return fail(ErrorCode::kConfigInvalid, "allowed_hosts: \"" + name + "\" is not a name such as jobs.example.org");
@@ -108,28 +118,54 @@ Result<void> Entry::check_origin(const http::Request& request) const {
   return {};
 }
 
-Result<void> Entry::check_token(const http::Request& request) const {
-  if (token_.empty()) return {};
-  const auto header = request.header("authorization");
-  if (!header) {
-    return fail(ErrorCode::kUnauthorized,
-                "A bearer token is required: the setting token of the api, or else what is in DATA/run/token. tidemark "
-                "takes it from --token, TIDEMARK_TOKEN, or the directory that --data or TIDEMARK_DATA names.");
+std::optional<Caller> Entry::of_session(const http::Request& request) const {
+  for (const auto& [name, value] : request.headers) {
+    if (!iequals_ascii(name, "cookie")) continue;
+    for (const auto id : session_ids(value)) {
+      auto session = sessions_->use(id);
+      if (!session) continue;
+      // The token may have been withdrawn, or have another role by now.
+      auto token = tokens_->with_digest(session->token_digest);
+      if (!token) continue;
+      return Caller{std::move(token->name), token->role, "session", std::move(token->digest), std::move(session)};
+    }
   }
-  if (!auth::bears(header, token_)) return fail(ErrorCode::kUnauthorized, "This is not the bearer token.");
-  return {};
+  return std::nullopt;
 }
 
-Result<void> Entry::admit(const http::Request& request, Entrance entrance) const {
-  if (entrance == Entrance::kOpen) return {};
+Result<Caller> Entry::identify(const http::Request& request) const {
+  if (tokens_->open()) return Caller{"open", Role::kAdmin, "open"};
+  const auto header = request.header("authorization");
+  if (header) {
+    const auto given = auth::token_in(header);
+    auto token = given ? tokens_->find(*given) : std::nullopt;
+    if (!token) return fail(ErrorCode::kUnauthorized, "This is not the bearer token.");
+    return Caller{std::move(token->name), token->role, "token", std::move(token->digest)};
+  }
+  if (auto caller = of_session(request)) return std::move(*caller);
+  return fail(ErrorCode::kUnauthorized,
+              "A bearer token is required: the setting token of the api, or else what is in DATA/run/token. tidemark "
+              "takes it from --token, TIDEMARK_TOKEN, or the directory that --data or TIDEMARK_DATA names.");
+}
+
+Result<void> Entry::check_csrf(const http::Request& request, const Caller& caller) {
+  if (!caller.session) return {};
+  if (constant_time_equal(request.header("x-csrf-token").value_or(""), caller.session->csrf)) return {};
+  return fail(ErrorCode::kAuthorizationFailure,
+              "A request by a session that changes something needs the header X-CSRF-Token, with the csrfToken that "
+              "GET /v1/session answers.");
+}
+
+Result<Caller> Entry::admit(const http::Request& request, Entrance entrance) const {
+  if (entrance == Entrance::kOpen) return Caller{};
   TRY(check_host(request));
   TRY(check_origin(request));
-  if (entrance == Entrance::kMetrics && metrics_.open_to(request)) return {};
-  TRY(check_token(request));
+  if (entrance == Entrance::kMetrics && metrics_.open_to(request)) return Caller{"", Role::kViewer, "open"};
+  auto caller = entrance == Entrance::kLogin ? Caller{} : TRY(identify(request));
   if (has_body(request) && !is_json(request.header("content-type").value_or(""))) {
     return fail(ErrorCode::kMediaTypeNotSupported, "A body must have the Content-Type application/json.");
   }
-  return {};
+  return caller;
 }
 
 std::optional<http::Response> Entry::preflight(const http::Request& request) const {
@@ -139,7 +175,8 @@ std::optional<http::Response> Entry::preflight(const http::Request& request) con
   http::Response response;
   response.status = 204;
   response.set("Access-Control-Allow-Methods", kMethods);
-  response.set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match");
+  response.set("Access-Control-Allow-Headers",
+               "Authorization, Content-Type, If-Match, If-None-Match, X-Tidemark-Reason");
   response.set("Access-Control-Max-Age", "600");
   return response;
 }

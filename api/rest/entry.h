@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "api/access/sessions.h"
+#include "api/access/tokens.h"
 #include "common/http/http.h"
 #include "common/service/metrics_access.h"
 
@@ -13,21 +15,40 @@ namespace tidemark::api {
 
 struct EntryOptions {
   std::string host;             // that the api listens on
-  std::string token;            // empty: none is needed
   std::string allowed_hosts;    // "name,name"
   std::string allowed_origins;  // "https://name:port,..."
 };
 
-/// What a route needs.
-enum class Entrance : std::uint8_t { kToken, kMetrics, kOpen };
+/// How one comes to a route: with a token or a session; to metrics on loopback without one; to log in; or just so.
+enum class Entrance : std::uint8_t { kToken, kMetrics, kLogin, kOpen };
+
+/// Who came in.
+struct Caller {
+  std::string name;  // of whoever has the token
+  Role role = Role::kNone;
+  const char* via = "";                 // "token", "session", or "open": nobody is asked for a token
+  std::string token_digest = {};        // unless open
+  std::optional<Session> session = {};  // that the request came by
+
+  /// kAuthorizationPermissionMismatch.
+  [[nodiscard]] Result<void> must_be(Role needed) const;
+};
 
 class Entry {
  public:
   /// kConfigInvalid.
-  static Result<Entry> create(EntryOptions options);
+  static Result<Entry> create(EntryOptions options, std::shared_ptr<const Tokens> tokens,
+                              std::shared_ptr<Sessions> sessions);
 
   /// kAuthorizationFailure: the Host or the Origin. kUnauthorized. kMediaTypeNotSupported: a body that is not JSON.
-  [[nodiscard]] Result<void> admit(const http::Request& request, Entrance entrance) const;
+  [[nodiscard]] Result<Caller> admit(const http::Request& request, Entrance entrance) const;
+  /// Of a request that changes something. A page of somebody else's can make a browser send the cookie, but cannot know
+  /// what stands in X-CSRF-Token. kAuthorizationFailure.
+  [[nodiscard]] static Result<void> check_csrf(const http::Request& request, const Caller& caller);
+
+  // What the routes of sessions need.
+  [[nodiscard]] const Tokens& tokens() const { return *tokens_; }
+  [[nodiscard]] Sessions& sessions() const { return *sessions_; }
 
   /// The answer to a preflight of an origin that was allowed; nothing if it is none.
   [[nodiscard]] std::optional<http::Response> preflight(const http::Request& request) const;
@@ -35,16 +56,19 @@ class Entry {
   void decorate(const http::Request& request, http::Response& response) const;
 
  private:
-  Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback);
+  Entry(service::MetricsAccess metrics, EntryOptions options, bool loopback, std::shared_ptr<const Tokens> tokens,
+        std::shared_ptr<Sessions> sessions);
   [[nodiscard]] bool knows_host(std::string_view host) const;
   [[nodiscard]] Result<void> check_host(const http::Request& request) const;
   [[nodiscard]] Result<void> check_origin(const http::Request& request) const;
-  [[nodiscard]] Result<void> check_token(const http::Request& request) const;
+  [[nodiscard]] Result<Caller> identify(const http::Request& request) const;
+  [[nodiscard]] std::optional<Caller> of_session(const http::Request& request) const;
   [[nodiscard]] bool is_allowed_origin(std::string_view origin) const;
 
   service::MetricsAccess metrics_;
-  std::string token_;
   bool loopback_;
+  std::shared_ptr<const Tokens> tokens_;
+  std::shared_ptr<Sessions> sessions_;
   std::vector<std::string> hosts_;
   std::vector<std::string> origins_;
 };

@@ -209,10 +209,10 @@ Answer list_changes(Api& api, http::Request& request, std::string table) {
 
 std::span<const Route> feed_routes() {
   static constexpr Route kRoutes[] = {
-      {"PUT", "v1/tables/*/feed", put_feed},
-      {"GET", "v1/tables/*/feed", show_feed},
-      {"DELETE", "v1/tables/*/feed", drop_feed},
-      {"GET", "v1/tables/*/changes", list_changes},
+      {"PUT", "v1/tables/*/feed", Role::kOperator, put_feed},
+      {"GET", "v1/tables/*/feed", Role::kViewer, show_feed},
+      {"DELETE", "v1/tables/*/feed", Role::kAdmin, drop_feed},
+      {"GET", "v1/tables/*/changes", Role::kViewer, list_changes},
   };
   return kRoutes;
 }

@@ -223,16 +223,16 @@ Answer look_up(Api& api, http::Request& request, std::string name) {
 
 std::span<const Route> index_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/indexes", list_indexes},
-      {"GET", "v1/indexes/*", show_index},
-      {"PUT", "v1/indexes/*", put_index},
-      {"DELETE", "v1/indexes/*", drop_index},
-      {"POST", "v1/indexes/*/pause", pause_index},
-      {"POST", "v1/indexes/*/resume", resume_index},
-      {"POST", "v1/indexes/*/rebuild", rebuild_index},
-      {"POST", "v1/indexes/*/scrub", scrub_index},
-      {"GET", "v1/indexes/*/lookup", look_up},
-      {"GET", "v1/indexes/*/violations", list_violations},
+      {"GET", "v1/indexes", Role::kViewer, list_indexes},
+      {"GET", "v1/indexes/*", Role::kViewer, show_index},
+      {"PUT", "v1/indexes/*", Role::kOperator, put_index},
+      {"DELETE", "v1/indexes/*", Role::kAdmin, drop_index},
+      {"POST", "v1/indexes/*/pause", Role::kOperator, pause_index},
+      {"POST", "v1/indexes/*/resume", Role::kOperator, resume_index},
+      {"POST", "v1/indexes/*/rebuild", Role::kOperator, rebuild_index},
+      {"POST", "v1/indexes/*/scrub", Role::kOperator, scrub_index},
+      {"GET", "v1/indexes/*/lookup", Role::kViewer, look_up},
+      {"GET", "v1/indexes/*/violations", Role::kViewer, list_violations},
   };
   return kRoutes;
 }

@@ -7,7 +7,9 @@
 
 namespace tidemark::api {
 
-Result<void> Api::admit(const jobs::JobSpec& spec) const {
+Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
+  // Adoption says what the catalog of archived files is, and may take a directory from another stack.
+  if (std::holds_alternative<jobs::AdoptSpec>(spec.work)) TRY(caller.must_be(Role::kAdmin));
   std::vector<std::string> problems;
   const auto look_at = [&](const std::string& text, const std::string& at) {
     const auto url = jobs::parse_callback_url(text);
@@ -17,32 +19,34 @@ Result<void> Api::admit(const jobs::JobSpec& spec) const {
   if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
-    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)));
+    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
+    if (next.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return next;
     if (!next) problems.push_back("then: " + next.error().fields.front().second);
   }
   if (!problems.empty()) return jobs::invalid_job(problems);
   return {};
 }
 
-Result<void> Api::admit(const jobs::JobBatch& batch) const {
+Result<void> Api::admit(const jobs::JobBatch& batch, const Caller& caller) const {
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < batch.specs.size(); ++i) {
-    const auto outcome = admit(batch.specs[i]);
+    const auto outcome = admit(batch.specs[i], caller);
     if (outcome) continue;
+    if (outcome.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return outcome;
     for (const auto& [name, text] : outcome.error().fields) {
       problems.push_back("jobs[" + std::to_string(i) + "]: " + text);
     }
   }
   jobs::JobSpec whole;
   whole.on_end = batch.on_end;
-  if (const auto outcome = admit(whole); !outcome) problems.push_back(outcome.error().fields.front().second);
+  if (const auto outcome = admit(whole, caller); !outcome) problems.push_back(outcome.error().fields.front().second);
   if (!problems.empty()) return jobs::invalid_job(problems);
   return {};
 }
 
-Result<jobs::JobSpec> Api::admitted(const Result<std::string>& body) const {
+Result<jobs::JobSpec> Api::admitted(const Result<std::string>& body, const Caller& caller) const {
   auto spec = TRY(jobs::parse_job_spec(TRY(body)));
-  TRY(admit(spec));
+  TRY(admit(spec, caller));
   return spec;
 }
 
@@ -61,19 +65,31 @@ std::shared_ptr<void> EventStreams::take() const {
 
 namespace {
 
-Answer submit_job(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"dryRun"}));
-  auto dry = CO_TRY(parameters.flag("dryRun"));
-  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes)));
-  if (dry) co_return co_await api.plan(std::move(spec));
-  CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
-  co_return submitted(CO_TRY(co_await api.jobs.submit(std::move(spec))));
+/// For the audit trail: "archive Packages, PackagesArchive".
+std::string what_of(const jobs::JobSpec& spec) {
+  std::string out(jobs::kind_name(spec));
+  const auto tables = jobs::tables_of(spec);
+  for (std::size_t i = 0; i < tables.size(); ++i) out += (i == 0 ? " " : ", ") + tables[i];
+  return out;
 }
 
-Answer submit_jobs(Api& api, http::Request& request, std::string) {
+Answer submit_job(Api& api, http::Request& request, Action& action, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"dryRun"}));
+  auto dry = CO_TRY(parameters.flag("dryRun"));
+  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
+  if (dry) co_return co_await api.plan(std::move(spec));
+  CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
+  action.detail = what_of(spec);
+  const auto submission = CO_TRY(co_await api.jobs.submit(std::move(spec)));
+  action.target = submission.job.id;
+  co_return submitted(submission);
+}
+
+Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBatchBytes));
   auto batch = CO_TRY(jobs::parse_job_batch(body));
-  CO_TRY(api.admit(batch));
+  CO_TRY(api.admit(batch, action.caller));
+  action.target = batch.group;
   std::vector<Result<jobs::Submission>> submissions;
   if (batch.group.empty()) {
     submissions = co_await api.jobs.submit_all(std::move(batch.specs));
@@ -81,14 +97,17 @@ Answer submit_jobs(Api& api, http::Request& request, std::string) {
     submissions = CO_TRY(co_await api.jobs.submit_group(std::move(batch)));
   }
   auto results = nlohmann::json::array();
+  std::int64_t accepted = 0;
   for (const auto& submission : submissions) {
     if (submission) {
+      ++accepted;
       results.push_back({{"status", submission->created ? 202 : 200}, {"job", to_json(submission->job)}});
     } else {
       results.push_back({{"status", http_status_of(submission.error().code)},
                          {"problem", problem_json(submission.error(), request.request_id)}});
     }
   }
+  action.count = accepted;
   co_return json_response(200, {{"results", std::move(results)}});
 }
 
@@ -205,10 +224,13 @@ Answer job_events(Api& api, http::Request& request, std::string id) {
 
 std::span<const Route> job_routes() {
   static constexpr Route kRoutes[] = {
-      {"POST", "v1/jobs", submit_job},          {"GET", "v1/jobs", list_jobs},
-      {"POST", "v1/jobs/batch", submit_jobs},   {"GET", "v1/jobs/*", show_job},
-      {"POST", "v1/jobs/*/cancel", cancel_job}, {"GET", "v1/jobs/*/events", job_events},
-      {"GET", "v1/groups/*", show_group},
+      {"POST", "v1/jobs", Role::kOperator, submit_job, Entrance::kToken, Trail::kEntryUnlessDry},
+      {"GET", "v1/jobs", Role::kViewer, list_jobs},
+      {"POST", "v1/jobs/batch", Role::kOperator, submit_jobs},
+      {"GET", "v1/jobs/*", Role::kViewer, show_job},
+      {"POST", "v1/jobs/*/cancel", Role::kOperator, cancel_job},
+      {"GET", "v1/jobs/*/events", Role::kViewer, job_events},
+      {"GET", "v1/groups/*", Role::kViewer, show_group},
   };
   return kRoutes;
 }

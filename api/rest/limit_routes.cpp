@@ -91,9 +91,11 @@ Answer list_limits(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"limits", std::move(list)}});
 }
 
-Answer set_limit(Api& api, http::Request& request, std::string) {
+Answer set_limit(Api& api, http::Request& request, Action& action, std::string) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto asked = CO_TRY(read_limit(body));
+  action.target = asked.target.name;
+  action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(std::move(asked.target), asked.change));
   co_return json_response(200, to_json(limit));
 }
@@ -112,12 +114,15 @@ Answer list_kinds(Api& api, http::Request&, std::string) {
   co_return json_response(200, {{"kinds", std::move(list)}});
 }
 
-Answer set_kind(Api& api, http::Request& request, std::string kind) {
+Answer set_kind(Api& api, http::Request& request, Action& action, std::string kind) {
   if (!jobs::is_kind(kind)) {
     co_return fail(ErrorCode::kNotFound, "There is no such kind of job.");
   }
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto change = CO_TRY(read_kind_change(body));
+  // Whoever keeps the work going may pause a kind; how fast it goes otherwise is an admin's decision.
+  if (change.max_running || change.max_per_second) CO_TRY(action.caller.must_be(Role::kAdmin));
+  action.detail = body;
   const auto limit = CO_TRY(co_await api.limits.set(jobs::kind_target(kind), change));
   co_return json_response(200, kind_json(limit));
 }
@@ -126,10 +131,10 @@ Answer set_kind(Api& api, http::Request& request, std::string kind) {
 
 std::span<const Route> limit_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/kinds", list_kinds},
-      {"PATCH", "v1/kinds/*", set_kind},
-      {"GET", "v1/limits", list_limits},
-      {"PATCH", "v1/limits", set_limit},
+      {"GET", "v1/kinds", Role::kViewer, list_kinds},
+      {"PATCH", "v1/kinds/*", Role::kOperator, set_kind},
+      {"GET", "v1/limits", Role::kViewer, list_limits},
+      {"PATCH", "v1/limits", Role::kAdmin, set_limit},
   };
   return kRoutes;
 }

@@ -128,11 +128,11 @@ Answer remove_on_change(Api& api, http::Request&, std::string both) {
 
 std::span<const Route> on_change_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/tables/*/onChange", list_on_changes},
-      {"PUT", "v1/tables/*/onChange/*", put_on_change},
-      {"GET", "v1/tables/*/onChange/*", show_on_change},
-      {"DELETE", "v1/tables/*/onChange/*", remove_on_change},
-      {"POST", "v1/tables/*/onChange/*/resume", resume_on_change},
+      {"GET", "v1/tables/*/onChange", Role::kViewer, list_on_changes},
+      {"PUT", "v1/tables/*/onChange/*", Role::kOperator, put_on_change},
+      {"GET", "v1/tables/*/onChange/*", Role::kViewer, show_on_change},
+      {"DELETE", "v1/tables/*/onChange/*", Role::kOperator, remove_on_change},
+      {"POST", "v1/tables/*/onChange/*/resume", Role::kOperator, resume_on_change},
   };
   return kRoutes;
 }

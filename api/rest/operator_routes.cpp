@@ -99,17 +99,17 @@ Answer openapi(Api&, http::Request&, std::string) {
 
 std::span<const Route> operator_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/overview", overview},
-      {"GET", "v1/queues", list_queues},
-      {"GET", "v1/queues/*", show_queue},
-      {"POST", "v1/queues/*/pause", set_queue<true>},
-      {"POST", "v1/queues/*/resume", set_queue<false>},
-      {"GET", "v1/explain", explain},
-      {"GET", "v1/workers", list_workers},
-      {"GET", "openapi.json", openapi, Entrance::kOpen},
-      {"GET", "healthz", healthy, Entrance::kOpen},
-      {"GET", "readyz", ready, Entrance::kOpen},
-      {"GET", "metrics", metrics, Entrance::kMetrics},
+      {"GET", "v1/overview", Role::kViewer, overview},
+      {"GET", "v1/queues", Role::kViewer, list_queues},
+      {"GET", "v1/queues/*", Role::kViewer, show_queue},
+      {"POST", "v1/queues/*/pause", Role::kOperator, set_queue<true>},
+      {"POST", "v1/queues/*/resume", Role::kOperator, set_queue<false>},
+      {"GET", "v1/explain", Role::kViewer, explain},
+      {"GET", "v1/workers", Role::kViewer, list_workers},
+      {"GET", "openapi.json", Role::kNone, openapi, Entrance::kOpen},
+      {"GET", "healthz", Role::kNone, healthy, Entrance::kOpen},
+      {"GET", "readyz", Role::kNone, ready, Entrance::kOpen},
+      {"GET", "metrics", Role::kViewer, metrics, Entrance::kMetrics},
   };
   return kRoutes;
 }

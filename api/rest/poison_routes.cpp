@@ -26,9 +26,14 @@ Answer show_poison(Api& api, http::Request&, std::string id) {
   co_return json_response(200, to_json(record));
 }
 
-Answer edit_poison(Api& api, http::Request& request, std::string id) {
-  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes)));
-  const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), request.remote_address));
+/// For the history of the message.
+std::string who(const http::Request& request, const Action& action) {
+  return action.caller.name + " (" + request.remote_address + ")";
+}
+
+Answer edit_poison(Api& api, http::Request& request, Action& action, std::string id) {
+  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
+  const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action)));
   co_return json_response(200, to_json(record));
 }
 
@@ -38,11 +43,11 @@ Answer plan_poison(Api& api, http::Request&, std::string id) {
   co_return co_await api.plan(std::move(message.spec));
 }
 
-Answer redrive_poison(Api& api, http::Request& request, std::string id) {
+Answer redrive_poison(Api& api, http::Request& request, Action& action, std::string id) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   std::optional<jobs::JobSpec> edited;
-  if (!body.empty()) edited = CO_TRY(api.admitted(body));
-  const auto record = CO_TRY(co_await api.poison.redrive(std::move(id), std::move(edited), request.remote_address));
+  if (!body.empty()) edited = CO_TRY(api.admitted(body, action.caller));
+  const auto record = CO_TRY(co_await api.poison.redrive(std::move(id), std::move(edited), who(request, action)));
   co_return json_response(202, to_json(record));
 }
 
@@ -55,13 +60,13 @@ Answer remove_poison(Api& api, http::Request&, std::string id) {
 
 std::span<const Route> poison_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/poison", list_poison},
-      {"GET", "v1/poison/groups", group_poison},
-      {"GET", "v1/poison/*", show_poison},
-      {"PUT", "v1/poison/*", edit_poison},
-      {"DELETE", "v1/poison/*", remove_poison},
-      {"GET", "v1/poison/*/plan", plan_poison},
-      {"POST", "v1/poison/*/redrive", redrive_poison},
+      {"GET", "v1/poison", Role::kViewer, list_poison},
+      {"GET", "v1/poison/groups", Role::kViewer, group_poison},
+      {"GET", "v1/poison/*", Role::kViewer, show_poison},
+      {"PUT", "v1/poison/*", Role::kOperator, edit_poison},
+      {"DELETE", "v1/poison/*", Role::kOperator, remove_poison},
+      {"GET", "v1/poison/*/plan", Role::kViewer, plan_poison},
+      {"POST", "v1/poison/*/redrive", Role::kOperator, redrive_poison},
   };
   return kRoutes;
 }

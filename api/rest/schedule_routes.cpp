@@ -42,7 +42,7 @@ Answer answer_schedule(Api& api, unsigned status, jobs::Schedule schedule) {
   co_return response;
 }
 
-Answer put_schedule(Api& api, http::Request& request, std::string name) {
+Answer put_schedule(Api& api, http::Request& request, Action& action, std::string name) {
   if (!jobs::is_schedule_name(name)) {
     co_return fail(ErrorCode::kInvalidInput,
                    "A schedule's name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.");
@@ -51,7 +51,7 @@ Answer put_schedule(Api& api, http::Request& request, std::string name) {
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   const auto now = api.clock.now();
   auto spec = CO_TRY(jobs::parse_schedule(body, now));
-  CO_TRY(api.admit(CO_TRY(jobs::job_of(spec, name, now))));
+  CO_TRY(api.admit(CO_TRY(jobs::job_of(spec, name, now)), action.caller));
   auto stored = CO_TRY(co_await api.schedules.put(std::move(name), std::move(spec), std::move(condition)));
   co_return co_await answer_schedule(api, stored.created ? 201 : 200, std::move(stored.schedule));
 }
@@ -96,13 +96,13 @@ Answer run_schedule(Api& api, http::Request& request, std::string name) {
 
 std::span<const Route> schedule_routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "v1/schedules", list_schedules},
-      {"GET", "v1/schedules/*", show_schedule},
-      {"PUT", "v1/schedules/*", put_schedule},
-      {"DELETE", "v1/schedules/*", remove_schedule},
-      {"POST", "v1/schedules/*/pause", set_schedule<true>},
-      {"POST", "v1/schedules/*/resume", set_schedule<false>},
-      {"POST", "v1/schedules/*/run", run_schedule},
+      {"GET", "v1/schedules", Role::kViewer, list_schedules},
+      {"GET", "v1/schedules/*", Role::kViewer, show_schedule},
+      {"PUT", "v1/schedules/*", Role::kOperator, put_schedule},
+      {"DELETE", "v1/schedules/*", Role::kOperator, remove_schedule},
+      {"POST", "v1/schedules/*/pause", Role::kOperator, set_schedule<true>},
+      {"POST", "v1/schedules/*/resume", Role::kOperator, set_schedule<false>},
+      {"POST", "v1/schedules/*/run", Role::kOperator, run_schedule},
   };
   return kRoutes;
 }

@@ -30,20 +30,6 @@ std::unexpected<Error> refuse(const fs::path& path, const std::string& why) {
   return fail(ErrorCode::kConfigInvalid, "The token file " + path.string() + " " + why);
 }
 
-/// What stands in one header.
-bool is_token(std::string_view text) {
-  return text.size() >= kLeastChars && text.size() <= kMostChars &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isgraph(c) != 0; });
-}
-
-Result<std::string> random_token() {
-  std::array<unsigned char, kRandomBytes> bytes{};
-  if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    return fail(ErrorCode::kInternalError, "The system has no random numbers for a token.");
-  }
-  return hex_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
-
 /// Whole or not at all, and never in the place of another process's.
 Result<void> make(const fs::path& path) {
   const auto line = TRY(random_token()) + "\n";
@@ -60,6 +46,19 @@ Result<void> make(const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_token(std::string_view text) {
+  return text.size() >= kLeastChars && text.size() <= kMostChars &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isgraph(c) != 0; });
+}
+
+Result<std::string> random_token() {
+  std::array<unsigned char, kRandomBytes> bytes{};
+  if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    return fail(ErrorCode::kInternalError, "The system has no random numbers for a token.");
+  }
+  return hex_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
 
 std::optional<std::string> stored_bearer_token(const fs::path& data) {
   std::ifstream in(path_of(data));
@@ -79,11 +78,16 @@ Result<std::string> bearer_token(const fs::path& data, const std::string& config
   return std::move(*token);
 }
 
-bool bears(std::optional<std::string_view> header, std::string_view token) {
+std::optional<std::string_view> token_in(std::optional<std::string_view> header) {
   constexpr std::string_view kScheme = "Bearer ";
-  if (!header || header->size() < kScheme.size()) return false;
-  return iequals_ascii(header->substr(0, kScheme.size()), kScheme) &&
-         constant_time_equal(header->substr(kScheme.size()), token);
+  if (!header || header->size() < kScheme.size()) return std::nullopt;
+  if (!iequals_ascii(header->substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  return header->substr(kScheme.size());
+}
+
+bool bears(std::optional<std::string_view> header, std::string_view token) {
+  const auto given = token_in(header);
+  return given && constant_time_equal(*given, token);
 }
 
 }  // namespace tidemark::auth

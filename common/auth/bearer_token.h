@@ -15,6 +15,12 @@ namespace tidemark::auth {
 Result<std::string> bearer_token(const std::filesystem::path& data, const std::string& configured);
 /// What is in DATA/run/token; nothing if there is none that this user can read.
 std::optional<std::string> stored_bearer_token(const std::filesystem::path& data);
+/// Whether it can be a token: 16 to 512 characters that are printed, none of them blank.
+bool is_token(std::string_view text);
+/// 64 hex digits that nobody can guess.
+Result<std::string> random_token();
+/// What this Authorization header has after "Bearer "; nothing if it has another form.
+std::optional<std::string_view> token_in(std::optional<std::string_view> header);
 /// Whether this Authorization header has the token.
 bool bears(std::optional<std::string_view> header, std::string_view token);
 

@@ -62,8 +62,7 @@ std::string_view name_of(Service service) {
 
 char letter_of(Service service) { return name_of(service)[1]; }
 
-Result<Identity> verify_account_sas(Service service, const SignedRequest& request, const Account& account,
-                                    const SasFields& f, Time now, bool https) {
+std::string account_text(const Account& account, const SasFields& f) {
   std::string text;
   text.reserve(256);
   for (const auto field : {std::string_view(account.name), f.sp, f.ss, f.srt, f.st, f.se, f.sip, f.spr, f.sv}) {
@@ -74,6 +73,12 @@ Result<Identity> verify_account_sas(Service service, const SignedRequest& reques
     text.append(f.ses);
     text.push_back('\n');
   }
+  return text;
+}
+
+Result<Identity> verify_account_sas(Service service, const SignedRequest& request, const Account& account,
+                                    const SasFields& f, Time now, bool https) {
+  const auto text = account_text(account, f);
   if (!signature_matches(account, text, f.sig, Repeated::kYes)) return fail(mismatch());
   if (f.sp.empty() || !only_letters_of(f.ss, "bqtf") || !only_letters_of(f.srt, "sco")) {
     return fail(authentication_failed("sp, ss (letters of bqtf) and srt (letters of sco) of the SAS must be given."));
@@ -313,6 +318,17 @@ Result<SasFields> parse_sas(const QueryParameters& parameters) {
     }
   }
   return fields;
+}
+
+std::string sign_sas(Service service, const Account& account, const SasFields& fields, std::string_view resource) {
+  const Coverage covered{service == Service::kTable ? to_lower_ascii(resource) : std::string(resource), {}};
+  const auto text = fields.ss.empty() ? service_text(service, account, fields, covered) : account_text(account, fields);
+  std::string query;
+  for (const auto& [name, member] : kFields) {
+    const auto value = fields.*member;
+    if (!value.empty()) query += std::string(name) + "=" + percent_encode(value) + "&";
+  }
+  return query + "sig=" + percent_encode(base64_encode(hmac_sha256(account.keys.front(), text)));
 }
 
 Result<Identity> verify_sas(Service service, const SignedRequest& request, const Resource& resource,

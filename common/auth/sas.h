@@ -27,6 +27,12 @@ Result<Identity> verify_sas(Service service, const SignedRequest& request, const
                             const Account& account, const SasFields& fields, Time now, bool https,
                             const PolicyLookup& find_policy);
 
+/// The fields as a query, with the signature by the account's first key. `resource`: what a service SAS covers, as in
+/// Identity; of an account SAS, nothing.
+std::string sign_sas(Service service, const Account& account, const SasFields& fields, std::string_view resource);
+/// Whether it is an IPv4 address, or two with '-' between them.
+bool is_address_range(std::string_view text);
+
 /// Checks skt <= now < ske of a user delegation key.
 Result<void> check_key_dates(const SasFields& fields, Time now);
 

@@ -24,16 +24,26 @@ std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
   return address;
 }
 
-Result<void> check_address(std::string_view sip, std::string_view remote) {
-  if (sip.empty()) return {};
+struct AddressRange {
+  std::uint32_t low = 0, high = 0;
+};
+
+std::optional<AddressRange> parse_range(std::string_view sip) {
   const auto dash = sip.find('-');
   const auto low = parse_ipv4(sip.substr(0, dash));
   const auto high = dash == std::string_view::npos ? low : parse_ipv4(sip.substr(dash + 1));
-  if (!low || !high) return fail(authentication_failed("sip must be an IPv4 address or a range of two."));
+  if (!low || !high) return std::nullopt;
+  return AddressRange{*low, *high};
+}
+
+Result<void> check_address(std::string_view sip, std::string_view remote) {
+  if (sip.empty()) return {};
+  const auto range = parse_range(sip);
+  if (!range) return fail(authentication_failed("sip must be an IPv4 address or a range of two."));
   constexpr std::string_view kMapped = "::ffff:";  // an IPv4 client seen through an IPv6 socket
   if (remote.starts_with(kMapped)) remote.remove_prefix(kMapped.size());
   const auto caller = parse_ipv4(remote);
-  if (!caller || *caller < *low || *caller > *high) return fail(ErrorCode::kAuthorizationSourceIPMismatch);
+  if (!caller || *caller < range->low || *caller > range->high) return fail(ErrorCode::kAuthorizationSourceIPMismatch);
   return {};
 }
 
@@ -56,6 +66,8 @@ Result<void> check_dates(std::string_view start, std::string_view expiry, Time n
 }
 
 }  // namespace
+
+bool is_address_range(std::string_view text) { return parse_range(text).has_value(); }
 
 Result<void> check_key_dates(const SasFields& fields, Time now) {
   const auto from = parse_iso8601(fields.skt), until = parse_iso8601(fields.ske);

@@ -21,6 +21,17 @@ inline bool is_address(std::string_view name) {
   return !no_address;
 }
 
+/// What stands for an address where addresses are counted: whoever has one of IPv6 has the 2^64 of its network.
+inline std::string network_of(std::string_view address) {
+  if (address.find(':') == std::string_view::npos) return std::string(address);
+  boost::system::error_code no_address;
+  const auto parsed = boost::asio::ip::make_address(std::string(address), no_address);
+  if (no_address || !parsed.is_v6()) return std::string(address);
+  const auto v6 = parsed.to_v6();
+  const auto bytes = v6.to_bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), v6.is_v4_mapped() ? bytes.size() : 8};
+}
+
 inline bool is_loopback_name(std::string_view name) {
   constexpr std::string_view kLocalhost = "localhost";
   if (iequals_ascii(name, kLocalhost)) return true;

@@ -2,37 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
-#include "common/base/mutex.h"
+#include "common/process/line_limit.h"
 
 namespace tidemark::process {
 namespace {
 
 constexpr int kLinesPerSecond = 20;
-
-class LineLimit {
- public:
-  /// Nothing if this line is one too many; else how many were left out before it.
-  std::optional<std::uint64_t> admit() {
-    const auto now = std::chrono::steady_clock::now();
-    MutexLock lock(mutex_);
-    if (now - begun_ >= std::chrono::seconds(1)) {
-      begun_ = now;
-      written_ = 0;
-    }
-    if (written_ == kLinesPerSecond) {
-      ++left_out_;
-      return std::nullopt;
-    }
-    ++written_;
-    return std::exchange(left_out_, 0);
-  }
-
- private:
-  Mutex mutex_;
-  std::chrono::steady_clock::time_point begun_ GUARDED_BY(mutex_);
-  int written_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t left_out_ GUARDED_BY(mutex_) = 0;
-};
 
 /// What is not offered is the client's choice, not the server's failure.
 bool is_ours(const Error& error) {
@@ -42,12 +17,11 @@ bool is_ours(const Error& error) {
 std::string told_left_out(std::uint64_t count) { return count > 0 ? " left_out=" + std::to_string(count) : ""; }
 
 void log_failure(const std::string& what, const Error& error) {
-  static LineLimit limit;
+  static LineLimit limit(kLinesPerSecond);
   const auto left_out = limit.admit();
   if (!left_out) return;
   spdlog::error("{} code={} detail=\"{}\"{}", what, azure_name_of(error.code),
-                error.detail.empty() ? error.message : error.detail,
-                told_left_out(*left_out));
+                error.detail.empty() ? error.message : error.detail, told_left_out(*left_out));
 }
 
 Task<void> run_logged(const char* name, Task<Result<void>> task) {
@@ -66,7 +40,7 @@ void log_failed_call(std::string_view method, const Error& error) {
 }
 
 void log_refused_key(const std::string& public_key, const std::string& address) {
-  static LineLimit limit;
+  static LineLimit limit(kLinesPerSecond);
   const auto left_out = limit.admit();
   if (!left_out) return;
   spdlog::warn("refused a link of another machine, whose key is not allowed key={} address={}{}", public_key, address,

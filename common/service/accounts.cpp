@@ -2,6 +2,7 @@
 #include <boost/algorithm/string/split.hpp>
 
 #include "common/base/encoding.h"
+#include "common/base/text.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::service {
@@ -48,6 +49,16 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
     accounts.push_back(std::move(account));
   }
   return accounts;
+}
+
+Result<std::vector<auth::Account>> parse_accounts_file(const std::string& text) {
+  std::string list;
+  for (const auto& line : split(text, '\n')) {
+    const auto entry = trimmed(line);
+    if (!entry.empty() && entry.front() != '#') list += (list.empty() ? "" : ",") + std::string(entry);
+  }
+  if (list.empty()) return fail(ErrorCode::kConfigInvalid, "accounts_file: the file names no account");
+  return parse_accounts(list);
 }
 
 std::string internal_endpoint(const std::string& data, const std::string& folder) {

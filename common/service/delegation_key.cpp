@@ -63,8 +63,9 @@ Result<http::Response> Front::get_delegation_key(const Call& call, std::string_v
                                 lifetime.expiry,
                                 kLetters[static_cast<std::size_t>(dialect_.service)],
                                 version};
-  const auto account = std::ranges::find(accounts_, call.account(), &auth::Account::name);
-  if (account == accounts_.end() || account->keys.empty()) return fail(ErrorCode::kAuthenticationFailed);
+  const auto& accounts = call.known->accounts;
+  const auto account = std::ranges::find(accounts, call.account(), &auth::Account::name);
+  if (account == accounts.end() || account->keys.empty()) return fail(ErrorCode::kAuthenticationFailed);
   protocol::XmlWriter out;
   out.begin("UserDelegationKey")
       .element("SignedOid", key.object_id)

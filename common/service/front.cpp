@@ -81,10 +81,29 @@ Front::Front(Dialect dialect, Clock& clock, std::vector<auth::Account> accounts,
              const kv::AccountProperties& properties)
     : dialect_(std::move(dialect)),
       clock_(clock),
-      accounts_(std::move(accounts)),
       policy_(policy),
-      properties_(properties) {
-  for (const auto& account : accounts_) heed_properties(account.name);
+      properties_(properties),
+      known_(std::make_shared<const KnownAccounts>(std::move(accounts), PageGuard())) {
+  heed_all_properties();
+}
+
+std::shared_ptr<const KnownAccounts> Front::known_accounts() const {
+  const MutexLock lock(mutex_);
+  return known_;
+}
+
+void Front::use_accounts(std::vector<auth::Account> accounts, std::string_view allowed_hosts) {
+  PageGuard guard(accounts, allowed_hosts);
+  auto known = std::make_shared<const KnownAccounts>(std::move(accounts), std::move(guard));
+  {
+    const MutexLock lock(mutex_);
+    known_ = std::move(known);
+  }
+  heed_all_properties();
+}
+
+void Front::heed_all_properties() {
+  for (const auto& account : known_accounts()->accounts) heed_properties(account.name);
 }
 
 void Front::heed_properties(const std::string& account) {
@@ -97,13 +116,14 @@ void Front::heed_properties(const std::string& account) {
 
 void Front::record_by(analytics::Recorder& recorder) {
   recorder_ = &recorder;
-  for (const auto& account : accounts_) heed_properties(account.name);
+  heed_all_properties();
 }
 
 std::optional<Result<http::Response>> Front::admit(Call& call) const {
   const auto& request = call.http;
   call.host = request.header("host").value_or("");
-  auto resource = auth::parse_resource(call.host, request.path, accounts_);
+  call.known = known_accounts();
+  auto resource = auth::parse_resource(call.host, request.path, call.known->accounts);
   if (!resource) return fail(std::move(resource.error()));
   call.resource = std::move(*resource);
   auto parameters = QueryParameters::parse(request.query);
@@ -120,7 +140,8 @@ std::optional<Result<http::Response>> Front::admit(Call& call) const {
 }
 
 Result<void> Front::identify(Call& call) const {
-  call.resource = TRY(auth::parse_resource(call.host, call.http.path, accounts_));
+  call.known = known_accounts();
+  call.resource = TRY(auth::parse_resource(call.host, call.http.path, call.known->accounts));
   auto parameters = QueryParameters::parse(call.http.query);
   if (!parameters) return fail(dialect_.broken_query);
   call.parameters = std::move(*parameters);
@@ -138,21 +159,21 @@ Result<void> Front::authenticate(Call& call) const {
   };
   const auth::SignedRequest signed_request{request.method,         request.path, request.query,    &request.headers,
                                            request.remote_address, call.host,    &call.parameters, request.tls};
-  call.identity = TRY(auth::authenticate(dialect_.service, signed_request, call.resource, accounts_, clock_.now(),
-                                         policy_, find_policy));
+  call.identity = TRY(auth::authenticate(dialect_.service, signed_request, call.resource, call.known->accounts,
+                                         clock_.now(), policy_, find_policy));
   call.authenticated = true;
   call.https = auth::arrived_by_https(signed_request, policy_);
   return {};
 }
 
 Result<void> Front::check_page(const Call& call) const {
-  TRY(guard_.check_host(call.account(), call.host));
+  TRY(call.known->guard.check_host(call.account(), call.host));
   // Before any other write, a browser asks whether a rule of the account admits it.
   return call.http.method == "POST" ? check_source(call) : Result<void>();
 }
 
 Result<void> Front::check_source(const Call& call) const {
-  return guard_.check_source(call.account(), call.http, cors_);
+  return call.known->guard.check_source(call.account(), call.http, cors_);
 }
 
 http::Response Front::finish(const Call& call, Result<http::Response> answered) const {

@@ -8,6 +8,7 @@
 //   co_return finish(call, std::move(*answered));
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "common/analytics/recorder.h"
 #include "common/auth/authenticator.h"
+#include "common/base/mutex.h"
 #include "common/http/http.h"
 #include "common/kv/account_properties.h"
 #include "common/protocol/cors.h"
@@ -24,6 +26,11 @@
 namespace tidemark::service {
 
 class Front;
+/// Whose requests are served. It may be replaced by another list while requests are in progress.
+struct KnownAccounts {
+  std::vector<auth::Account> accounts;
+  PageGuard guard;
+};
 using Answer = Task<Result<http::Response>>;
 
 /// Of the body of Get User Delegation Key.
@@ -35,6 +42,7 @@ struct Call {
 
   Front& front;
   http::Request& http;
+  std::shared_ptr<const KnownAccounts> known;  // when the request came
   std::string_view host;
   auth::Resource resource;
   QueryParameters parameters;
@@ -79,12 +87,15 @@ class Front {
   /// For errors that occur outside of serve().
   [[nodiscard]] http::Response render_error(const Error& error, const std::string& request_id) const;
   [[nodiscard]] Time now() const { return clock_.now(); }
+  [[nodiscard]] auth::Service service() const { return dialect_.service; }
   /// Finds out who asks and for which resource, also of a request within another one.
   Result<void> identify(Call& call) const;
   /// Before the first request; `limits` must outlive the front.
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }
-  void guard_by(PageGuard guard) { guard_ = std::move(guard); }
+  /// From any thread. `allowed_hosts` is PageGuard's.
+  void use_accounts(std::vector<auth::Account> accounts, std::string_view allowed_hosts);
+  [[nodiscard]] std::shared_ptr<const KnownAccounts> known_accounts() const;
   /// Before the first request; `recorder` must outlive the front.
   void record_by(analytics::Recorder& recorder);
   /// Of a read that changes something; admit() checks the writes. kAuthorizationFailure.
@@ -122,16 +133,17 @@ class Front {
   void record(const Call& call, const http::Response& response, bool timed_out) const;
   /// The service properties changed, or are read for the first time.
   void heed_properties(const std::string& account);
+  void heed_all_properties();
 
   Dialect dialect_;
   Clock& clock_;
-  std::vector<auth::Account> accounts_;
   auth::Policy policy_;
   const kv::AccountProperties& properties_;
   protocol::CorsPolicies cors_;
   RequestLimits* limits_ = nullptr;
   analytics::Recorder* recorder_ = nullptr;
-  PageGuard guard_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const KnownAccounts> known_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tidemark::service

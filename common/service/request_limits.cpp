@@ -1,6 +1,6 @@
 #include "common/service/request_limits.h"
 
-#include <boost/asio/ip/address.hpp>
+#include "common/http/host_name.h"
 
 namespace tidemark::service {
 namespace {
@@ -24,17 +24,7 @@ constexpr ReasonText kTexts[] = {
 constexpr Duration kPauseAfterRefusal = std::chrono::milliseconds(250);
 constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
 
-/// Whoever has an IPv6 address has 2^64 of them.
-std::uint64_t key_of(const std::string& address) {
-  if (address.find(':') == std::string::npos) return RateBuckets::key({address});
-  boost::system::error_code broken;
-  const auto parsed = boost::asio::ip::make_address(address, broken);
-  if (broken || !parsed.is_v6()) return RateBuckets::key({address});
-  const auto v6 = parsed.to_v6();
-  const auto bytes = v6.to_bytes();
-  const std::size_t network = v6.is_v4_mapped() ? bytes.size() : 8;
-  return RateBuckets::key({std::string_view(reinterpret_cast<const char*>(bytes.data()), network)});
-}
+std::uint64_t key_of(const std::string& address) { return RateBuckets::key({http::network_of(address)}); }
 
 std::uint64_t bytes_of(const http::Response& response) {
   return response.source ? response.source_length.value_or(0) : response.body.size();

@@ -10,12 +10,14 @@
 #include "common/kv/rocksdb_engine.h"
 #include "common/process/config.h"
 #include "common/process/failures.h"
+#include "common/process/private_file.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
 #include "common/service/disk_watch.h"
 #include "common/service/metrics_access.h"
 #include "common/service/other_hosts.h"
 #include "common/service/request_meter.h"
+#include "common/service/sas_signer.h"
 #include "common/service/token_keys.h"
 
 namespace tidemark::service {
@@ -26,6 +28,7 @@ struct StoreSettings {
   std::int64_t port = 0;
   std::string data = "data";
   std::string accounts;
+  std::string accounts_file;
   std::string token;
   std::string allowed_hosts;
   std::string durability = "fsync";
@@ -40,6 +43,7 @@ struct StoreSettings {
   std::int64_t block_cache_mib = 256;
   std::int64_t min_free_mib = 128;
   std::int64_t operation_retention_h = 720;
+  std::int64_t sas_longest_h = 168;
   AddressRates of_address;
   AccountRates of_account;
   bool service_targets = false;
@@ -59,6 +63,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("data", s.data, "data directory of the whole stack; each database has a folder in it");
   settings.add("accounts", s.accounts,
                "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
+  settings.add("accounts_file", s.accounts_file,
+               "file with the accounts instead, name:base64key[:base64key2] on a line each; SIGHUP reads it again");
   settings.add("token", s.token,
                "bearer token that /metrics needs beyond loopback; empty: the one in DATA/run/token, made if absent",
                true);
@@ -97,6 +103,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
       "operation_retention_h", s.operation_retention_h, 24, 87600,
       "how long the ledger of an operation is kept after its last change; must exceed the lifetime of the messages "
       "that ask for it");
+  settings.add("sas_longest_h", s.sas_longest_h, 1, 8760,
+               "how long a shared access signature may last that this store signs for the api");
   settings.add("check_clock_skew", s.check_clock_skew, "refuse signatures whose date is more than 15 minutes off");
   settings.add("allow_development_key", s.allow_development_key,
                "allow the well-known development key when listening beyond loopback");
@@ -125,6 +133,30 @@ Result<void> check_key_safety(const StoreSettings& settings, const std::vector<a
     }
   }
   return {};
+}
+
+Result<std::vector<auth::Account>> load_accounts(const StoreSettings& settings) {
+  if (!settings.accounts.empty() && !settings.accounts_file.empty()) {
+    return fail(ErrorCode::kConfigInvalid, "accounts and accounts_file exclude each other: remove one of them");
+  }
+  auto accounts =
+      settings.accounts_file.empty()
+          ? TRY(parse_accounts(settings.accounts))
+          : TRY(parse_accounts_file(TRY(process::read_private_file("accounts_file", settings.accounts_file))));
+  TRY(check_key_safety(settings, accounts));
+  return accounts;
+}
+
+/// If anything is wrong with the file, the accounts stay as they are and the log says why.
+void reload_accounts(const StoreSettings& settings, Front& front) {
+  if (settings.accounts_file.empty()) return;
+  auto accounts = load_accounts(settings);
+  if (!accounts) {
+    spdlog::error("the accounts are kept, because the new ones cannot be used reason=\"{}\"", accounts.error().message);
+    return;
+  }
+  spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, accounts->size());
+  front.use_accounts(std::move(*accounts), settings.allowed_hosts);
 }
 
 // GET /healthz and /readyz, before any authentication; they tell nothing about data.
@@ -261,21 +293,33 @@ http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<
           .slowest_bytes_per_s = static_cast<std::uint64_t>(settings.slowest_bytes_per_s)};
 }
 
+/// Where users find this store, for the URLs of signatures.
+SignedSas place_of(const StoreSettings& settings, const http::Server& server, bool tls) {
+  const bool everywhere = settings.host == "0.0.0.0" || settings.host == "::";
+  const bool v6 = settings.host.contains(':');
+  return {.query = {},
+          .scheme = tls ? "https" : "http",
+          .host = everywhere ? ""
+                  : v6       ? "[" + settings.host + "]"
+                             : settings.host,
+          .port = server.port()};
+}
+
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
                                                       std::optional<rpc::TcpListening> tcp, Store& store,
-                                                      analytics::Analytics& analytics, const Executor& executor) {
+                                                      analytics::Analytics& analytics, SasSigner& signer,
+                                                      const Executor& executor) {
   return rpc::serve({.endpoint = endpoint,
                      .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
                      .undelivered = store.undelivered(),
                      .failed = &process::log_failed_call,
                      .tcp = std::move(tcp)},
-                    executor, analytics.beside(store.internal_face()));
+                    executor, signer.beside(analytics.beside(store.internal_face())));
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
   const std::filesystem::path data = std::filesystem::absolute(settings.data);
-  auto accounts = TRY(parse_accounts(settings.accounts));
-  TRY(check_key_safety(settings, accounts));
+  const auto accounts = TRY(load_accounts(settings));
   const auto certificate = TRY(http::Certificate::load(settings.tls));
   const auto tokens = TRY(TokenKeys::create(settings.tokens));
   const auto allowed = TRY(allowed_keys(settings.listen));
@@ -309,8 +353,10 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                        settings.durability == "fsync"};
   analytics::Analytics analytics(*engine, *clock, settings.analytics, metrics);
   const auto store = build(context);
+  SasSigner signer(store->front().service(), store->front(), std::chrono::hours(settings.sas_longest_h),
+                   place_of(settings, *server, certificate != nullptr));
   auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), std::move(tcp),
-                                   *store, analytics, server->executor());
+                                   *store, analytics, signer, server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
@@ -334,7 +380,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   RequestLimits limits(settings.of_address, account_rates(settings, description), metrics);
   auto& front = store->front();
   front.limit_by(limits);
-  front.guard_by(PageGuard(accounts, settings.allowed_hosts));
+  front.use_accounts(accounts, settings.allowed_hosts);
   front.record_by(analytics.recorder());
   Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, RequestMeter(metrics)};
   server->start(
@@ -354,6 +400,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       if (certificate) certificate->reload();
       if (tokens) tokens->reload();
       reload(allowed.get());
+      reload_accounts(settings, front);
     });
   }();
 

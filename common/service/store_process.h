@@ -75,5 +75,7 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
 std::string internal_endpoint(const std::string& data, const std::string& folder);
 /// "name:base64key[:base64key2]" separated by commas; kConfigInvalid.
 Result<std::vector<auth::Account>> parse_accounts(const std::string& text);
+/// The same on lines of their own; those that are blank or begin with # do not count. kConfigInvalid.
+Result<std::vector<auth::Account>> parse_accounts_file(const std::string& text);
 
 }  // namespace tidemark::service

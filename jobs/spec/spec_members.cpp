@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/encoding.h"
+#include "jobs/audit/audit_store.h"
 #include "jobs/store/job_record.h"
 #include "table_store/model/filter.h"
 
@@ -127,6 +128,8 @@ void SpecMembers::table(const char* name, std::string& value) {
     problem(std::string(name) + " must not be " + std::string(kFileTable) + ", the catalog of archived files");
   } else if (iequals_ascii(value, kIndexTable)) {
     problem(std::string(name) + " must not be " + std::string(kIndexTable) + ", the table of the indexes themselves");
+  } else if (iequals_ascii(value, kAuditTable)) {
+    problem(std::string(name) + " must not be " + std::string(kAuditTable) + ", the audit trail");
   }
 }
 

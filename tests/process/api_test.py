@@ -477,6 +477,15 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(authorized.send("GET", "/healthz")[0], 200)
         self.assertEqual(child.terminate(), 0)
 
+    def test_sessions_signatures_and_the_audit_trail(self):
+        self.assertEqual(self.api.call("GET", "/v1/session")["role"], "admin")
+        self.assertEqual(self.api.call("POST", "/v1/session", {"token": TOKEN})["via"], "session")
+        self.api.call("DELETE", "/v1/session")
+        sas = self.api.call("POST", "/v1/sas", {"kind": "table", "name": "Any", "permissions": "r", "expiresIn": 60})
+        self.assertTrue(sas["url"].endswith("?" + sas["token"]))
+        newest = [entry["operation"] for entry in self.api.call("GET", "/v1/audit?limit=3")["entries"]]
+        self.assertEqual(newest, ["sas.post", "session.delete", "session.post"])
+
     def test_the_check_itself_bites(self):
         document = json.loads(json.dumps(self.api.document))
         checked = CheckedApiClient(self.stack.ports["api"])

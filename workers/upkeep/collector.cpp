@@ -1,5 +1,6 @@
 #include "workers/upkeep/collector.h"
 
+#include "jobs/audit/audit_store.h"
 #include "jobs/store/groups.h"
 #include "jobs/store/rows.h"
 
@@ -36,6 +37,7 @@ Task<Result<Collected>> Collector::collect(Time now) {
   Groups groups(tables_, clock_);
   out.groups = CO_TRY(co_await groups.collect(limit));
   out.workers = CO_TRY(co_await sweep(Rows::kWorkers, now, before("workers", "HeartbeatAt", now - kDeadWorkersShown)));
+  out.audit_entries = CO_TRY(co_await collect_audit(tables_, now - audit_retention_));
   co_return out;
 }
 

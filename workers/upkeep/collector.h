@@ -1,25 +1,30 @@
 // Removes what is no longer needed: records of jobs that ended longer ago than the retention (or than the keepHours of
 // the job, which its record has as KeepUntil), with their ledgers; the
-// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago. A record outlives its
-// message, wherever that waits: in the poison queue, for a kind that is paused, or for a worker. Any number may run
-// side by side: each removal names the version it saw. The retention must be longer than any lease, since a worker that
-// slept through it would find no ledger to refuse it.
+// idempotency keys of jobs that are gone; groups (groups.h); rows of workers that died long ago; old entries of the
+// audit trail (jobs/audit/audit_store.h). A record outlives its message, wherever that waits: in the poison queue, for
+// a kind that is paused, or for a worker. Any number may run side by side: each removal of what may change names the
+// version it saw. The retention must be longer than any lease, since a worker that slept through it would find no
+// ledger to refuse it.
 #pragma once
 #include "jobs/store/job_store.h"
 
 namespace tidemark::jobs {
+
+inline constexpr Duration kAuditRetention = std::chrono::hours(24 * 400);
 
 struct Collected {
   std::uint64_t jobs = 0;
   std::uint64_t keys = 0;
   std::uint64_t groups = 0;
   std::uint64_t workers = 0;
+  std::uint64_t audit_entries = 0;
 };
 
 class Collector {
  public:
-  Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention)
-      : tables_(tables), queues_(queues), clock_(clock), retention_(retention) {}
+  Collector(table_store::TableClient& tables, queue_service::QueueClient& queues, Clock& clock, Duration retention,
+            Duration audit_retention = kAuditRetention)
+      : tables_(tables), queues_(queues), clock_(clock), retention_(retention), audit_retention_(audit_retention) {}
   /// One pass over everything that is old by `now`: the table store's age_now(), which a clock that somebody sets does
   /// not lead astray.
   Task<Result<Collected>> collect(Time now);
@@ -33,7 +38,7 @@ class Collector {
   table_store::TableClient& tables_;
   queue_service::QueueClient& queues_;
   Clock& clock_;
-  Duration retention_;
+  Duration retention_, audit_retention_;
 };
 
 }  // namespace tidemark::jobs

@@ -24,7 +24,7 @@ Housekeeping::Housekeeping(HousekeepingOptions options, JobServices services, st
     : options_(std::move(options)),
       services_(std::move(services)),
       list_(services_.tables),
-      collector_(services_.tables, services_.queues, services_.clock, options_.retention),
+      collector_(services_.tables, services_.queues, services_.clock, options_.retention, options_.audit_retention),
       scheduler_({options_.self.name, options_.schedule_hold}, services_.jobs, services_.tables, services_.clock),
       loop_(std::move(loop)) {}
 

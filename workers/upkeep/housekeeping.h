@@ -15,6 +15,7 @@ namespace tidemark::workers {
 struct HousekeepingOptions {
   jobs::WorkerInfo self;
   Duration retention = std::chrono::hours(24 * 7);
+  Duration audit_retention = jobs::kAuditRetention;
   Duration collect_every = std::chrono::minutes(10);
   /// See jobs/objects/file_collector.h.
   Duration archive_grace = std::chrono::hours(1);

@@ -1,0 +1,30 @@
+// Shared access signatures that are made here: what one grants, whether it may, and the signed query of its URL. The
+// text that is signed is the one that sas.h checks. Pure.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "common/auth/authenticator.h"
+
+namespace tidemark::auth {
+
+/// Empty texts restrict nothing, where nothing else is said. Times count to the second.
+struct SasGrant {
+  std::string services, resource_types;  // of an account SAS, letters of "bqt" and "sco"; empty: a service SAS
+  std::string resource;                  // of a service SAS: table, queue, container or container/blob
+  std::string permissions;               // letters
+  std::optional<Time> start;
+  Time expiry{};
+  std::string addresses;                           // an IPv4 address, or two with '-' between them
+  std::string protocol;                            // "https" or "https,http"
+  std::string start_pk, start_rk, end_pk, end_rk;  // of a table
+
+  [[nodiscard]] bool of_account() const { return !services.empty() || !resource_types.empty(); }
+};
+
+/// kInvalidInput says what is wrong. It may not last longer than `longest`, from now on.
+Result<void> check_grant(Service service, const SasGrant& grant, Time now, Duration longest);
+/// "sv=...&sig=...", signed with the account's first key, for a grant that was checked.
+std::string sign_grant(Service service, const Account& account, const SasGrant& grant);
+
+}  // namespace tidemark::auth
