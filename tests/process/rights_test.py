@@ -2,12 +2,14 @@
 change while the stack runs."""
 import base64
 import hashlib
+import http.client
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import unittest
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -446,6 +448,31 @@ class SignaturesTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=30)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.use("GET", done.stdout.strip().replace("Shell?", "Shell()?"))[0], 200)
+
+
+class InterruptedTest(unittest.TestCase):
+    def test_an_action_that_the_api_did_not_outlive_has_an_entry(self):
+        """The queue service stands still, so the api is killed in the middle of what it was asked for."""
+        with Stack() as stack:
+            stack.up()
+            api, queues = ApiClient(stack.ports["api"]), stack.children["queue_service"]
+            queues.pause()
+            os.waitid(os.P_PID, queues.pid, os.WSTOPPED)
+            asked = threading.Thread(target=self.fail_to_pause, args=(stack.ports["api"],))
+            asked.start()
+            entries = lambda: api.call("GET", "/v1/audit")["entries"]  # noqa: E731
+            wait_until(lambda: [entry["outcome"] for entry in entries()] == ["begun"], "the action begins")
+            stack.children["api"].kill()
+            asked.join()
+            queues.resume()
+            stack.start("api")
+            entry = ApiClient(stack.ports["api"]).call("GET", "/v1/audit")["entries"][0]
+            self.assertEqual((entry["operation"], entry["target"], entry["outcome"], "status" in entry),
+                             ("queues.pause", "tidemark-jobs", "begun", False))
+
+    def fail_to_pause(self, port):
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            ApiClient(port).call("POST", "/v1/queues/tidemark-jobs/pause")
 
 
 class RotationTest(unittest.TestCase):
