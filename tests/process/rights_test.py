@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import TOKEN, ApiClient, BlobClient, HttpClient, QueueClient, TableClient  # noqa: E402
+from receiver import make_certificates  # noqa: E402
 from sas import account_sas  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -265,6 +267,18 @@ class RightsTest(unittest.TestCase):
         self.assertEqual(self.send("POST", "/v1/session", {"Content-Type": "text/plain"}, None)[0], 400)
         self.assertEqual(self.send("POST", "/v1/session", {"Origin": "http://evil.example"}, {"token": TOKEN})[0], 403)
 
+    def test_a_cookie_of_https_is_for_https_alone(self):
+        ca, leaf = make_certificates(self.stack.directory)
+        child = self.stack.launch("api-tls", "api", "--name", "api-tls", "--port", "0", "--tls-certificate-file",
+                                  leaf + ".pem", "--tls-key-file", leaf + ".key").await_ready()
+        connection = http.client.HTTPSConnection("localhost", int(child.ready["port"]), timeout=30,
+                                                 context=ssl.create_default_context(cafile=ca))
+        self.addCleanup(connection.close)
+        connection.request("POST", "/v1/session", json.dumps({"token": TOKEN}), JSON)
+        answer = connection.getresponse()
+        self.assertEqual((answer.status, "; Secure;" in answer.headers["Set-Cookie"]), (200, True))
+        child.kill()
+
     def test_failed_logins_are_limited(self):
         """On an api of its own, since the address has to wait then."""
         child = self.stack.launch("api-logins", "api", "--name", "api-logins", "--port", "0").await_ready()
@@ -310,6 +324,22 @@ class RightsTest(unittest.TestCase):
         log = self.stack.children["api"].log(1 << 20)
         for secret in (fresh, *TOKENS.values()):
             self.assertNotIn(secret, log)
+
+    def test_the_stacks_own_token_changes_too(self):
+        path = os.path.join(self.stack.data, "run", "token")
+        child = self.stack.launch("api-own", "api", "--name", "api-own", "--port", "0",
+                                  environment={"TIDEMARK_TOKEN": ""}).await_ready()
+        client = HttpClient(int(child.ready["port"]))
+
+        def stored():
+            with open(path, encoding="ascii") as file:
+                return file.read().strip()
+        old = stored()
+        self.assertEqual(client.send("GET", "/v1/session", bearer(old))[0], 200)
+        os.remove(path)
+        self.reload("api-own", "the tokens were read again")
+        self.assertEqual([client.send("GET", "/v1/session", bearer(token))[0] for token in (old, stored())], [401, 200])
+        self.assertEqual(child.terminate(), 0)
 
     def test_a_tokens_file_that_cannot_be_used_is_refused(self):
         path = os.path.join(self.stack.directory, "wrong.json")
