@@ -21,7 +21,8 @@ from stack import SOURCE, Stack, clean_environment, program, wait_until  # noqa:
 
 WORKER = ("--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5")
 # Of the processes, not of a person.
-NOT_FOR_PEOPLE = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json")}
+NOT_FOR_PEOPLE = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json"),
+                  ("POST", "/v1/session"), ("DELETE", "/v1/session")}
 JOB = ["delete", "--source", "Abc", "--filter", ""]
 
 
@@ -73,6 +74,8 @@ class EveryOperationTest(unittest.TestCase):
                    "limit partition": ["x", "k"], "poison edit": ["x", "--file", "-"],
                    **{f"consumer {name}": ["x", "g"] for name in ("put", "show", "remove", "read")},
                    "consumer acknowledge": ["x", "g", "--epoch", "1"],
+                   **{f"sas {kind}": ["x", "--permissions", "r"] for kind in ("table", "queue", "container", "blob")},
+                   "sas account": ["--services", "t", "--resource-types", "o", "--permissions", "r"],
                    **{f"on-change {name}": ["x", "n"] for name in ("put", "show", "resume", "remove")}}
         taking_nothing = {"completion bash"}
         found = commands()

@@ -2,18 +2,22 @@
 change while the stack runs."""
 import base64
 import hashlib
+import http.client
 import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import unittest
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import TOKEN, ApiClient, BlobClient, HttpClient, QueueClient, TableClient  # noqa: E402
+from receiver import make_certificates  # noqa: E402
 from sas import account_sas  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -263,6 +267,18 @@ class RightsTest(unittest.TestCase):
         self.assertEqual(self.send("POST", "/v1/session", {"Content-Type": "text/plain"}, None)[0], 400)
         self.assertEqual(self.send("POST", "/v1/session", {"Origin": "http://evil.example"}, {"token": TOKEN})[0], 403)
 
+    def test_a_cookie_of_https_is_for_https_alone(self):
+        ca, leaf = make_certificates(self.stack.directory)
+        child = self.stack.launch("api-tls", "api", "--name", "api-tls", "--port", "0", "--tls-certificate-file",
+                                  leaf + ".pem", "--tls-key-file", leaf + ".key").await_ready()
+        connection = http.client.HTTPSConnection("localhost", int(child.ready["port"]), timeout=30,
+                                                 context=ssl.create_default_context(cafile=ca))
+        self.addCleanup(connection.close)
+        connection.request("POST", "/v1/session", json.dumps({"token": TOKEN}), JSON)
+        answer = connection.getresponse()
+        self.assertEqual((answer.status, "; Secure;" in answer.headers["Set-Cookie"]), (200, True))
+        child.kill()
+
     def test_failed_logins_are_limited(self):
         """On an api of its own, since the address has to wait then."""
         child = self.stack.launch("api-logins", "api", "--name", "api-logins", "--port", "0").await_ready()
@@ -308,6 +324,22 @@ class RightsTest(unittest.TestCase):
         log = self.stack.children["api"].log(1 << 20)
         for secret in (fresh, *TOKENS.values()):
             self.assertNotIn(secret, log)
+
+    def test_the_stacks_own_token_changes_too(self):
+        path = os.path.join(self.stack.data, "run", "token")
+        child = self.stack.launch("api-own", "api", "--name", "api-own", "--port", "0",
+                                  environment={"TIDEMARK_TOKEN": ""}).await_ready()
+        client = HttpClient(int(child.ready["port"]))
+
+        def stored():
+            with open(path, encoding="ascii") as file:
+                return file.read().strip()
+        old = stored()
+        self.assertEqual(client.send("GET", "/v1/session", bearer(old))[0], 200)
+        os.remove(path)
+        self.reload("api-own", "the tokens were read again")
+        self.assertEqual([client.send("GET", "/v1/session", bearer(token))[0] for token in (old, stored())], [401, 200])
+        self.assertEqual(child.terminate(), 0)
 
     def test_a_tokens_file_that_cannot_be_used_is_refused(self):
         path = os.path.join(self.stack.directory, "wrong.json")
@@ -446,6 +478,31 @@ class SignaturesTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=30)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.use("GET", done.stdout.strip().replace("Shell?", "Shell()?"))[0], 200)
+
+
+class InterruptedTest(unittest.TestCase):
+    def test_an_action_that_the_api_did_not_outlive_has_an_entry(self):
+        """The queue service stands still, so the api is killed in the middle of what it was asked for."""
+        with Stack() as stack:
+            stack.up()
+            api, queues = ApiClient(stack.ports["api"]), stack.children["queue_service"]
+            queues.pause()
+            os.waitid(os.P_PID, queues.pid, os.WSTOPPED)
+            asked = threading.Thread(target=self.fail_to_pause, args=(stack.ports["api"],))
+            asked.start()
+            entries = lambda: api.call("GET", "/v1/audit")["entries"]  # noqa: E731
+            wait_until(lambda: [entry["outcome"] for entry in entries()] == ["begun"], "the action begins")
+            stack.children["api"].kill()
+            asked.join()
+            queues.resume()
+            stack.start("api")
+            entry = ApiClient(stack.ports["api"]).call("GET", "/v1/audit")["entries"][0]
+            self.assertEqual((entry["operation"], entry["target"], entry["outcome"], "status" in entry),
+                             ("queues.pause", "tidemark-jobs", "begun", False))
+
+    def fail_to_pause(self, port):
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            ApiClient(port).call("POST", "/v1/queues/tidemark-jobs/pause")
 
 
 class RotationTest(unittest.TestCase):

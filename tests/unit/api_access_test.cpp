@@ -173,8 +173,8 @@ TEST_F(SessionsTest, AreBounded) {
   const auto first = open();
   clock_.time += seconds(1);
   const auto second = open();
-  open();
   clock_.time += seconds(1);
+  open();
   ASSERT_TRUE(sessions_.use(first).has_value());
   open();
   EXPECT_FALSE(sessions_.use(second).has_value()) << "it was idle longest";

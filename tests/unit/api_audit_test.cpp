@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "jobs/audit/audit_store.h"
+#include "jobs/store/rows.h"
 #include "tests/unit/table_loopback.h"
+#include "workers/upkeep/collector.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -63,10 +65,10 @@ TEST_F(AuditTest, IsFiltered) {
   add("two", "o'hara");
   clock.time += minutes(1);
   add("three");
-  EXPECT_THAT(targets({.since = since}), ElementsAre("three", "two"));
-  EXPECT_THAT(targets({.actor = "o'hara"}), ElementsAre("two"));
-  EXPECT_THAT(targets({.target = "one"}), ElementsAre("one"));
-  EXPECT_THAT(targets({.since = since, .operation = "jobs.post"}), IsEmpty());
+  EXPECT_THAT(targets({since, "", "", ""}), ElementsAre("three", "two"));
+  EXPECT_THAT(targets({{}, "o'hara", "", ""}), ElementsAre("two"));
+  EXPECT_THAT(targets({{}, "", "", "one"}), ElementsAre("one"));
+  EXPECT_THAT(targets({since, "", "jobs.post", ""}), IsEmpty());
 }
 
 TEST_F(AuditTest, TheOutcomeReplacesTheBeginning) {
@@ -103,6 +105,21 @@ TEST_F(AuditTest, OldEntriesAreRemoved) {
   const auto limit = clock.now();
   add("new");
   EXPECT_EQ(run_task(collect_audit(tables, limit)).value(), 131U);
+  EXPECT_THAT(targets(), ElementsAre("new"));
+}
+
+TEST_F(AuditTest, WorkersRemoveOldEntries) {
+  table_store::Loopback nowhere{
+      [](const std::string&, std::string) -> Task<Result<std::string>> { co_return fail(ErrorCode::kUnavailable); }};
+  queue_service::QueueClient queues(nowhere, "acct");
+  ASSERT_TRUE(run_task(ensure_table(tables, std::string(kJobTable))).has_value());
+  add("old");
+  clock.time += hours(48);
+  add("new");
+  Collector collector(tables, queues, clock, hours(24 * 7), hours(24));
+  const auto collected = run_task(collector.collect(clock.now()));
+  ASSERT_TRUE(collected.has_value()) << collected.error().message;
+  EXPECT_EQ(collected->audit_entries, 1U);
   EXPECT_THAT(targets(), ElementsAre("new"));
 }
 

@@ -177,7 +177,7 @@ TEST(IndexDefinition, RefusesWhatCouldNotFollow) {
       first_problem(
           R"({"kind":"lists","source":"Abc","by":["X"],"destination":"Def","filter":"Timestamp gt datetime'2026-01-01'"})"),
       HasSubstr("filter must not use Timestamp"));
-  for (const auto* table : {"TidemarkJobs", "tidemarkfiles", "TidemarkIndexes"}) {
+  for (const auto* table : {"TidemarkJobs", "tidemarkfiles", "TidemarkIndexes", "TidemarkAudit"}) {
     EXPECT_THAT(
         first_problem(std::string(R"({"kind":"lists","by":["X"],"destination":"Def","source":")") + table + "\"}"),
         HasSubstr("source must not be"));
