@@ -5,8 +5,8 @@ import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { Busy, Empty, Failure } from "./basic.js";
 
-/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `selected`: a Set of ids, with `onSelect(set)`.
-export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {} }) {
+/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
+export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {}, failed }) {
   const [at, setAt] = useState(-1);
   const body = useRef();
   const focus = (index) => {
@@ -28,7 +28,7 @@ export function List({ label, columns, items, id = (each) => each.id, href, sele
     ...onCurrent,
   } : {});
   useEffect(() => { if (items && at >= items.length) setAt(items.length - 1); }, [items?.length]);
-  if (!items) return html`<${Busy} />`;
+  if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
   const all = selected && items.every((each) => selected.has(id(each)));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>

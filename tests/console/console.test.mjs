@@ -241,6 +241,7 @@ describe("jobs", () => {
     await page.getByLabel("Kind").selectOption("copy");
     await page.getByLabel("Source").fill("Orders");
     await page.getByLabel("Destination").fill("Copies");
+    await page.getByLabel("Every entity").check();
     await page.getByText("What all jobs have").click();
     await page.getByLabel("Max per second").fill("8");
     await button(/^Plan/).click();
@@ -262,7 +263,7 @@ describe("jobs", () => {
     await page.getByText("Updates are paused").waitFor();
     let asked = 0;
     page.on("request", (request) => { if (request.url().includes("/v1/")) asked += 1; });
-    const job = await stack.submit({ kind: "copy", source: "Orders", destination: "Copies2" });
+    const job = await stack.submit({ kind: "copy", source: "Orders", destination: "Copies2", filter: "" });
     await state(job.id, "succeeded");
     await page.evaluate(() => { window.dispatchEvent(new Event("focus")); document.dispatchEvent(new Event("visibilitychange")); });
     await page.waitForTimeout(3_500);  // longer than the list's own step
@@ -291,7 +292,7 @@ describe("jobs", () => {
     await row.getByText("paused").waitFor();
     await row.getByRole("button", { name: "Resume" }).click();
     await row.getByText("paused").waitFor({ state: "detached" });
-    const job = await stack.submit({ kind: "delete", source: "Copies2", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    const job = await stack.submit({ kind: "delete", source: "Copies2", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await open(`/jobs/${job.id}`);
     await button("Cancel…").click();
     await dialog().getByLabel("Reason").fill("not now");
@@ -300,13 +301,14 @@ describe("jobs", () => {
     await button("Run again, with changes…").click();
     await heading("Submit a job");
     assert.equal(await page.getByLabel("Source").inputValue(), "Copies2");
+    assert.ok(await page.getByLabel("Every entity").isChecked());
   });
 
   test("a schedule is made, run, paused and deleted", async () => {
     await open("/schedules");
     await button("New schedule…").click();
     await dialog().getByLabel("Name").fill("nightly");
-    await dialog().getByLabel("Schedule, as JSON").fill(JSON.stringify({ cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly" } }));
+    await dialog().getByLabel("Schedule, as JSON").fill(JSON.stringify({ cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } }));
     await button("Save", dialog()).click();
     await heading("nightly");
     await button("Pause").click();
@@ -322,7 +324,7 @@ describe("jobs", () => {
   });
 
   test("a group is counted", async () => {
-    await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "G1" }, { kind: "copy", source: "Orders", destination: "G2" }] });
+    await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "Group1", filter: "" }, { kind: "copy", source: "Orders", destination: "Group2", filter: "" }] });
     await open("/groups/both");
     await heading("Group both");
     await until(async () => (await page.locator(".figure", { hasText: "succeeded" }).locator(".figure-value").innerText()) === "2", "both succeeded");
@@ -393,7 +395,7 @@ describe("indexes and data", () => {
   });
 
   test("messages of a queue are looked at, also those that nobody can take", async () => {
-    await stack.submit({ kind: "copy", source: "Orders", destination: "Later", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await stack.submit({ kind: "copy", source: "Orders", destination: "Later", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await open("/queues/tidemark-jobs");
     await page.getByRole("region", { name: "Messages" }).getByText("delayed").waitFor();
     await rows("Messages").first().getByRole("button").first().click();
