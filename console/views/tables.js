@@ -25,11 +25,11 @@ function All({ query }) {
   }, [], 15_000);
   const wanted = (query.q || "").toLowerCase();
   return html`<${Head} title="Tables" /><div class="filters"><${Search} label="Filter by name" value=${query.q} onChange=${(q) => refine({ q })} /></div><${Failure} error=${pages.error} />
-    <${List} label="Tables" failed=${pages.error} items=${pages.items?.filter((each) => each.id.toLowerCase().includes(wanted))} href=${(row) => `/tables/${part(row.id)}`} empty="There is no such table." columns=${[{ name: "Name", of: (row) => html`<a href=${`/tables/${part(row.id)}`}>${row.id}</a>` }, { name: "", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
+    <${List} label="Tables" failed=${pages.error} items=${pages.items?.filter((each) => each.id.toLowerCase().includes(wanted))} href=${(row) => `/tables/${part(row.id)}`} empty="There is no such table." columns=${[{ name: "Name", of: (row) => html`<a href=${`/tables/${part(row.id)}`}>${row.id}</a>` }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
     <${More} pages=${pages} what="tables" />`;
 }
 
-const costs = { point: ["good", "point: one entity is read"], rows: ["good", "range: rows of one partition are read"], partition: ["info", "one whole partition is read"], partitions: ["warn", "some partitions are read"], table: ["warn", "scan: the whole table is read"] };
+const costs = { point: ["good", "point: only entities whose keys are given are read"], rows: ["good", "range: some rows of a partition are read"], partition: ["info", "the whole partition is read"], partitions: ["warn", "a range of partitions is read"], table: ["warn", "scan: the whole table is read"] };
 
 /// What is typed, checked by the api shortly after the last key.
 function usePlan(table, filter) {

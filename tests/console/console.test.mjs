@@ -241,7 +241,7 @@ describe("jobs", () => {
     await page.getByLabel("Kind").selectOption("copy");
     await page.getByLabel("Source").fill("Orders");
     await page.getByLabel("Destination").fill("Copies");
-    await page.getByLabel("Every entity").check();
+    await page.getByLabel("Every entity of the table").check();
     await page.getByText("What all jobs have").click();
     await page.getByLabel("Max per second").fill("8");
     await button(/^Plan/).click();
@@ -301,7 +301,7 @@ describe("jobs", () => {
     await button("Run again, with changes…").click();
     await heading("Submit a job");
     assert.equal(await page.getByLabel("Source").inputValue(), "Copies2");
-    assert.ok(await page.getByLabel("Every entity").isChecked());
+    assert.ok(await page.getByLabel("Every entity of the table").isChecked());
   });
 
   test("a schedule is made, run, paused and deleted", async () => {
@@ -357,12 +357,12 @@ describe("indexes and data", () => {
     const filter = page.getByLabel("Filter ($filter)");
     await page.getByText("scan: the whole table").waitFor();
     await filter.fill("PartitionKey eq 'p1' and RowKey eq '001'");
-    await page.getByText("point: one entity").waitFor();
+    await page.getByText("point: only entities").waitFor();
     await filter.fill("PartitionKey eq");
     await page.locator("#cost .inline-error").waitFor();
     assert.ok(await button("Query").isDisabled());
     await filter.fill("PartitionKey eq 'p1' and Amount lt 10");
-    await page.getByText("one whole partition").waitFor();
+    await page.getByText("the whole partition").waitFor();
     await page.keyboard.press("Enter");
     await until(async () => (await rows("Entities").count()) === 3, "1, 5 and 9");
     assert.match(page.url(), /filter=/);
@@ -489,15 +489,16 @@ describe("what others need", () => {
       const bad = (await stack.call("GET", "/v1/poison?limit=1")).poison[0];
       await open("/");
       await button(theme).click();
+      const wrong = [];
       for (const target of [...views, `/jobs/${one.id}`, `/poison/${bad.id}`]) {
         await open(target);
         await page.locator("main h1").waitFor();
         await until(async () => (await page.locator("[aria-busy]").count()) === 0, `${target} is there`);
         await page.evaluate(axe);
         const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-        const wrong = found.violations.map((each) => `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message || ""}`).join(" | ")}`);
-        assert.deepEqual(wrong, [], target);
+        wrong.push(...found.violations.map((each) => `${target}: ${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message || ""}`).join(" | ")}`));
       }
+      assert.deepEqual(wrong, []);
       await open("/");
       await button("Auto").click();
     });

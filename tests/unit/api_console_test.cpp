@@ -36,7 +36,8 @@ TEST(ConsoleFiles, AFileIsPackedForWhoeverTakesItAndNotSentAgainUnchanged) {
     const auto packed = console_response(request);
     EXPECT_EQ(packed->body, file.packed);
     EXPECT_EQ(packed->headers.find("Content-Encoding"), "gzip");
-    request.headers = {{"If-None-Match", "\"other\", " + std::string(file.tag)}};
+    const auto tags = "\"other\", " + std::string(file.tag);
+    request.headers = {{"If-None-Match", tags}};
     const auto unchanged = console_response(request);
     EXPECT_EQ(unchanged->status, 304U);
     EXPECT_TRUE(unchanged->body.empty());
