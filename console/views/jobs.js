@@ -99,9 +99,9 @@ function Job({ id }) {
   const may = useMay("operator");
   if (!job) return html`<${Head} title="Job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${error} retry=${refresh} />`;
   const spec = job.spec;
-  const repeat = () => { const { idempotencyKey, notBefore, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
+  const repeat = () => { const { idempotencyKey, notBefore, group, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
   const undo = () => { sessionStorage.setItem(draftKey, textOf({ kind: "undo", job: job.id })); go("/jobs/new"); };
-  const undoable = ["archive", "copy", "rekey", "merge", "unarchive", "adopt"].includes(job.kind) && ended(job);
+  const undoable = ["archive", "unarchive", "copy", "undo"].includes(job.kind) && ended(job);
   return html`<${Head} title=${`${job.kind} ${target(spec)}`.trim()} crumbs=${[["Jobs", "/jobs"]]} actions=${may && html`
       ${!ended(job) && html`<button type="button" class="danger" onClick=${() => setActing("cancel")}>Cancel…</button>`}
       ${undoable && html`<button type="button" onClick=${undo}>Undo…</button>`}

@@ -11,6 +11,7 @@ import { When } from "../parts/time.js";
 import { count, Id, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
+import { Followers } from "./followers.js";
 
 export function Tables({ path, query }) {
   if (path[0] && query.partitionKey !== undefined && query.rowKey !== undefined) return html`<${Entity} table=${path[0]} partitionKey=${query.partitionKey} rowKey=${query.rowKey} />`;
@@ -67,7 +68,7 @@ function Entities({ table, query }) {
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
       ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
       ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).filter((name) => name !== "id").length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
-      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" />`;
+      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" /><${Followers} table=${table} />`;
 }
 
 /// JSON Lines with types, as \`tidemark table import\` reads them.

@@ -127,6 +127,45 @@ describe("signing in", () => {
   });
 });
 
+describe("a session", () => {
+  /// What an api with sessions answers; the rest is the real one, which the browser reaches with the token.
+  async function withSession(role) {
+    const mine = context;
+    const sent = [];
+    await newPage({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } });
+    await page.route("**/v1/session", (route) => route.fulfill({ json: { name: "somebody", role, via: "session", csrfToken: "the-csrf-token" } }));
+    page.on("request", (request) => { if (request.method() !== "GET") sent.push(request); });
+    return { sent, end: async () => { await context.close(); context = mine; page = mine.pages()[0]; } };
+  }
+
+  test("a viewer is offered nothing that the api would refuse", async () => {
+    const bad = await poisonOf("NotSeen", "one");
+    const { end } = await withSession("viewer");
+    for (const [target, there] of [["/poison?show=messages", "NotSeen"], [`/poison/${bad.id}`, "NotSeen"], ["/jobs", "NotSeen"], ["/limits", "archive"], ["/tables/Orders?partitionKey=p1&rowKey=001", "Explain"]]) {
+      await open(target);
+      await page.getByText(there).first().waitFor();
+      assert.equal(await page.getByRole("button", { name: /Redrive|Delete|Edit|Submit|Limit|Cancel/ }).count(), 0, target);
+      assert.equal(await page.getByRole("link", { name: "Submit a job" }).count(), 0, target);
+    }
+    await end();
+  });
+
+  test("a change carries the token against forgery and the reason, whatever its letters", async () => {
+    const bad = await poisonOf("NotSeen", "two");
+    const { sent, end } = await withSession("operator");
+    await open(`/poison/${bad.id}`);
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("größer als 5 €");
+    await button("Delete", dialog()).click();
+    await page.getByRole("region", { name: "Poison messages" }).waitFor();
+    const headers = await sent.at(-1).allHeaders();
+    assert.equal(headers["x-csrf-token"], "the-csrf-token");
+    assert.equal(decodeURIComponent(headers["x-tidemark-reason"]), "größer als 5 €");
+    await stack.call("DELETE", `/v1/poison/${(await stack.call("GET", "/v1/poison")).poison.find((each) => each.body.rowKey === "one").id}`);
+    await end();
+  });
+});
+
 describe("poison", () => {
   before(async () => {
     for (let i = 0; i < 4; i += 1) await poisonOf("Missing", `m${i}`);
@@ -368,6 +407,17 @@ describe("indexes and data", () => {
     assert.match(page.url(), /filter=/);
   });
 
+  test("who reads a table's changes is told, and how far behind", async () => {
+    await stack.call("PUT", "/v1/tables/Orders/feed", { values: "both" });
+    await stack.call("PUT", "/v1/tables/Orders/consumers/readers", {});
+    await open("/tables/Orders");
+    await rows("Followers of the changes").getByText("readers").waitFor();
+    await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=feed&rowKey=1", "{}", { "If-None-Match": "*" });
+    await rows("Followers of the changes").getByText("1 changes").waitFor();
+    await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
+    await stack.call("DELETE", "/v1/tables/Orders/feed");
+  });
+
   test("an Int64 stays exact through an edit, and a change by another is not undone", async () => {
     const where = "/v1/tables/Orders/entity?partitionKey=exact&rowKey=1";
     await stack.call("PUT", where, '{"Big":"9007199254740993","Big@odata.type":"Edm.Int64","Small":1}', { "If-None-Match": "*" });
@@ -505,21 +555,6 @@ describe("what others need", () => {
   }
 });
 
-describe("the api goes and comes", () => {
-  test("the page says that it is away, keeps trying, and goes on", async () => {
-    await open("/workers");
-    await page.getByText("worker-1").waitFor();
-    await stack.kill("api");
-    await page.getByText("The api does not answer").waitFor();
-    await stack.start("api");
-    const back = page.getByText("The api does not answer").waitFor({ state: "detached", timeout: 60_000 });
-    const asked = page.getByLabel("Token").waitFor({ timeout: 60_000 }).then(() => true, () => false);
-    if ((await Promise.race([back.then(() => false), asked])) === true) await signIn();  // sessions are kept in memory
-    await open("/workers");
-    await page.getByText("worker-1").waitFor();
-  });
-});
-
 test("pictures for the documentation", { skip: !screenshots }, async () => {
   for (let i = 0; i < 3; i += 1) await poisonOf("Customers", `c${i}`);
   const bad = (await stack.call("GET", "/v1/poison?limit=1000")).poison.at(-1);
@@ -533,6 +568,21 @@ test("pictures for the documentation", { skip: !screenshots }, async () => {
     await page.waitForTimeout(1_500);
     await page.screenshot({ path: path.join(screenshots, `console-${name}.png`) });
   }
+});
+
+describe("the api goes and comes", () => {
+  test("the page says that it is away, keeps trying, and goes on", async () => {
+    await open("/workers");
+    await page.getByText("worker-1").waitFor();
+    await stack.kill("api");
+    await page.getByText("The api does not answer").waitFor();
+    await stack.start("api");
+    const back = page.getByText("The api does not answer").waitFor({ state: "detached", timeout: 60_000 });
+    const asked = page.getByLabel("Token").waitFor({ timeout: 60_000 }).then(() => true, () => false);
+    if ((await Promise.race([back.then(() => false), asked])) === true) await signIn();  // sessions are kept in memory
+    await open("/workers");
+    await page.getByText("worker-1").waitFor();
+  });
 });
 
 test("nothing complained: no error, no refusal of the policy, no request elsewhere", () => {
