@@ -44,12 +44,15 @@ export function Bar({ done, total, label }) {
   return html`<progress max="1" value=${share} aria-label=${label || "Progress"}></progress>`;
 }
 
+const firstField = "form input, form select, form textarea, footer button";
+
 /// A dialog of the browser's own: it keeps the focus and ends with Escape.
 export function Dialog({ title, onClose, children, wide }) {
   const dialog = useRef();
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
+    dialog.current.querySelector(firstField)?.focus();
     return () => before?.focus?.();
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? "wide" : ""} aria-label=${title} onClose=${onClose} onCancel=${(e) => { e.preventDefault(); onClose(); }}>

@@ -13,20 +13,21 @@ export function Chart({ title, times, lines, unit = "" }) {
   const { theme, utc } = useSettings();
   const data = [times, ...lines.map((line) => line.values)];
   useEffect(() => {
+    const box = place.current;
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", size: 44 };
     const make = () => {
       chart.current = new uPlot({
-        width: Math.max(200, place.current.clientWidth), height: 130, cursor: { y: false }, legend: { live: true },
+        width: Math.max(200, box.clientWidth), height: 130, cursor: { y: false }, legend: { live: true },
         tzDate: utc ? (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "UTC") : undefined,
         scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
         axes: [{ ...axis, size: 26, values: (u, splits) => splits.map((s) => clock(s, utc)) }, axis],
         series: [{ value: (u, s) => (s == null ? "" : clock(s, utc)) }, ...lines.map((line) => ({ label: line.name, stroke: colour(line.colour), width: 1.5, fill: `${colour(line.colour)}22`,
           value: (u, v) => (v == null ? "–" : `${Math.round(v * 10) / 10}${unit}`) }))],
-      }, data, place.current);
+      }, data, box);
     };
     make();
-    const watch = new ResizeObserver(() => chart.current.setSize({ width: Math.max(200, place.current.clientWidth), height: 130 }));
-    watch.observe(place.current);
+    const watch = new ResizeObserver(() => chart.current.setSize({ width: Math.max(200, box.clientWidth), height: 130 }));
+    watch.observe(box);
     return () => { watch.disconnect(); chart.current.destroy(); };
   }, [theme, utc, document.documentElement.dataset.theme]);
   useEffect(() => { chart.current?.setData(data); }, [times, lines]);

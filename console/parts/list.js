@@ -5,8 +5,8 @@ import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { Busy, Empty, Failure } from "./basic.js";
 
-/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `selected`: a Set of ids, with `onSelect(set)`.
-export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {} }) {
+/// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
+export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {}, failed }) {
   const [at, setAt] = useState(-1);
   const body = useRef();
   const focus = (index) => {
@@ -28,12 +28,12 @@ export function List({ label, columns, items, id = (each) => each.id, href, sele
     ...onCurrent,
   } : {});
   useEffect(() => { if (items && at >= items.length) setAt(items.length - 1); }, [items?.length]);
-  if (!items) return html`<${Busy} />`;
+  if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
   const all = selected && items.every((each) => selected.has(id(each)));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
     <thead><tr>${selected && html`<th class="tick"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
-      ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name}</th>`)}</tr></thead>
+      ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
     <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setAt(index)}>
       ${selected && html`<td class="tick"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
       ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;

@@ -24,8 +24,8 @@ function All() {
   const [making, setMaking] = useState(false);
   const may = useMay("operator");
   return html`<${Head} title="Indexes" actions=${may && html`<button type="button" class="primary" onClick=${() => setMaking(true)}>Declare an index…</button>`} /><${Failure} error=${live.error} retry=${live.refresh} />
-    <${List} label="Indexes" items=${live.value?.indexes} id=${(row) => row.name} href=${(row) => `/indexes/${part(row.name)}`} empty="There is no index." columns=${[
-      { name: "Name", of: (row) => html`<${Id} value=${row.name} href=${`/indexes/${part(row.name)}`} />` }, { name: "", of: life }, { name: "Kind", of: (row) => html`<${Text} value=${row.definition.kind} />` }, { name: "Table", of: (row) => html`<${Text} value=${row.definition.source} />` },
+    <${List} label="Indexes" failed=${live.error} items=${live.value?.indexes} id=${(row) => row.name} href=${(row) => `/indexes/${part(row.name)}`} empty="There is no index." columns=${[
+      { name: "Name", of: (row) => html`<${Id} value=${row.name} href=${`/indexes/${part(row.name)}`} />` }, { name: "State", of: life }, { name: "Kind", of: (row) => html`<${Text} value=${row.definition.kind} />` }, { name: "Table", of: (row) => html`<${Text} value=${row.definition.source} />` },
       { name: "Behind", number: true, of: lag }, { name: "Walk", of: (row) => row.walk && html`${count(row.walk.walked)}${row.walk.total ? ` of ${count(row.walk.total)}` : ""}<${Bar} done=${row.walk.walked} total=${row.walk.total || 0} />` },
       { name: "Last scrub", of: (row) => row.lastScrub && html`<${When} at=${row.lastScrub.at} />, ${count(row.lastScrub.wrong)} wrong` }, { name: "Changes", number: true, of: (row) => count(row.changes) }]} />
     ${making && html`<${Declare} onClose=${() => { setMaking(false); live.refresh(); }} />`}`;

@@ -52,7 +52,7 @@ function JobList({ query }) {
   return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
     <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
       <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
-    <${List} label="Jobs" items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? "No job matches." : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
+    <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? "No job matches." : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
       { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
       { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
@@ -99,9 +99,9 @@ function Job({ id }) {
   const may = useMay("operator");
   if (!job) return html`<${Head} title="Job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${error} retry=${refresh} />`;
   const spec = job.spec;
-  const repeat = () => { const { idempotencyKey, notBefore, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
+  const repeat = () => { const { idempotencyKey, notBefore, group, ...rest } = spec; sessionStorage.setItem(draftKey, textOf(rest)); go("/jobs/new"); };
   const undo = () => { sessionStorage.setItem(draftKey, textOf({ kind: "undo", job: job.id })); go("/jobs/new"); };
-  const undoable = ["archive", "copy", "rekey", "merge", "unarchive", "adopt"].includes(job.kind) && ended(job);
+  const undoable = ["archive", "unarchive", "copy", "undo"].includes(job.kind) && ended(job);
   return html`<${Head} title=${`${job.kind} ${target(spec)}`.trim()} crumbs=${[["Jobs", "/jobs"]]} actions=${may && html`
       ${!ended(job) && html`<button type="button" class="danger" onClick=${() => setActing("cancel")}>Cancel…</button>`}
       ${undoable && html`<button type="button" onClick=${undo}>Undo…</button>`}
@@ -139,13 +139,16 @@ function Submit({ query }) {
   const [texts, setTexts] = useState(textsOf(begun));
   const [plan, setPlan] = useState(null);
   const [reason, setReason] = useState("");
+  const [every, setEvery] = useState(begun.filter === "");
   useEffect(() => sessionStorage.removeItem(draftKey), []);
   const document = live.value;
   const schema = document && kindsOf(document)[kind];
-  const spec = () => ({ ...valueOf(document, schema, texts), kind });
+  const chosen = texts.filter || texts.partitionKey || texts.rowKey;
+  const selects = schema?.properties.filter && !chosen;
+  const spec = () => ({ ...valueOf(document, schema, texts), ...(selects && every ? { filter: "" } : {}), kind });
   const [look, looking, lookError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
   const [submit, busy, error] = useAction(async () => { const job = await api.post("/v1/jobs", spec(), reason); go(`/jobs/${part(job.id)}`); });
-  const written = useMemo(() => { try { return schema ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [texts, kind, schema]);
+  const written = useMemo(() => { try { return schema ? textOf(spec(), 2) : ""; } catch (wrong) { return wrong.message; } }, [texts, kind, schema, every]);
   if (!document) return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
   const members = Object.keys(schema.properties).filter((name) => name !== "kind");
   const change = (next) => { setTexts(next); setPlan(null); };
@@ -153,6 +156,7 @@ function Submit({ query }) {
     <form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : look)(); }}><div class="columns"><${Card}>
       <label class="field"><span>Kind</span><select name="kind" value=${kind} onChange=${(e) => { setKind(e.target.value); setPlan(null); }}>${Object.keys(kindsOf(document)).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select></label>
       <${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => !shared.includes(name))} />
+      ${selects && html`<label class="choice"><input type="checkbox" checked=${every} onChange=${(e) => { setEvery(e.target.checked); setPlan(null); }} /><span>Every entity of the table</span></label>`}
       <details><summary>What all jobs have: priority, attempts, limits, what follows</summary><${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => shared.includes(name))} /></details></${Card}>
       <div><${Card} title="As it will be sent"><${Json} value=${written} /></${Card}>
         ${plan && html`<${Card} title="Plan" tone=${plan.problems.length ? "warn" : ""}><${PlanOf} plan=${plan} /></${Card}>`}</div></div>

@@ -50,7 +50,7 @@ export function wrongs({ ready, queues, workers, indexes, kinds }, groups) {
 
 /// Counting groups reads every poison message, so it is done when their number has changed, and now and then.
 function usePoisonGroups(total) {
-  const live = useLive((signal) => (total ? api.get("/v1/poison/groups", { signal }) : { groups: [], complete: true }), [total], 60_000);
+  const live = useLive((signal) => (total === undefined ? null : total ? api.get("/v1/poison/groups", { signal }) : { groups: [], complete: true }), [total], 60_000);
   const last = useRef();
   if (live.value) last.current = live.value;
   return last.current;
@@ -77,7 +77,7 @@ export function Overview() {
     ${now.value && html`<div class="figures">
       <${Figure} name="jobs waiting" value=${count(sum("ready"))} note=${`${count(sum("delayed"))} delayed`} href="/jobs?state=queued" />
       <${Figure} name="jobs in flight" value=${count(sum("inFlight"))} href="/jobs?state=running" />
-      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length} groups${groups.complete ? "" : ", of the first 100,000"}`} href="/poison" />
+      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length === 1 ? "1 group" : `${groups.groups.length} groups`}${groups.complete ? "" : ", of the first 100,000"}`} href="/poison" />
       <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />

@@ -41,7 +41,7 @@ function Groups({ filter }) {
   const largest = Math.max(1, ...(groups || []).map((group) => group.count));
   const may = useMay("operator");
   return html`<${Failure} error=${live.error} retry=${live.refresh} />
-    <${List} label="Groups of poison messages" items=${groups} id=${(group) => group.fingerprint} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
+    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => group.fingerprint} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
       empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "redrive", group }) } : {}} columns=${[
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
         { name: "Kind", of: (group) => group.kind },
@@ -81,7 +81,7 @@ function Messages({ filter, text }) {
     if (chosen.length) setActing({ verb: "redrive", items: chosen });
     else if (row) setActing({ verb: "redrive", items: [row] });
   };
-  return html`<${List} label="Poison messages" items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => `/poison/${part(row.id)}`}
+  return html`<${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => `/poison/${part(row.id)}`}
       empty=${text ? "No message has this text, among those that were searched." : "Nothing is poisoned that matches."} keys=${{ r: redriveKey }} columns=${[
         { name: "Message", of: (row) => html`<${Id} value=${row.id} short=${8} href=${`/poison/${part(row.id)}`} />` }, { name: "Kind", of: (row) => html`<bdi>${visible(row.kind)}</bdi>` },
         { name: "Reason", wide: true, of: (row) => html`<${Text} value=${row.reason || "no reason is known"} most=${240} />` },

@@ -11,6 +11,7 @@ import { When } from "../parts/time.js";
 import { count, Id, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
+import { Followers } from "./followers.js";
 
 export function Tables({ path, query }) {
   if (path[0] && query.partitionKey !== undefined && query.rowKey !== undefined) return html`<${Entity} table=${path[0]} partitionKey=${query.partitionKey} rowKey=${query.rowKey} />`;
@@ -25,11 +26,11 @@ function All({ query }) {
   }, [], 15_000);
   const wanted = (query.q || "").toLowerCase();
   return html`<${Head} title="Tables" /><div class="filters"><${Search} label="Filter by name" value=${query.q} onChange=${(q) => refine({ q })} /></div><${Failure} error=${pages.error} />
-    <${List} label="Tables" items=${pages.items?.filter((each) => each.id.toLowerCase().includes(wanted))} href=${(row) => `/tables/${part(row.id)}`} empty="There is no such table." columns=${[{ name: "Name", of: (row) => html`<a href=${`/tables/${part(row.id)}`}>${row.id}</a>` }, { name: "", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
+    <${List} label="Tables" failed=${pages.error} items=${pages.items?.filter((each) => each.id.toLowerCase().includes(wanted))} href=${(row) => `/tables/${part(row.id)}`} empty="There is no such table." columns=${[{ name: "Name", of: (row) => html`<a href=${`/tables/${part(row.id)}`}>${row.id}</a>` }, { name: "Whose", of: (row) => (row.id.startsWith("Tidemark") ? html`<${Badge} tone="dim" state="Tidemark's own" />` : "") }]} />
     <${More} pages=${pages} what="tables" />`;
 }
 
-const costs = { point: ["good", "point: one entity is read"], rows: ["good", "range: rows of one partition are read"], partition: ["info", "one whole partition is read"], partitions: ["warn", "some partitions are read"], table: ["warn", "scan: the whole table is read"] };
+const costs = { point: ["good", "point: only entities whose keys are given are read"], rows: ["good", "range: some rows of a partition are read"], partition: ["info", "the whole partition is read"], partitions: ["warn", "a range of partitions is read"], table: ["warn", "scan: the whole table is read"] };
 
 /// What is typed, checked by the api shortly after the last key.
 function usePlan(table, filter) {
@@ -63,11 +64,11 @@ function Entities({ table, query }) {
   return html`<${Head} title=${table} crumbs=${[["Tables", "/tables"]]} actions=${html`<button type="button" disabled=${!pages.items?.length} onClick=${() => download(table, pages.items)}>Export what is shown</button>${may && html`<button type="button" onClick=${() => act("archive")}>Archive what matches…</button><button type="button" class="danger" onClick=${() => act("delete")}>Delete what matches…</button>`}`} />
     <form class="filters" role="search" onSubmit=${(e) => { e.preventDefault(); if (!plan.wrong) refine({ filter: text.trim() }, {}); }}><label class="search"><span class="sr">Filter ($filter)</span><input data-search type="text" spellcheck=${false} autocomplete="off" value=${text} aria-invalid=${Boolean(plan.wrong)} aria-describedby="cost" placeholder="PartitionKey eq 'sales' and Amount gt 10" onInput=${(e) => setText(e.target.value)} /></label><button disabled=${Boolean(plan.wrong)}>Query</button></form>
     <p id="cost" class="small" role="status">${plan.wrong ? html`<span class="inline-error"><bdi>${visible(plan.wrong)}</bdi></span>` : html`<${Badge} tone=${tone} state=${cost} />`}</p>
-    <${List} label="Entities" items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "Nothing matches so far; there is more to read." : "No entity matches."} columns=${[
+    <${List} label="Entities" failed=${pages.error} items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "Nothing matches so far; there is more to read." : "No entity matches."} columns=${[
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
       ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
       ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).filter((name) => name !== "id").length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
-      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" />`;
+      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" /><${Followers} table=${table} />`;
 }
 
 /// JSON Lines with types, as \`tidemark table import\` reads them.

@@ -364,6 +364,56 @@ class ApiTest(unittest.TestCase):
     def refused_with(self, headers, status, method, path, body):
         self.assertEqual(self.api.send(method, path, {**JSON, **headers}, json.dumps(body))[0], status)
 
+    def entity(self, method, keys, body=None, headers=None, ok=(200, 201, 204)):
+        target = f"/v1/tables/Looked/entity?{keys}"
+        answered, content = self.api.ask(method, target, {**JSON, **(headers or {})} if body is not None else headers, body, ok=ok)
+        return answered.get("ETag"), json.loads(content) if content else None
+
+    def test_tables_are_looked_into_and_an_entity_is_changed_as_it_was_read(self):
+        self.fill("Looked")
+        self.assertIn({"name": "Looked"}, self.api.call("GET", "/v1/tables?limit=1000")["tables"])
+        first = self.api.call("GET", "/v1/tables?limit=1")
+        self.assertEqual(len(first["tables"]), 1)
+        self.assertNotIn(first["tables"][0], self.api.call("GET", f"/v1/tables?continuation={first['continuation']}")["tables"])
+        keys = quote("PartitionKey eq 'p1' and RowKey eq '1'")
+        self.assertEqual(self.api.call("GET", f"/v1/tables/Looked/plan?filter={keys}"), {"access": "point"})
+        self.refused(400, "InvalidInput", "GET", f"/v1/tables/Looked/plan?filter={quote('PartitionKey eq')}")
+        page = self.api.call("GET", f"/v1/tables/Looked/entities?limit=7&filter={quote('Number lt 20')}")
+        self.assertEqual((page["access"], len(page["entities"])), ("table", 7))
+        rest = self.api.call("GET", f"/v1/tables/Looked/entities?filter={quote('Number lt 20')}&continuation={quote(page['continuation'])}")
+        self.assertEqual(len(rest["entities"]), 13)
+        # An Int64 is text with its type, so that no reader rounds it.
+        made, big = self.entity("PUT", "partitionKey=p&rowKey=big", '{"Big":"9007199254740993","Big@odata.type":"Edm.Int64"}',
+                                {"If-None-Match": "*"})
+        self.assertEqual((big["Big"], big["Big@odata.type"]), ("9007199254740993", "Edm.Int64"))
+        read, _ = self.entity("GET", "partitionKey=p&rowKey=big")
+        self.assertEqual(read, made)
+        for headers, status in (({"If-None-Match": "*"}, 409), ({}, 400), ({"If-Match": 'W/"datetime\'2020-01-01T00%3A00%3A00Z\'"'}, 412)):
+            self.assertEqual(self.api.send("PUT", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big", {**JSON, **headers}, "{}")[0], status)
+        changed, small = self.entity("PUT", "partitionKey=p&rowKey=big", '{"Small":1}', {"If-Match": made})
+        self.assertNotIn("Big", small)
+        self.assertEqual(self.api.send("DELETE", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big", {"If-Match": made})[0], 412)
+        self.entity("DELETE", "partitionKey=p&rowKey=big", headers={"If-Match": changed})
+        self.refused(404, "ResourceNotFound", "GET", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/tables/Looked/entity?partitionKey=p")
+        self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
+
+    def test_messages_are_looked_at_and_stay(self):
+        self.queues.create("looked-at")
+        for number in range(3):
+            self.queues.put("looked-at", f"message {number}")
+        self.queues.take("looked-at")
+        page = self.api.call("GET", "/v1/queues/looked-at/messages?limit=2")
+        rest = self.api.call("GET", f"/v1/queues/looked-at/messages?continuation={quote(page['continuation'])}")
+        messages = page["messages"] + rest["messages"]
+        self.assertEqual(sorted(each["text"] for each in messages), [f"message {number}" for number in range(3)])
+        self.assertEqual(sorted((each["visible"], each["dequeueCount"]) for each in messages), [(False, 1), (True, 0), (True, 0)])
+        self.refused(404, "QueueNotFound", "GET", "/v1/queues/not-there/messages")
+
+    def test_the_last_hour_is_known_from_the_start_on(self):
+        overview = wait_until(lambda: (found := self.api.call("GET", "/v1/overview"))["points"] and found, "a point")
+        self.assertEqual(overview["stepSeconds"], 10)
+
     def test_one_entity_is_explained(self):
         self.fill("Story")
         self.tables.put("Story", {"PartitionKey": "p", "RowKey": "late", "Number": 100,

@@ -1,0 +1,590 @@
+// Every view and action of the console, in a real browser over a real stack.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { chromium } from "playwright-core";
+import { Stack, token, until } from "./stack.mjs";
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const screenshots = process.env.TIDEMARK_SCREENSHOTS;
+const waitMs = 30_000;
+const markup = `"><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>`;
+const bidi = "abc\u202egpj.exe\u2066\u0007";
+const long = "x".repeat(32_000);
+
+let stack, browser, context, page;
+let complaints = [];
+
+async function newPage(options = {}) {
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(waitMs);
+  page = await context.newPage();
+  page.on("pageerror", (error) => complaints.push(`error: ${error.stack}`));
+  page.on("console", (message) => { if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text()); });
+  page.on("request", (request) => { if (!request.url().startsWith(stack.url) && !/^(data|blob):/.test(request.url())) complaints.push(`asked elsewhere: ${request.url()}`); });
+  return page;
+}
+
+/// A change of the machine's network interfaces makes chromium drop a load: it is repeated.
+async function open(target) {
+  for (let round = 1; ; round += 1) {
+    await page.goto(stack.url + target).catch((error) => { if (round === 5) throw error; });
+    const shown = await page.locator("#app > *").first().waitFor({ timeout: 10_000 }).then(() => true, () => false);
+    if (shown) return;
+    if (round === 5) throw new Error(`${target} shows nothing`);
+  }
+}
+
+async function signIn(as = token) {
+  await open("/");
+  await page.getByLabel("Token").fill(as);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
+
+const heading = (name) => page.getByRole("heading", { level: 1, name }).waitFor();
+const button = (name, within = page) => within.getByRole("button", { name, exact: typeof name === "string" });
+const dialog = () => page.getByRole("dialog");
+const rows = (label) => page.getByRole("region", { name: label, exact: true }).locator("tbody tr");
+const state = async (id, wanted) => until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).state === wanted, `${id} is ${wanted}`);
+
+async function poisonOf(source, rowKey) {
+  const job = await stack.submit({ kind: "archive", source, destination: "Old", partitionKey: "p", rowKey });
+  await state(job.id, "poisoned");
+  return job;
+}
+
+before(async () => {
+  stack = new Stack();
+  await stack.up();
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  stack.importEntities("Orders", Array.from({ length: 40 }, (_, i) => ({ PartitionKey: `p${i % 4}`, RowKey: String(i).padStart(3, "0"), Amount: i, Customer: `customer ${i}` })));
+  await newPage();
+  await signIn();
+});
+
+after(async () => {
+  await browser?.close();
+  await stack?.down();
+});
+
+describe("what is served", () => {
+  const get = (target, headers = {}) => fetch(stack.url + target, { headers });
+
+  test("the bundle is small, and its policy lets nothing else in", async () => {
+    const answer = await get("/");
+    const text = await answer.text();
+    const policy = answer.headers.get("content-security-policy");
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'$/);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.doesNotMatch(text, /<script(?![^>]* src=)|style=|https?:/);
+    const files = [...new Set([...text.matchAll(/(?:href|src)="([^"]+)"/g)].map((found) => found[1]))];
+    assert.ok(files.length > 20);
+    let size = text.length;
+    for (const file of files) {
+      const found = await get(file, { "Accept-Encoding": "gzip" });
+      assert.equal(found.status, 200, file);
+      assert.match(found.headers.get("cache-control"), /immutable/);
+      assert.equal(found.headers.get("content-encoding"), "gzip");
+      const again = await get(file, { "If-None-Match": found.headers.get("etag") });
+      assert.equal(again.status, 304);
+      size += Number(found.headers.get("content-length"));
+      const plain = await get(file, { "Accept-Encoding": "identity" });
+      assert.equal(await plain.text(), await found.text());
+    }
+    assert.ok(size <= 120_000, `${size} bytes`);
+  });
+
+  test("views are addresses, and everything else is not", async () => {
+    for (const target of ["/poison", "/jobs/some-id?x=1", "/tables/Orders"]) assert.match(await (await get(target)).text(), /<div id="app">/);
+    for (const target of ["/nothing", "/console/", "/console/0000000000000000/app.js", "/poisonous"]) assert.notEqual((await get(target)).status, 200, target);
+    assert.equal((await fetch(stack.url + "/poison", { method: "POST" })).status, 401);
+  });
+});
+
+describe("signing in", () => {
+  test("a wrong token is refused and told about; leaving ends it", async () => {
+    const mine = context;
+    await newPage();
+    await open("/jobs?state=queued");
+    await page.getByLabel("Token").fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("not a token of this stack").waitFor();
+    await page.getByLabel("Token").fill(token);
+    await page.keyboard.press("Enter");
+    await heading("Jobs");
+    assert.match(page.url(), /state=queued/);
+    await button(/Sign out/).click();
+    await page.getByLabel("Token").waitFor();
+    await open("/");
+    await page.getByLabel("Token").waitFor();
+    await context.close();
+    context = mine;
+    page = mine.pages()[0];
+  });
+});
+
+describe("a session", () => {
+  /// What an api with sessions answers; the rest is the real one, which the browser reaches with the token.
+  async function withSession(role) {
+    const mine = context;
+    const sent = [];
+    await newPage({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } });
+    await page.route("**/v1/session", (route) => route.fulfill({ json: { name: "somebody", role, via: "session", csrfToken: "the-csrf-token" } }));
+    page.on("request", (request) => { if (request.method() !== "GET") sent.push(request); });
+    return { sent, end: async () => { await context.close(); context = mine; page = mine.pages()[0]; } };
+  }
+
+  test("a viewer is offered nothing that the api would refuse", async () => {
+    const bad = await poisonOf("NotSeen", "one");
+    const { end } = await withSession("viewer");
+    for (const [target, there] of [["/poison?show=messages", "NotSeen"], [`/poison/${bad.id}`, "NotSeen"], ["/jobs", "NotSeen"], ["/limits", "archive"], ["/tables/Orders?partitionKey=p1&rowKey=001", "Explain"]]) {
+      await open(target);
+      await page.getByText(there).first().waitFor();
+      assert.equal(await page.getByRole("button", { name: /Redrive|Delete|Edit|Submit|Limit|Cancel/ }).count(), 0, target);
+      assert.equal(await page.getByRole("link", { name: "Submit a job" }).count(), 0, target);
+    }
+    await end();
+  });
+
+  test("a change carries the token against forgery and the reason, whatever its letters", async () => {
+    const bad = await poisonOf("NotSeen", "two");
+    const { sent, end } = await withSession("operator");
+    await open(`/poison/${bad.id}`);
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("größer als 5 €");
+    await button("Delete", dialog()).click();
+    await page.getByRole("region", { name: "Poison messages" }).waitFor();
+    const headers = await sent.at(-1).allHeaders();
+    assert.equal(headers["x-csrf-token"], "the-csrf-token");
+    assert.equal(decodeURIComponent(headers["x-tidemark-reason"]), "größer als 5 €");
+    await stack.call("DELETE", `/v1/poison/${(await stack.call("GET", "/v1/poison")).poison.find((each) => each.body.rowKey === "one").id}`);
+    await end();
+  });
+});
+
+describe("poison", () => {
+  before(async () => {
+    for (let i = 0; i < 4; i += 1) await poisonOf("Missing", `m${i}`);
+    await poisonOf("Orders2x", "other");
+  });
+
+  test("the overview tells of it, and leads there", async () => {
+    await open("/");
+    await page.getByText("Wrong now").waitFor();
+    await page.getByText(/archive poisoned/).first().waitFor();
+    await page.getByRole("link", { name: "look" }).first().click();
+    await page.getByRole("region", { name: "Poison messages" }).waitFor();
+    assert.match(page.url(), /fingerprint=/);
+    await page.goBack();
+    await heading("Overview");
+  });
+
+  test("groups lead to messages, and a message tells its story", async () => {
+    await open("/poison");
+    await rows("Groups of poison messages").first().getByRole("link").click();
+    await rows("Poison messages").first().getByRole("link").first().click();
+    await heading(/archive given up/);
+    await page.getByText("attempt 1").waitFor();
+    await page.getByText("TableNotFound").waitFor();
+    await button("Plan").click();
+    await page.getByText(/does not exist/).nth(1).waitFor();
+  });
+
+  test("a text finds messages by their bodies, in the address", async () => {
+    await open("/poison?show=messages");
+    await page.getByPlaceholder("Search in ids").fill("m2");
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows("Poison messages").count()) === 1, "one row");
+    assert.match(page.url(), /q=m2/);
+  });
+
+  test("one is edited, with the difference shown, and sent back", async () => {
+    const job = (await stack.call("GET", "/v1/poison?limit=1000")).poison.find((each) => each.body.rowKey === "m3");
+    await open(`/poison/${job.id}`);
+    await button("Edit…").click();
+    const text = dialog().getByLabel("The job as JSON");
+    await text.fill((await text.inputValue()).replace("Missing", "Orders").replace('"p"', '"p3"').replace("m3", "003"));
+    await button("Difference to the original", dialog()).click();
+    await dialog().locator(".removed", { hasText: "Missing" }).waitFor();
+    await dialog().locator(".added", { hasText: "Orders" }).waitFor();
+    await dialog().getByLabel("Reason").fill("the table has another name");
+    await button("Save and redrive", dialog()).click();
+    await heading(/archive Orders/);
+    await state(job.jobId, "succeeded");
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+  });
+
+  test("a selection is deleted with the keys alone", async () => {
+    await open("/poison?show=messages");
+    await rows("Poison messages").first().waitFor();
+    const before_ = await rows("Poison messages").count();
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await page.getByText("1 selected").waitFor();
+    await button("Delete selected…").focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("no longer wanted");
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows("Poison messages").count()) === before_ - 1, "one less");
+  });
+
+  test("r asks before it sends the row back", async () => {
+    await open("/poison?show=messages");
+    await rows("Poison messages").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("r");
+    await dialog().getByText(/Redrive 1 message/).first().waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await dialog().count(), 0);
+  });
+
+  test("all that match are counted, then sent back by a job with a pace and canaries", async () => {
+    const group = (await stack.call("GET", "/v1/poison/groups")).groups[0];
+    await open("/poison");
+    await button("Redrive all…").first().click();
+    await button("Count what matches", dialog()).click();
+    await dialog().getByText(new RegExp(`${group.count} messages? match`)).waitFor();
+    await dialog().getByLabel("Reason").fill("tried again");
+    await button(`Redrive ${group.count}`, dialog()).click();
+    await heading(/^redrive/);
+    const spec = (await stack.call("GET", "/v1/jobs?kind=redrive")).jobs[0].spec;
+    assert.equal(spec.fingerprint, group.fingerprint);
+    assert.equal(spec.canary, 1);
+  });
+
+  test("all that match are deleted, after the number was typed", async () => {
+    await until(async () => (await stack.call("GET", "/v1/jobs?kind=redrive")).jobs.every((job) => job.state !== "queued" && job.state !== "running"), "the redrive has ended");
+    await poisonOf("Gone", "one");
+    await open("/poison?show=messages");
+    await button("Delete all that match…").click();
+    await button("Count what matches", dialog()).click();
+    const number = Number((await dialog().getByText(/Type \d+ to confirm/).innerText()).match(/\d+/)[0]);
+    assert.ok(await button(/^Delete \d/, dialog()).isDisabled());
+    await dialog().getByLabel("Reason").fill("all known");
+    await dialog().getByLabel("Type").fill(String(number));
+    await button(/^Delete \d/, dialog()).click();
+    await dialog().getByText(`${number} deleted.`).waitFor();
+    await button("Close", dialog()).last().click();
+  });
+});
+
+describe("jobs", () => {
+  test("a form made from the description plans, then submits; progress is live", async () => {
+    await open("/jobs/new");
+    await page.getByLabel("Kind").selectOption("copy");
+    await page.getByLabel("Source").fill("Orders");
+    await page.getByLabel("Destination").fill("Copies");
+    await page.getByLabel("Every entity of the table").check();
+    await page.getByText("What all jobs have").click();
+    await page.getByLabel("Max per second").fill("8");
+    await button(/^Plan/).click();
+    await page.getByText("Would touch").waitFor();
+    await button(/^Submit/).click();
+    await heading(/copy Orders → Copies/);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.locator(".badge", { hasText: "running" }).first().waitFor();
+    const done = async () => Number(await page.locator(".figure-value").first().innerText());
+    const first = await done();
+    await until(async () => (await done()) > first, "the number rises");
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+  });
+
+  test("a pause asks for nothing", async () => {
+    await open("/jobs");
+    await rows("Jobs").first().waitFor();
+    await page.keyboard.press("p");
+    await page.getByText("Updates are paused").waitFor();
+    let asked = 0;
+    page.on("request", (request) => { if (request.url().includes("/v1/")) asked += 1; });
+    const job = await stack.submit({ kind: "copy", source: "Orders", destination: "Copies2", filter: "" });
+    await state(job.id, "succeeded");
+    await page.evaluate(() => { window.dispatchEvent(new Event("focus")); document.dispatchEvent(new Event("visibilitychange")); });
+    await page.waitForTimeout(3_500);  // longer than the list's own step
+    assert.equal(asked, 0);
+    await page.keyboard.press("p");
+    await page.getByText("Copies2").first().waitFor();
+  });
+
+  test("filters combine in the address, and back takes them off", async () => {
+    await open("/jobs");
+    await page.getByLabel("state").selectOption("succeeded");
+    await page.getByLabel("kind").selectOption("copy");
+    await until(() => /state=succeeded/.test(page.url()) && /kind=copy/.test(page.url()), "both in the address");
+    await rows("Jobs").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await heading(/copy/);
+    await page.goBack();
+    assert.match(page.url(), /kind=copy/);
+  });
+
+  test("a kind is paused, its job waits and is cancelled, and is run again with changes", async () => {
+    await open("/limits");
+    const row = page.getByRole("row", { name: /^merge/ });
+    await row.getByRole("button", { name: "Pause" }).click();
+    await row.getByText("paused").waitFor();
+    await row.getByRole("button", { name: "Resume" }).click();
+    await row.getByText("paused").waitFor({ state: "detached" });
+    const job = await stack.submit({ kind: "delete", source: "Copies2", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await open(`/jobs/${job.id}`);
+    await button("Cancel…").click();
+    await dialog().getByLabel("Reason").fill("not now");
+    await button("Cancel the job", dialog()).click();
+    await page.locator(".badge", { hasText: "cancelled" }).first().waitFor();
+    await button("Run again, with changes…").click();
+    await heading("Submit a job");
+    assert.equal(await page.getByLabel("Source").inputValue(), "Copies2");
+    assert.ok(await page.getByLabel("Every entity of the table").isChecked());
+  });
+
+  test("a schedule is made, run, paused and deleted", async () => {
+    await open("/schedules");
+    await button("New schedule…").click();
+    await dialog().getByLabel("Name").fill("nightly");
+    await dialog().getByLabel("Schedule, as JSON").fill(JSON.stringify({ cron: "@daily", job: { kind: "copy", source: "Orders", destination: "Nightly", filter: "" } }));
+    await button("Save", dialog()).click();
+    await heading("nightly");
+    await button("Pause").click();
+    await button("Resume").waitFor();
+    await button("Run now…").click();
+    await button("Run now", dialog()).click();
+    await heading(/copy Orders → Nightly/);
+    await open("/schedules/nightly");
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("tried");
+    await button("Delete", dialog()).click();
+    await page.getByText("There is no schedule.").waitFor();
+  });
+
+  test("a group is counted", async () => {
+    await stack.call("POST", "/v1/jobs/batch", { group: "both", jobs: [{ kind: "copy", source: "Orders", destination: "Group1", filter: "" }, { kind: "copy", source: "Orders", destination: "Group2", filter: "" }] });
+    await open("/groups/both");
+    await heading("Group both");
+    await until(async () => (await page.locator(".figure", { hasText: "succeeded" }).locator(".figure-value").innerText()) === "2", "both succeeded");
+  });
+});
+
+describe("indexes and data", () => {
+  test("an index is declared, looked up in, and dropped", async () => {
+    await open("/indexes");
+    await button("Declare an index…").click();
+    await dialog().getByLabel("Name").fill("by-customer");
+    await dialog().getByLabel("Definition").fill(JSON.stringify({ kind: "lists", source: "Orders", by: ["Customer"], destination: "ByCustomer" }));
+    await button("Declare", dialog()).click();
+    await heading("by-customer");
+    await page.locator(".badge", { hasText: "ready" }).waitFor({ timeout: 60_000 });
+    await page.getByLabel("Customer").fill("customer 7");
+    await button("Find").click();
+    await page.locator(".json", { hasText: "007" }).waitFor();
+    await button("Scrub").click();
+    await button("Drop…").click();
+    await dialog().getByLabel("Reason").fill("tried");
+    await button("Drop", dialog()).click();
+    await heading("Indexes");
+  });
+
+  test("a filter is checked while it is typed, and its cost is told", async () => {
+    await open("/tables");
+    await page.getByRole("link", { name: "Orders", exact: true }).click();
+    await heading("Orders");
+    const filter = page.getByLabel("Filter ($filter)");
+    await page.getByText("scan: the whole table").waitFor();
+    await filter.fill("PartitionKey eq 'p1' and RowKey eq '001'");
+    await page.getByText("point: only entities").waitFor();
+    await filter.fill("PartitionKey eq");
+    await page.locator("#cost .inline-error").waitFor();
+    assert.ok(await button("Query").isDisabled());
+    await filter.fill("PartitionKey eq 'p1' and Amount lt 10");
+    await page.getByText("the whole partition").waitFor();
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows("Entities").count()) === 3, "1, 5 and 9");
+    assert.match(page.url(), /filter=/);
+  });
+
+  test("who reads a table's changes is told, and how far behind", async () => {
+    await stack.call("PUT", "/v1/tables/Orders/feed", { values: "both" });
+    await stack.call("PUT", "/v1/tables/Orders/consumers/readers", {});
+    await open("/tables/Orders");
+    await rows("Followers of the changes").getByText("readers").waitFor();
+    await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=feed&rowKey=1", "{}", { "If-None-Match": "*" });
+    await rows("Followers of the changes").getByText("1 changes").waitFor();
+    await stack.call("DELETE", "/v1/tables/Orders/consumers/readers");
+    await stack.call("DELETE", "/v1/tables/Orders/feed");
+  });
+
+  test("an Int64 stays exact through an edit, and a change by another is not undone", async () => {
+    const where = "/v1/tables/Orders/entity?partitionKey=exact&rowKey=1";
+    await stack.call("PUT", where, '{"Big":"9007199254740993","Big@odata.type":"Edm.Int64","Small":1}', { "If-None-Match": "*" });
+    await open("/tables/Orders?partitionKey=exact&rowKey=1");
+    await page.getByText("9007199254740993").waitFor();
+    await page.getByText("Int64").waitFor();
+    await button("Edit…").click();
+    const text = dialog().getByLabel("Properties");
+    await text.fill((await text.inputValue()).replace('"Small": 1', '"Small": 2'));
+    await dialog().getByLabel("Reason").fill("two is right");
+    await button("Save", dialog()).click();
+    await page.getByRole("row", { name: /Small/ }).getByText("2", { exact: true }).waitFor();
+    assert.equal((await stack.call("GET", where)).Big, "9007199254740993");
+    await button("Edit…").click();
+    await text.fill((await text.inputValue()).replace('"Small": 2', '"Small": 3'));
+    await dialog().getByLabel("Reason").fill("three is right");
+    await stack.call("PUT", where, '{"Small":9}', { "If-Match": "*" });
+    await button("Save", dialog()).click();
+    await dialog().getByText("UpdateConditionNotSatisfied").waitFor();
+    await button("Back", dialog()).click();
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("tried");
+    await button("Delete", dialog()).click();
+    await heading("Orders");
+  });
+
+  test("messages of a queue are looked at, also those that nobody can take", async () => {
+    await stack.submit({ kind: "copy", source: "Orders", destination: "Later", filter: "", notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await open("/queues/tidemark-jobs");
+    await page.getByRole("region", { name: "Messages" }).getByText("delayed").waitFor();
+    await rows("Messages").first().getByRole("button").first().click();
+    await page.locator(".json", { hasText: "Later" }).waitFor();
+    await button("Pause").click();
+    await button("Resume").click();
+    await button("Pause").waitFor();
+  });
+
+  test("an entity is explained", async () => {
+    const job = await stack.submit({ kind: "archive", source: "Orders", destination: "Told", partitionKey: "p2", rowKey: "002" });
+    await state(job.id, "succeeded");
+    await open("/explain");
+    await page.getByLabel("Table").fill("Orders");
+    await page.getByLabel("PartitionKey").fill("p2");
+    await page.getByLabel("RowKey").fill("002");
+    await button("Explain").click();
+    await page.getByText("Its story").waitFor();
+    await page.locator(".line a", { hasText: "Told" }).waitFor();
+  });
+});
+
+describe("whatever the text", () => {
+  test("hostile names and bodies are text, and the layout holds", async () => {
+    const many = Object.fromEntries(Array.from({ length: 240 }, (_, i) => [`Property${i}`, i]));
+    await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=hostile&rowKey=1", { Markup: markup, Bidi: bidi, Long: long }, { "If-None-Match": "*" });
+    await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=hostile&rowKey=2", many, { "If-None-Match": "*" });
+    const job = await stack.submit({ kind: "archive", source: "Orders", destination: "Old", filter: `Customer eq '${markup.replaceAll("'", "''")}' and PartitionKey eq '${"y".repeat(400)}'` });
+    const poison = await stack.submit({ kind: "archive", source: "NotThere", destination: "Old", partitionKey: '"><img src=x onerror=hurt()>'.replace("/", ""), rowKey: "<script>hurt()" });
+    await state(poison.id, "poisoned");
+    const message = (await stack.call("GET", `/v1/poison/${poison.id}`)).id;
+    for (const target of ["/tables/Orders?filter=" + encodeURIComponent("PartitionKey eq 'hostile'"), "/tables/Orders?partitionKey=hostile&rowKey=1", "/tables/Orders?partitionKey=hostile&rowKey=2", "/jobs", `/jobs/${job.id}`, `/jobs?q=${encodeURIComponent(markup)}`,
+      "/poison?show=messages", `/poison/${message}`, `/explain?table=Orders&partitionKey=${encodeURIComponent(markup)}&rowKey=1`, `/schedules/${encodeURIComponent(markup)}`, `/queues/${encodeURIComponent(markup)}`, `/groups/${encodeURIComponent(bidi)}`]) {
+      await open(target);
+      await page.locator("main h1").waitFor();
+      await until(async () => (await page.locator("[aria-busy]").count()) === 0, `${target} is there`);
+      const found = await page.evaluate(() => ({ hurt: window.hurt, images: document.images.length, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth }));
+      assert.deepEqual(found, { hurt: undefined, images: 0, wide: 0 }, target);
+    }
+    await open("/tables/Orders?partitionKey=hostile&rowKey=1");
+    await page.getByText("⟨202E⟩").waitFor();
+    await page.getByText(markup.slice(0, 40)).waitFor();
+    await button(/all 32,000 characters/).click();
+  });
+
+  test("a narrow screen shows the same", async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const target of ["/", "/poison", "/jobs", "/tables/Orders"]) {
+      await open(target);
+      await page.locator("main h1").waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, target);
+    }
+    await button("Menu").click();
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await heading("Jobs");
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+});
+
+describe("keys, times and themes", () => {
+  test("/ goes to the search, ? shows the keys, g goes to a view", async () => {
+    await open("/jobs");
+    await heading("Jobs");
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.hasAttribute("data-search")), true);
+    await page.keyboard.press("?");  // typed into the field
+    assert.equal(await dialog().count(), 0);
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("?");
+    await dialog().getByText("next and previous row").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("w");
+    await heading("Workers");
+    await page.getByText("worker-1").waitFor();
+  });
+
+  test("times are in UTC when asked", async () => {
+    await button("UTC").click();
+    await page.getByText("alive").waitFor();
+    assert.match(await page.locator("main time").first().getAttribute("title"), /UTC$/);
+    await button("Local").click();
+  });
+});
+
+describe("what others need", () => {
+  const views = ["/", "/poison", "/poison?show=messages", "/jobs", "/jobs/new", "/schedules", "/limits", "/workers", "/indexes", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/tidemark-jobs", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
+  for (const theme of ["Light", "Dark"]) {
+    test(`axe finds nothing wrong: ${theme}`, async () => {
+      const one = (await stack.call("GET", "/v1/jobs?limit=1")).jobs[0];
+      const bad = (await stack.call("GET", "/v1/poison?limit=1")).poison[0];
+      await open("/");
+      await button(theme).click();
+      const wrong = [];
+      for (const target of [...views, `/jobs/${one.id}`, `/poison/${bad.id}`]) {
+        await open(target);
+        await page.locator("main h1").waitFor();
+        await until(async () => (await page.locator("[aria-busy]").count()) === 0, `${target} is there`);
+        await page.evaluate(axe);
+        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        wrong.push(...found.violations.map((each) => `${target}: ${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.any[0]?.message || ""}`).join(" | ")}`));
+      }
+      assert.deepEqual(wrong, []);
+      await open("/");
+      await button("Auto").click();
+    });
+  }
+});
+
+test("pictures for the documentation", { skip: !screenshots }, async () => {
+  for (let i = 0; i < 3; i += 1) await poisonOf("Customers", `c${i}`);
+  const bad = (await stack.call("GET", "/v1/poison?limit=1000")).poison.at(-1);
+  const good = (await stack.call("GET", "/v1/jobs?kind=copy&state=succeeded")).jobs[0];
+  const shots = { overview: "/", poison: "/poison", message: `/poison/${bad.id}`, job: `/jobs/${good.id}`, table: "/tables/Orders?filter=" + encodeURIComponent("PartitionKey eq 'p1'") };
+  await page.setViewportSize({ width: 1100, height: 640 });
+  for (const [name, target] of Object.entries(shots)) {
+    await open(target);
+    await page.locator("main h1").waitFor();
+    await until(async () => (await page.locator("[aria-busy]").count()) === 0, `${target} is there`);
+    await page.waitForTimeout(1_500);
+    await page.screenshot({ path: path.join(screenshots, `console-${name}.png`) });
+  }
+});
+
+describe("the api goes and comes", () => {
+  test("the page says that it is away, keeps trying, and goes on", async () => {
+    await open("/workers");
+    await page.getByText("worker-1").waitFor();
+    await stack.kill("api");
+    await page.getByText("The api does not answer").waitFor();
+    await stack.start("api");
+    const back = page.getByText("The api does not answer").waitFor({ state: "detached", timeout: 60_000 });
+    const asked = page.getByLabel("Token").waitFor({ timeout: 60_000 }).then(() => true, () => false);
+    if ((await Promise.race([back.then(() => false), asked])) === true) await signIn();  // sessions are kept in memory
+    await open("/workers");
+    await page.getByText("worker-1").waitFor();
+  });
+});
+
+test("nothing complained: no error, no refusal of the policy, no request elsewhere", () => {
+  assert.deepEqual(complaints, []);
+});

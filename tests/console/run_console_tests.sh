@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs the tests of the console in Debian's chromium over a stack of its own.
+#   run_console_tests.sh BIN_DIR [SCREENSHOT_DIR]     with a directory: writes the pictures of docs/console.md there
+# Node modules are installed once into node_modules beside this script (not tracked by git).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[ $# -ge 1 ] || { echo "usage: $0 BIN_DIR [SCREENSHOT_DIR]" >&2; exit 2; }
+export TIDEMARK_BIN=$(cd "$1" && pwd)
+export TIDEMARK_SCREENSHOTS=${2:+$(cd "$2" && pwd)}
+cd "$here"
+command -v chromium >/dev/null || { echo "chromium is missing: scripts/setup --tests installs it" >&2; exit 1; }
+mkdir -p node_modules
+node=node
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || node=$here/node_modules/node/bin/node
+(
+  flock 9
+  if ! cmp -s package.json node_modules/.installed-package.json; then
+    npm install --package-lock=false --no-audit --no-fund --loglevel=error
+    cp package.json node_modules/.installed-package.json
+  fi
+  if [ "$node" != node ] && [ ! -x "$node" ]; then
+    npm install --no-save --package-lock=false --no-audit --no-fund --loglevel=error node@22
+  fi
+) 9>node_modules/.install-lock
+exec "$node" --test --test-reporter=spec console.test.mjs

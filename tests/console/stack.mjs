@@ -1,0 +1,78 @@
+// A stack for one test file: the real programs on free ports with a data directory of their own.
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import path from "node:path";
+
+export const token = "the-token-of-all-tests";
+const bin = process.env.TIDEMARK_BIN;
+const readyWithinMs = 60_000;
+
+export class Stack {
+  data = mkdtempSync("/tmp/tmc");
+  children = new Map();
+  ports = {};
+
+  async up() {
+    for (const store of ["table_store", "queue_service", "blob_store"]) await this.start(store);
+    await this.start("api");
+    await this.start("worker", "--name", "worker-1", "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5");
+  }
+
+  /// Started again, a program keeps its port.
+  start(program, ...more) {
+    const port = program === "worker" ? [] : ["--port", String(this.ports[program] ?? 0)];
+    const child = spawn(path.join(bin, program), ["--data", this.data, ...port, ...more], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TIDEMARK_TOKEN: token } });
+    child.said = "";
+    child.stderr.on("data", (piece) => (child.said = (child.said + piece).slice(-20_000)));
+    this.children.set(program, child);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${program} is not ready: ${child.said}`)), readyWithinMs);
+      child.on("exit", () => reject(new Error(`${program} ended: ${child.said}`)));
+      child.stdout.on("data", (line) => {
+        if (!String(line).startsWith("ready")) return;
+        clearTimeout(timer);
+        const found = /port=(\d+)/.exec(line);
+        if (found) this.ports[program] = Number(found[1]);
+        resolve();
+      });
+    });
+  }
+
+  kill(program) {
+    const child = this.children.get(program);
+    if (!child || child.exitCode !== null || child.signalCode) return undefined;
+    return new Promise((resolve) => { child.on("exit", resolve); child.kill("SIGKILL"); });
+  }
+
+  async down() {
+    for (const program of this.children.keys()) await this.kill(program);
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  get url() { return `http://127.0.0.1:${this.ports.api}`; }
+
+  importEntities(table, entities) {
+    execFileSync(path.join(bin, "tidemark"), ["--table-url", `http://127.0.0.1:${this.ports.table_store}/devstoreaccount1`, "--data", this.data, "table", "import", table],
+      { input: entities.map((each) => JSON.stringify(each)).join("\n"), env: { ...process.env, TIDEMARK_TOKEN: token } });
+  }
+
+  async call(method, target, body, headers = {}) {
+    const response = await fetch(this.url + target, { method, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body), headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers } });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${text}`);
+    return text ? JSON.parse(text) : null;
+  }
+
+  submit(spec) { return this.call("POST", "/v1/jobs", spec); }
+}
+
+/// Waits until it holds.
+export async function until(condition, what, withinMs = 60_000) {
+  const end = Date.now() + withinMs;
+  for (;;) {
+    const outcome = await condition();
+    if (outcome) return outcome;
+    if (Date.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,48 @@
+// How the console's files are served.
+#include <gtest/gtest.h>
+
+#include "api/rest/console_files.h"
+
+namespace tidemark::api {
+namespace {
+
+http::Request get(std::string_view path) {
+  http::Request request;
+  request.method = "GET";
+  request.path = path;
+  return request;
+}
+
+TEST(ConsoleFiles, ThePageIsAtTheAddressesOfItsViewsAndNowhereElse) {
+  for (const auto* path : {"/", "/poison", "/jobs/some-id", "/tables/T"}) {
+    const auto answer = console_response(get(path));
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->headers.find("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(answer->headers.find("Cache-Control"), "no-cache");
+  }
+  for (const auto* path : {"", "/v1/jobs", "/poisonous", "/metrics", "/console/app.js", "*", "//"}) {
+    EXPECT_FALSE(console_response(get(path))) << path;
+  }
+  auto post = get("/");
+  post.method = "POST";
+  EXPECT_FALSE(console_response(post));
+}
+
+TEST(ConsoleFiles, AFileIsPackedForWhoeverTakesItAndNotSentAgainUnchanged) {
+  for (const auto& file : console_files()) {
+    EXPECT_EQ(console_response(get(file.path))->body, file.plain);
+    auto request = get(file.path);
+    request.headers = {{"Accept-Encoding", "br;q=1.0, GZIP"}};
+    const auto packed = console_response(request);
+    EXPECT_EQ(packed->body, file.packed);
+    EXPECT_EQ(packed->headers.find("Content-Encoding"), "gzip");
+    const auto tags = "\"other\", " + std::string(file.tag);
+    request.headers = {{"If-None-Match", tags}};
+    const auto unchanged = console_response(request);
+    EXPECT_EQ(unchanged->status, 304U);
+    EXPECT_TRUE(unchanged->body.empty());
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::api
