@@ -1,4 +1,4 @@
 # The stack in containers, as compose/ describes it. Skipped, with the reason, where there is no container engine.
 add_test(NAME compose COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/compose_test.py)
-set_tests_properties(compose PROPERTIES LABELS compose TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77
+set_tests_properties(compose PROPERTIES LABELS compose TIMEOUT 1800 RUN_SERIAL ON SKIP_RETURN_CODE 77
   ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")

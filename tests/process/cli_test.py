@@ -106,6 +106,19 @@ class EveryOperationTest(unittest.TestCase):
     def test_version(self):
         self.assertRegex(tidemark("--version").stdout, r"^tidemark \d+\.\d+\.\d+\n$")
 
+    def test_variables_from_a_file(self):
+        """As a package and containers leave it; the environment and the command line win."""
+        with tempfile.NamedTemporaryFile("w", suffix=".env") as file:
+            file.write("# made\nTIDEMARK_API=http://127.0.0.1:1\nPATH=/nowhere\nTIDEMARK_TOKEN=a=b\n")
+            file.flush()
+            for environment, arguments, port in (({}, [], 1), ({"TIDEMARK_API": ""}, [], 1),
+                                                 ({"TIDEMARK_API": "http://127.0.0.1:2"}, [], 2),
+                                                 ({}, ["--api", "http://127.0.0.1:3"], 3)):
+                with self.subTest(port=port, environment=environment):
+                    told = tidemark(*arguments, "job", "list", environment={"TIDEMARK_ENV_FILE": file.name, **environment})
+                    self.assertIn(f"127.0.0.1:{port}", told.stderr)
+        self.assertNotIn("127.0.0.1:1/", tidemark("job", "list", environment={"TIDEMARK_ENV_FILE": "/nowhere"}).stderr)
+
     def test_every_command_explains_itself(self):
         for path in commands():
             shown = tidemark(*path, "--help")

@@ -1,4 +1,6 @@
-"""scripts/stack as an operator uses it: up, status, down, again and again, side by side, and what goes wrong."""
+"""scripts/stack as an operator uses it: up, status, down, again and again, side by side, what it
+remembers and prints, and what goes wrong."""
+import json
 import os
 import re
 import shutil
@@ -14,6 +16,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from stack import BIN, SOURCE, clean_environment, free_port_base, wait_until  # noqa: E402
 
 NAMES = ["api", "blob_store", "queue_service", "table_store", "worker-1", "worker-2"]
+
+
+def ports_of(told):
+    """Of blob, queue, table and api."""
+    return [int(p) for p in re.findall(r"(?m)^(?:blob|queue|table|api) .*:(\d+)", told)]
 
 
 class StackScriptTest(unittest.TestCase):
@@ -43,7 +50,7 @@ class StackScriptTest(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.directory, "d")), "asking makes no directory")
         base = free_port_base()
         told = self.up("--port-base", str(base)).stdout
-        self.assertEqual([int(p) for p in re.findall(r":(\d+)", told)], [base, base + 1, base + 2, base + 3])
+        self.assertEqual(ports_of(told), [base, base + 1, base + 2, base + 3])
         first = self.running()
         self.assertEqual(sorted(first), NAMES)
         # Another port base changes nothing that runs, and the answer says so.
@@ -90,6 +97,51 @@ class StackScriptTest(unittest.TestCase):
         self.stack("down")
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), token, "it is kept")
+
+    def test_the_directory_remembers(self):
+        """What died comes back where it was, without being told again."""
+        base = free_port_base()
+        config = os.path.join(self.directory, "config.json")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"worker": {"lease_s": 7}}, file)
+        self.addCleanup(self.stack, "down")
+        self.stack("up", "--port-base", str(base), "--workers", "1", environment={"TIDEMARK_CONFIG": config})
+        for name in ("table_store", "worker-1"):
+            os.kill(self.running()[name], signal.SIGKILL)
+            wait_until(lambda gone=name: gone not in self.running(code=1), f"the death of {name}", interval_s=0.1)
+            self.assertEqual(ports_of(self.stack("up", "--workers", "1").stdout), list(range(base, base + 4)))
+        with open(os.path.join(self.directory, "d", "log", "worker-1.log"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count(" lease_s=7 "), 2, "the configuration is remembered too")
+        self.stack("down")
+        self.assertEqual(ports_of(self.stack("up", "--workers", "0").stdout), list(range(base, base + 4)))
+        self.stack("down")
+        other = free_port_base()
+        self.assertEqual(ports_of(self.up("--port-base", str(other), "--workers", "0").stdout), list(range(other, other + 4)))
+
+    def test_what_it_prints_is_what_clients_need(self):
+        told = self.up("--port-base", str(free_port_base()), "--workers", "0").stdout
+        script = "\n".join(line for line in told.splitlines() if line.startswith("export "))
+        # Debian's own client for queues does not understand UseDevelopmentStorage=true.
+        used = subprocess.run(["bash", "-ec", script + f"""
+            {os.path.join(BIN, 'tidemark')} table list
+            /usr/bin/python3 -c "import os
+from azure.storage.queue import QueueServiceClient
+queues = QueueServiceClient.from_connection_string(os.environ['AZURE_STORAGE_CONNECTION_STRING'])
+queues.create_queue('printed')
+print([q.name for q in queues.list_queues()])"
+            """], env=clean_environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(used.returncode, 0, used.stderr)
+        self.assertIn("TidemarkJobs", used.stdout)
+        self.assertIn("'printed'", used.stdout)
+
+    def test_a_key_of_ones_own_is_not_printed(self):
+        key = "b3duIGtleSBvZiB0aGlzIHRlc3Q="
+        self.addCleanup(self.stack, "down")
+        told = self.stack("up", "--port-base", str(free_port_base()), "--workers", "0",
+                          environment={"TIDEMARK_ACCOUNTS": f"own:{key}", "TIDEMARK_ACCOUNT": "own"}).stdout
+        self.assertIn("/own", told)
+        self.assertNotIn("devstoreaccount1", told)
+        self.assertNotIn(key, told)
 
     def test_a_failed_start_leaves_alone_what_ran(self):
         base = free_port_base()

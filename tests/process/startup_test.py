@@ -133,6 +133,31 @@ class StartupTest(unittest.TestCase):
                 with open(os.path.join(self.stack.data, "run", known + ".pid"), encoding="ascii") as file:
                     self.assertEqual(int(file.read()), self.stack.children[known].pid)
 
+    def test_workers_name_themselves(self):
+        """In two containers that share a data directory, both have the process id 1, but not the same host."""
+        self.stack.up()
+        host = "box.example.org"
+        line = ["unshare", "--pid", "--uts", "--fork", "--kill-child", "sh", "-c", f"hostname {host}; exec \"$0\" \"$@\"",
+                program("worker"), "--data", self.stack.data]
+        if os.getuid() != 0:
+            line[1:1] = ["--map-root-user"]
+        if subprocess.run([*line[:-3], "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("namespaces cannot be made here")
+        worker = Child("worker", line, os.path.join(self.stack.directory, "worker.log"))
+        self.stack.children["worker"] = worker
+        self.assertEqual(worker.await_ready().ready["name"], "worker-box-1")
+
+    def test_systemd_is_told(self):
+        path = os.path.join(self.stack.directory, "notify")
+        for address in (path, f"\0tidemark-{os.getpid()}"):
+            with self.subTest(address=address), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as waiting:
+                waiting.bind(address)
+                waiting.settimeout(QUICK_S)
+                self.stack.launch("table_store", "table_store", "--port", "0",
+                                  environment={"NOTIFY_SOCKET": address.replace("\0", "@")}).await_ready()
+                self.assertEqual(waiting.recv(100), b"READY=1")
+                self.assertEqual(self.stack.children["table_store"].terminate(), 0)
+
     def test_too_long_a_path_for_sockets(self):
         """The stores have begun their work in the background by then: it ends in order."""
         for name in STORES:

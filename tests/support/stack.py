@@ -53,9 +53,11 @@ def free_port_base():
 
 
 def clean_environment(extra=None):
-    """Without the TIDEMARK_ settings of whoever runs the tests. An empty TIDEMARK_TOKEN is as if it were not set."""
+    """Without the TIDEMARK_ settings of whoever runs the tests, and of a Tidemark that is installed on this machine. An
+    empty TIDEMARK_TOKEN is as if it were not set."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEMARK_")}
     environment["TIDEMARK_TOKEN"] = TOKEN
+    environment["TIDEMARK_ENV_FILE"] = ""
     environment.update(extra or {})
     return environment
 
