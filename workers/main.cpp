@@ -121,11 +121,15 @@ Result<std::unique_ptr<Callbacks>> make_callbacks(const WorkerConfig& config) {
   return out;
 }
 
+std::string name_of_host() {
+  std::array<char, 256> host{};
+  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+}
+
 jobs::WorkerInfo describe_self(const WorkerConfig& config, Clock& clock) {
   jobs::WorkerInfo self;
   self.name = config.name;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
+  self.host = name_of_host();
   self.pid = ::getpid();
   self.concurrency = static_cast<std::int32_t>(config.concurrency);
   self.version = TIDEMARK_VERSION;
@@ -205,6 +209,7 @@ Result<void> run(const WorkerConfig& config) {
   auto random = make_system_random();
   process::Metrics metrics;
   auto ready = std::make_shared<std::atomic<bool>>(false);
+  const auto lanes = TRY(lanes_of(config.priorities));
   auto pid_file = TRY(process::PidFile::create(data, config.name));
   // Before what the jobs use, whose end gives back calls that are still under way; nothing runs any more then.
   asio::thread_pool runner(1);
@@ -219,8 +224,10 @@ Result<void> run(const WorkerConfig& config) {
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;
   services.objects = {&stores.blobs, std::move(directories)};
+  auto options = worker_options(config);
+  options.lanes = lanes;
   auto loop =
-      WorkerLoop::create(worker_options(config), services, runner.get_executor(),
+      WorkerLoop::create(std::move(options), services, runner.get_executor(),
                          [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
   const Beside beside{
       Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),

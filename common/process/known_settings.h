@@ -70,6 +70,7 @@ inline constexpr std::string_view kKnownSettings[] = {
     "operation_retention_h",
     "poll_s",
     "port",
+    "priorities",
     "queue_address",
     "retention_h",
     "retry_base_ms",

@@ -18,9 +18,7 @@ class Links {
   Links(const StoreAddresses& settings, const std::string& data) : settings_(settings), data_(data) {}
 
   Result<void> prepare() {
-    const bool any = !settings_.table_address.empty() || !settings_.queue_address.empty() ||
-                     !settings_.blob_address.empty();
-    if (!any) return {};
+    if (!settings_.any()) return {};
     if (settings_.stores_key.empty() || settings_.key_file.empty()) {
       return incomplete(
           "table_address, queue_address and blob_address need stores_key, the public key of the stores, and "

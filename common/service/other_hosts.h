@@ -31,6 +31,8 @@ struct StoreAddresses {
   std::string table_address, queue_address, blob_address;
   std::string stores_key;
   std::string key_file;
+  /// Whether one of the stores is on another machine.
+  [[nodiscard]] bool any() const { return !table_address.empty() || !queue_address.empty() || !blob_address.empty(); }
 };
 void declare(process::Settings& settings, StoreAddresses& stores);
 

@@ -18,7 +18,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import ApiClient, QueueClient, TableClient  # noqa: E402
+from clients import ApiClient, QueueClient, TableClient, patiently  # noqa: E402
 from stack import TOKEN, Child, Stack, clean_environment, program, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
@@ -61,12 +61,12 @@ class HostsCase(unittest.TestCase):
             kind = name.split("_")[0]
             self.addresses += [f"--{kind}-address", store.ready["internal"]]
 
-    def launch(self, name, *arguments, prefix=()):
+    def launch(self, name, *arguments, prefix=(), called=None):
         """The api or a worker of the other machine."""
         line = [*prefix, program(name), "--data", self.elsewhere, "--internal-key-file", self.path(name + ".key"),
                 "--stores-key", self.stores_key, *self.addresses, *arguments]
-        child = Child(name, line, self.path(name + ".log"))
-        self.stack.children[name] = child
+        child = Child(called or name, line, self.path((called or name) + ".log"))
+        self.stack.children[child.name] = child
         return child
 
     def metric(self, store, name):
@@ -134,7 +134,7 @@ class OverTcp(HostsCase):
         # Strangers: a key that is not allowed, and bytes that are no protocol at all.
         self.make_key("stranger")
         os.replace(self.path("stranger.key"), self.path("worker.key"))
-        stranger = self.launch("worker", "--name", "stranger")
+        stranger = self.launch("worker", "--name", "stranger", called="stranger")
         for store in STORES:
             port = int(self.addresses[2 * STORES.index(store) + 1].rsplit(":", 1)[1])
             with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
@@ -162,8 +162,8 @@ def run(*line):
 
 
 def can_make_networks():
-    return os.geteuid() == 0 and run("unshare", "-n", "ip", "link", "add", "a", "type", "veth", "peer", "name",
-                                     "b").returncode == 0
+    return os.geteuid() == 0 and run("unshare", "-n", "ip", "link", "add", "one-end", "type", "veth", "peer", "name",
+                                     "other-end").returncode == 0
 
 
 @unittest.skipUnless(can_make_networks(), "needs root and `ip` to make network namespaces: the test of two networks is skipped")
@@ -236,12 +236,12 @@ class TwoNetworks(HostsCase):
 
     def check_ends(self, api, ids):
         def all_ended():
-            states = [api.job(job) for job in ids]
+            states = [patiently(api.job, job) for job in ids]
             return states if all(state["state"] in ENDS for state in states) else None
         jobs = wait_until(all_ended, "every job ends", limit_s=120, interval_s=0.5)
         self.assertEqual({job["state"] for job in jobs}, {"succeeded"}, jobs)
         # Each exactly once: what the records count is what there was, and nothing is left, lost or doubled.
-        self.assertEqual(sum(job["done"] for job in jobs), self.ENTITIES)
+        self.assertEqual(sum(job["progress"]["done"] for job in jobs), self.ENTITIES)
         self.assertEqual(self.tables.scan("Source"), {})
         self.assertEqual(self.tables.scan("Archive"), self.entities)
         queue = QueueClient(self.stack.ports["queue_service"])

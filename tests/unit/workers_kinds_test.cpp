@@ -463,6 +463,21 @@ TEST_F(WorkersKinds, LanesShareByWeightAndNoneStarves) {
   EXPECT_FALSE(choice.next());
 }
 
+TEST_F(WorkersKinds, LanesThatAWorkerDoesNotServeAreNeverChosen) {
+  const auto served = lanes_of("low, high");
+  ASSERT_TRUE(served) << served.error().message;
+  LaneChoice choice(*served);
+  std::array<int, 3> taken{};
+  for (int i = 0; i < 70; ++i) ++taken[*choice.next()];
+  EXPECT_EQ(taken, (std::array<int, 3>{60, 0, 10}));
+  choice.set_filled(0, false);
+  choice.set_filled(2, false);
+  EXPECT_FALSE(choice.next());
+  for (const auto* wrong : {"", "urgent", "high,,low", "HIGH"}) {
+    EXPECT_TRUE(lanes_of(wrong).failed_with(ErrorCode::kConfigInvalid)) << wrong;
+  }
+}
+
 TEST_F(WorkersKinds, LanesShareByWeightWhenManyAreTakenAtOnce) {
   LaneChoice choice;
   std::array<std::size_t, 3> taken{};

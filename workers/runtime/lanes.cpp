@@ -1,6 +1,25 @@
 #include "workers/runtime/lanes.h"
 
+#include <algorithm>
+
+#include "common/base/text.h"
+
 namespace tidemark::workers {
+
+Result<LaneSet> lanes_of(std::string_view priorities) {
+  LaneSet served{};
+  auto left = priorities;
+  do {
+    const auto name = trimmed(take_item(left));
+    const auto* const lane = std::ranges::find(kLanes, name, &Lane::priority);
+    if (lane == kLanes.end()) {
+      return fail(ErrorCode::kConfigInvalid, "The setting priorities cannot be '" + std::string(priorities) +
+                                                 "'; allowed: high, normal and low, or some of them: high,normal.");
+    }
+    served[static_cast<std::size_t>(lane - kLanes.begin())] = true;
+  } while (!left.empty());
+  return served;
+}
 
 void LaneChoice::set_filled(std::size_t lane, bool filled) {
   filled_[lane] = filled;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "common/base/error.h"
 #include "jobs/store/job_record.h"
 
 namespace tidemark::workers {
@@ -15,12 +16,21 @@ namespace tidemark::workers {
 struct Lane {
   std::string_view queue;
   int weight = 0;
+  std::string_view priority;
 };
-inline constexpr std::array<Lane, 3> kLanes{Lane{jobs::kHighQueue, 6}, Lane{jobs::kJobQueue, 3},
-                                            Lane{jobs::kLowQueue, 1}};
+inline constexpr std::array<Lane, 3> kLanes{
+    Lane{jobs::kHighQueue, 6, "high"}, Lane{jobs::kJobQueue, 3, "normal"}, Lane{jobs::kLowQueue, 1, "low"}};
+
+/// Which of the lanes a worker takes from.
+using LaneSet = std::array<bool, kLanes.size()>;
+inline constexpr LaneSet kAllLanes{true, true, true};
+/// From a list of priorities, such as "high,normal". kConfigInvalid.
+Result<LaneSet> lanes_of(std::string_view priorities);
 
 class LaneChoice {
  public:
+  /// The other lanes count as empty for ever, so their messages are left to other workers, untouched.
+  explicit LaneChoice(LaneSet served = kAllLanes) : filled_(served) {}
   /// True until the queue was found empty.
   void set_filled(std::size_t lane, bool filled);
   [[nodiscard]] bool filled(std::size_t lane) const { return filled_[lane]; }
@@ -33,7 +43,7 @@ class LaneChoice {
 
  private:
   int raise();  // raises every filled lane by its weight; returns their sum
-  std::array<bool, kLanes.size()> filled_{true, true, true};
+  LaneSet filled_;
   std::array<int, kLanes.size()> credit_{};
 };
 

@@ -23,6 +23,7 @@ WorkerLoop::WorkerLoop(WorkerOptions options, JobServices services, const Execut
       gate_(services_.tables, services_.clock, options_.runner.lease),
       runner_(options_.runner, services_, gate_),
       batch_(options_.runner, services_, gate_),
+      lanes_(options_.lanes),
       strand_(asio::make_strand(executor)),
       observer_(std::move(observer)) {}
 

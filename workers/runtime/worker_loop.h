@@ -19,6 +19,7 @@ struct WorkerOptions {
   RunnerOptions runner;
   std::size_t concurrency = 4;
   Duration poll = std::chrono::seconds(20);
+  LaneSet lanes = kAllLanes;  // jobs of other priorities are left to other workers
 };
 
 /// Called on the loop's strand after each delivery.
