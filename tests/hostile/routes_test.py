@@ -250,8 +250,8 @@ class RoutesTest(unittest.TestCase):
         plain = HttpClient(self.stack.ports["api"])
         body = json.dumps({"kind": "delete", "source": "Things", "filter": ""})
         for method, path in routes:
-            if path in ("/openapi.json", "/healthz", "/readyz", "/metrics"):
-                continue
+            if path in ("/openapi.json", "/healthz", "/readyz", "/metrics") or (method, path) == ("POST", "/v1/session"):
+                continue  # who logs in has no token yet
             with self.subTest(method=method, path=path):
                 for headers in ({}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": f"Bearer {TOKEN}x"},
                                 {"Authorization": f"Bearer {TOKEN} {TOKEN}"}, {"Authorization": "Bearer"},
