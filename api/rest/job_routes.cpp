@@ -19,7 +19,7 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
   if (const auto url = jobs::reach_of(spec).url; !url.empty()) look_at(url, "url: ");
   if (spec.on_end) look_at(spec.on_end->url, "onEnd: ");
   if (!spec.then.empty()) {
-    const auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
+    auto next = admit(TRY(jobs::parse_job_spec(spec.then)), caller);
     if (next.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return next;
     if (!next) problems.push_back("then: " + next.error().fields.front().second);
   }
@@ -30,7 +30,7 @@ Result<void> Api::admit(const jobs::JobSpec& spec, const Caller& caller) const {
 Result<void> Api::admit(const jobs::JobBatch& batch, const Caller& caller) const {
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < batch.specs.size(); ++i) {
-    const auto outcome = admit(batch.specs[i], caller);
+    auto outcome = admit(batch.specs[i], caller);
     if (outcome) continue;
     if (outcome.failed_with(ErrorCode::kAuthorizationPermissionMismatch)) return outcome;
     for (const auto& [name, text] : outcome.error().fields) {

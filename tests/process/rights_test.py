@@ -453,6 +453,13 @@ class SignaturesTest(unittest.TestCase):
         blobs = f"http://127.0.0.1:{self.stack.ports['blob_store']}/devstoreaccount1/?comp=list&{sas['token']}"
         self.assertEqual(self.use("GET", blobs)[0], 403)
 
+    def test_of_what_is_the_stacks_own_needs_an_admin(self):
+        for kind, name, permissions in (("table", "TidemarkAudit", "d"), ("table", "tidemarkaudit", "d"),
+                                        ("queue", "tidemark-jobs", "a")):
+            order = {"kind": kind, "name": name, "permissions": permissions, "expiresIn": 60}
+            self.assertEqual(self.issue(**order)[0], 403, order)
+            self.assertEqual(self.issue("admin", **order)[0], 200, order)
+
     def test_senseless_orders_are_refused(self):
         good = {"kind": "table", "name": "Granted", "permissions": "r", "expiresIn": 60}
         for wrong, why in (({"kind": "file"}, "kind"), ({"permissions": "z"}, "raud"), ({"permissions": ""}, "raud"),
