@@ -74,8 +74,7 @@ void declare(process::Settings& settings, ApiSettings& s) {
 }
 
 // Repeats until the stores answer or the time is over: the stack's processes start side by side.
-Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings,
-                                std::string where) {
+Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSettings& settings, std::string where) {
   const auto deadline = clock.now() + std::chrono::seconds(settings.startup_timeout_s);
   for (;;) {
     auto prepared = co_await jobs.ensure_ready();

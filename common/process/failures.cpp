@@ -46,8 +46,7 @@ void log_failure(const std::string& what, const Error& error) {
   const auto left_out = limit.admit();
   if (!left_out) return;
   spdlog::error("{} code={} detail=\"{}\"{}", what, azure_name_of(error.code),
-                error.detail.empty() ? error.message : error.detail,
-                told_left_out(*left_out));
+                error.detail.empty() ? error.message : error.detail, told_left_out(*left_out));
 }
 
 Task<void> run_logged(const char* name, Task<Result<void>> task) {

@@ -88,10 +88,10 @@ Result<void> write_key_file(const std::string& path, const KeyPair& keys) {
     if (errno == EEXIST) return wrong(path, "exists already; a key is never overwritten: remove it, or name another");
     return wrong(path, std::string("cannot be written: ") + std::strerror(errno));
   }
-  const auto text = "# A secret of this process. Its public half: tidemark keys show FILE\n" + std::string(kSecretWord) +
-                    " " + hex_encode(keys.secret_key) + "\n";
-  const bool written = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(file.get()) == 0;
+  const auto text = "# A secret of this process. Its public half: tidemark keys show FILE\n" +
+                    std::string(kSecretWord) + " " + hex_encode(keys.secret_key) + "\n";
+  const bool written =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0;
   if (written) return {};
   const std::string why = std::strerror(errno);
   ::unlink(path.c_str());
