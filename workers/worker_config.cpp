@@ -4,9 +4,10 @@ namespace tidemark::workers {
 
 void declare_settings(process::Settings& settings, WorkerConfig& config) {
   settings.add("data", config.data, "data directory of the stack; the stores' sockets are in its run folder");
-  settings.add("name", config.name,
-               "name of this worker in job records, logs and the run folder, unique in the stack; empty: worker-PID, or "
-               "worker-HOST-PID if the stores are elsewhere");
+  settings.add(
+      "name", config.name,
+      "name of this worker in job records, logs and the run folder, unique in the stack; empty: worker-PID, or "
+      "worker-HOST-PID if the stores are elsewhere");
   settings.add("account", config.account, "account whose jobs this worker carries out");
   settings.add("priorities", config.priorities,
                "priorities of the jobs that this worker takes; it leaves the others to other workers: high,normal");
