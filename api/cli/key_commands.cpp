@@ -41,8 +41,8 @@ Result<int> show(const GlobalOptions& options, const Files& files) {
 }  // namespace
 
 void add_key_commands(const Commands& program) {
-  const auto keys = program.family(
-      "keys", "make the keys by which workers, the api and the stores know each other across machines");
+  const auto keys =
+      program.family("keys", "make the keys by which workers, the api and the stores know each other across machines");
   auto files = std::make_shared<Files>();
   keys.add("make", "make a key file for a process, and print its public key",
            [files](const GlobalOptions& options) { return make(options, *files); })

@@ -11,7 +11,16 @@ using nlohmann::json;
 
 constexpr const char* kId = "the message's id, or the job's";
 
+/// Of a queue that is not the jobs'.
+void print_message(const json& message) {
+  std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
+            << message.value("dequeueCount", 0) << " times\n"
+            << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
+            << cell(message, "reason") << "\nbody: " << cell(message, "body") << "\n";
+}
+
 void print_details(const json& poison) {
+  if (!poison.contains("jobId")) return print_message(poison);
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
             << "\nmoved at: " << time_cell(poison, "movedAt") << "\nfrom: " << cell(poison, "queue") << ", sent back "
@@ -31,8 +40,25 @@ void print_groups(const json& page) {
   if (!page.value("complete", true)) std::cout << "(there are more: only the first were counted)\n";
 }
 
+/// Which message, and of which queue.
+struct Which {
+  std::string id, queue;
+
+  void declare(CLI::App& command) {
+    command.add_option("id", id, kId)->required();
+    declare_queue(command);
+  }
+  void declare_queue(CLI::App& command) {
+    command.add_option("--queue", queue, "a queue of yours, whose poison is in NAME-poison; without it, the jobs' own");
+  }
+  [[nodiscard]] std::string path(const std::string& ending = {}) const {
+    return item_path("poison", id, ending) + query_of({{"queue", queue}});
+  }
+};
+
 struct Filter {
   std::string kind, fingerprint, moved_after, moved_before;
+  Which which = {};  // of the list
 
   void declare(CLI::App& command) {
     command.add_option("--kind", kind, "of this kind of job; unknown if it is not a job");
@@ -41,8 +67,11 @@ struct Filter {
     accept_local_time(*command.add_option("--moved-before", moved_before, "and before this time"));
   }
   [[nodiscard]] std::string query() const {
-    return query_of(
-        {{"kind", kind}, {"fingerprint", fingerprint}, {"movedAfter", moved_after}, {"movedBefore", moved_before}});
+    return query_of({{"kind", kind},
+                     {"fingerprint", fingerprint},
+                     {"movedAfter", moved_after},
+                     {"movedBefore", moved_before},
+                     {"queue", which.queue}});
   }
 };
 
@@ -53,11 +82,18 @@ void add_lists(const Commands& poison) {
                                {"moved", "/movedAt", time_of},
                                {"fingerprint", "/fingerprint"},
                                {"reason", "/reason"}});
+  const auto messages = table_of({{"message", "/id"},
+                                  {">dequeued", "/dequeueCount"},
+                                  {"put", "/insertedAt", time_of},
+                                  {"moved", "/movedAt", time_of},
+                                  {"body", "/body"}});
   auto limit = std::make_shared<std::size_t>(50);
   auto filter = std::make_shared<Filter>();
-  auto& listing = poison.add("list", "list poison messages", [table, limit, filter](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/poison" + filter->query(), "poison", *limit, table);
+  auto& listing = poison.add("list", "list poison messages", [=](const GlobalOptions& options) {
+    return list_and_print(options, "/v1/poison" + filter->query(), "poison", *limit,
+                          filter->which.queue.empty() ? table : messages);
   });
+  filter->which.declare_queue(listing);
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
   filter->declare(listing);
   filter->declare(
@@ -71,28 +107,49 @@ Result<int> plan(const GlobalOptions& options, const std::string& id) {
   return print_plan(options, TRY(api.call("GET", item_path("poison", id, "/plan"))));
 }
 
-/// Commands that take a job in a file.
-void add_edits(const Commands& poison) {
-  auto id = std::make_shared<std::string>();
-  auto file = std::make_shared<std::string>();
-  auto& editing = poison.add("edit", "replace a message's job; the message stays where it is",
-                             [id, file](const GlobalOptions& options) -> Result<int> {
-                               return call_and_print(options, "PUT", item_path("poison", *id), print_details,
-                                                     TRY(read_file(*file)));
-                             });
-  editing.add_option("id", *id, kId)->required();
-  editing.add_option("--file", *file, "the new job as JSON, - for standard input")->required();
+/// A file's job; of a queue that is not the jobs', its text.
+Result<std::string> content_of(const std::string& file, const Which& which) {
+  auto content = TRY(read_file(file));
+  if (which.queue.empty()) return content;
+  return json{{"body", std::move(content)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
-  auto& redriving = poison.add(
-      "redrive", "send a message back to its queue; for many: tidemark job submit redrive",
-      [id, file](const GlobalOptions& options) -> Result<int> {
-        const auto job = file->empty() ? std::string() : TRY(read_file(*file));
-        return call_and_print(
-            options, "POST", item_path("poison", *id, "/redrive"),
-            [](const json& message) { std::cout << "sent back: job " << cell(message, "jobId") << "\n"; }, job);
-      });
-  redriving.add_option("id", *id, kId)->required();
-  redriving.add_option("--file", *file, "replace the job by this JSON, - for standard input");
+/// Commands that take a job, or a text, in a file.
+void add_edits(const Commands& poison) {
+  auto which = std::make_shared<Which>();
+  auto file = std::make_shared<std::string>();
+  auto& editing =
+      poison.add("edit", "replace a message's job; the message stays where it is",
+                 [which, file](const GlobalOptions& options) -> Result<int> {
+                   return call_and_print(options, "PUT", which->path(), print_details, TRY(content_of(*file, *which)));
+                 });
+  which->declare(editing);
+  editing.add_option("--file", *file, "the new job as JSON, or with --queue the new text; - for standard input")
+      ->required();
+
+  auto& redriving = poison.add("redrive", "send a message back to its queue; for many: tidemark job submit redrive",
+                               [which, file](const GlobalOptions& options) -> Result<int> {
+                                 const auto content = file->empty() ? std::string() : TRY(content_of(*file, *which));
+                                 const auto print = [](const json& message) {
+                                   const bool job = message.contains("jobId");
+                                   std::cout << "sent back: " << (job ? "job " : "message ")
+                                             << cell(message, job ? "jobId" : "id") << "\n";
+                                 };
+                                 return call_and_print(options, "POST", which->path("/redrive"), print, content);
+                               });
+  which->declare(redriving);
+  redriving.add_option("--file", *file, "replace the job by this JSON, or with --queue the text; - for standard input");
+}
+
+void add_for_one(const Commands& poison) {
+  auto which = std::make_shared<Which>();
+  which->declare(poison.add(
+      "show", "show a message with its reason and history",
+      [which](const GlobalOptions& options) { return call_and_print(options, "GET", which->path(), print_details); }));
+  which->declare(
+      poison.add("delete", "forget a message; its job stays poisoned", [which](const GlobalOptions& options) {
+        return call_and_print(options, "DELETE", which->path(), said("deleted"));
+      }));
 }
 
 }  // namespace
@@ -107,9 +164,7 @@ void add_poison_commands(const Commands& program) {
       .add_option("id", *id, kId)
       ->required();
   add_edits(poison);
-  poison.add_for_one("poison", "id", kId,
-                     {{"show", "show a message with its reason and history", "GET", "", print_details},
-                      {"delete", "forget a message; its job stays poisoned", "DELETE", "", said("deleted")}});
+  add_for_one(poison);
 }
 
 }  // namespace tidemark::cli

@@ -1,14 +1,18 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
+#include "api/rest/queue_poison.h"
 #include "api/rest/render.h"
 
 namespace tidemark::api {
 namespace {
 
 Answer list_poison(Api& api, http::Request& request, std::string) {
-  auto parameters =
-      CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "fingerprint", "movedAfter", "movedBefore"}));
+  auto parameters = CO_TRY(Parameters::read(
+      request, {"limit", "continuation", "kind", "fingerprint", "movedAfter", "movedBefore", "queue"}));
   const auto limit = CO_TRY(parameters.limit());
+  if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
+    co_return co_await queue->list(limit, parameters.text("continuation"));
+  }
   auto filter = CO_TRY(parameters.poison_filter());
   const auto found = CO_TRY(co_await api.poison.list(limit, parameters.text("continuation"), std::move(filter)));
   co_return page_response("poison", found.records, found.continuation);
@@ -21,7 +25,13 @@ Answer group_poison(Api& api, http::Request& request, std::string) {
   co_return json_response(200, {{"groups", list_json(found.groups)}, {"complete", found.complete}});
 }
 
-Answer show_poison(Api& api, http::Request&, std::string id) {
+/// The queue that the request names, if it is not one of the jobs.
+Result<std::optional<QueuePoison>> queue_of(Api& api, const http::Request& request) {
+  return QueuePoison::of(api, TRY(Parameters::read(request, {"queue"})));
+}
+
+Answer show_poison(Api& api, http::Request& request, std::string id) {
+  if (const auto queue = CO_TRY(queue_of(api, request))) co_return co_await queue->show(std::move(id));
   const auto record = CO_TRY(co_await api.poison.find(std::move(id)));
   co_return json_response(200, to_json(record));
 }
@@ -32,7 +42,11 @@ std::string who(const http::Request& request, const Action& action) {
 }
 
 Answer edit_poison(Api& api, http::Request& request, Action& action, std::string id) {
-  auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
+  auto body = co_await request.body->read_all(kMaxBodyBytes);
+  if (const auto queue = CO_TRY(queue_of(api, request))) {
+    co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)));
+  }
+  auto spec = CO_TRY(api.admitted(std::move(body), action.caller));
   const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action)));
   co_return json_response(200, to_json(record));
 }
@@ -44,14 +58,18 @@ Answer plan_poison(Api& api, http::Request&, std::string id) {
 }
 
 Answer redrive_poison(Api& api, http::Request& request, Action& action, std::string id) {
-  const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
+  if (const auto queue = CO_TRY(queue_of(api, request))) {
+    co_return co_await queue->redrive(std::move(id), std::move(body));
+  }
   std::optional<jobs::JobSpec> edited;
   if (!body.empty()) edited = CO_TRY(api.admitted(body, action.caller));
   const auto record = CO_TRY(co_await api.poison.redrive(std::move(id), std::move(edited), who(request, action)));
   co_return json_response(202, to_json(record));
 }
 
-Answer remove_poison(Api& api, http::Request&, std::string id) {
+Answer remove_poison(Api& api, http::Request& request, std::string id) {
+  if (const auto queue = CO_TRY(queue_of(api, request))) co_return co_await queue->remove(std::move(id));
   CO_TRY(co_await api.poison.remove(std::move(id)));
   co_return no_content();
 }

@@ -9,8 +9,8 @@
 
 namespace tidemark::rpc {
 
-/// What ZeroMQ says of a socket's connections (zmq_socket_monitor). It must end before the socket: ZeroMQ's thread would
-/// wait for ever for somebody to take the next event.
+/// What ZeroMQ says of a socket's connections (zmq_socket_monitor). It must end before the socket: ZeroMQ's thread
+/// would wait for ever for somebody to take the next event.
 class Monitor {
  public:
   struct Event {

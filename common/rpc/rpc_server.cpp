@@ -194,8 +194,8 @@ class ZmqServer final : public Server {
       const bool wanted = !call.empty() && call.mapped().request && reply.result;
       if (wanted) kept = *reply.result;
       kReplyStep.before.reach();
-      const bool sent = (call.empty() || admits(call.mapped().user)) &&
-                        send(reply.identity, reply.id, std::move(reply.result));
+      const bool sent =
+          (call.empty() || admits(call.mapped().user)) && send(reply.identity, reply.id, std::move(reply.result));
       kReplyStep.after.reach();
       if (sent || !wanted) continue;
       auto task = options_.undelivered.run(std::move(*call.mapped().request), std::move(kept));

@@ -91,9 +91,7 @@ Socket::~Socket() {
 
 void Socket::set(int option, int value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
 void Socket::set(int option, std::int64_t value) { ::zmq_setsockopt(raw_, option, &value, sizeof(value)); }
-void Socket::set(int option, std::string_view value) {
-  ::zmq_setsockopt(raw_, option, value.data(), value.size());
-}
+void Socket::set(int option, std::string_view value) { ::zmq_setsockopt(raw_, option, value.data(), value.size()); }
 
 bool Socket::send(std::string_view frame, bool more) {
   int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);

@@ -7,7 +7,8 @@
 //
 // What tcp adds: a link may be slow or be cut without anybody being told. A connection whose peer acknowledges nothing
 // for 8 s, or says nothing for a minute, is given up by both sides, so a request that was on its way cannot take effect
-// much later than its caller's deadline. ZeroMQ encrypts everything, and hands over nothing of a peer whose key is not allowed.
+// much later than its caller's deadline. ZeroMQ encrypts everything, and hands over nothing of a peer whose key is not
+// allowed.
 #pragma once
 #include <chrono>
 #include <cstdint>

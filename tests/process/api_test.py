@@ -245,6 +245,43 @@ class ApiTest(unittest.TestCase):
                       {"scope": "table", "name": "Slow", "maxRunning": -1}, {"scope": "table", "name": "Slow", "x": 1}):
             self.refused(400, "InvalidInput", "PATCH", "/v1/limits", wrong)
 
+    def test_poison_of_a_users_queue(self):
+        self.queues._ask("PUT", "/orders", extensions={"x-ms-tidemark-max-dequeue-count": "2"})
+        self.assertEqual(self.api.call("GET", "/v1/poison?queue=orders"), {"poison": []})
+        ids = [self.queues.put("orders", text) for text in ("bad 1", "bad 2", "bad 3")]
+        for _ in range(3):  # at the third time they go to orders-poison
+            for message in self.queues.take("orders", 3, visibility_s=300):
+                self.queues.update("orders", message, 0)
+        listed = self.api.call("GET", "/v1/poison?queue=orders")["poison"]
+        self.assertEqual([(one["id"], one["body"], one["dequeueCount"]) for one in listed],
+                         [(ids[n], f"bad {n + 1}", 2) for n in range(3)])
+        self.assertEqual(len(self.api.call("GET", "/v1/poison?queue=orders&limit=1")["poison"]), 1)
+        one = f"/v1/poison/{ids[0]}"
+        shown = self.api.call("GET", one + "?queue=orders")
+        self.assertEqual((shown["queue"], shown["reason"]), ("orders", "max_dequeue_count"))
+
+        edited = self.api.call("PUT", one + "?queue=orders", {"body": "better 1"})
+        self.assertEqual((edited["body"], edited["dequeueCount"]), ("better 1", 2))
+        self.api.call("POST", one + "/redrive?queue=orders")
+        self.api.call("POST", f"/v1/poison/{ids[1]}/redrive?queue=orders", {"body": "better 2"})
+        back = self.queues.take("orders", 32)
+        self.assertEqual([(m["MessageId"], m["MessageText"], m["DequeueCount"]) for m in back],
+                         [(ids[0], "better 1", "1"), (ids[1], "better 2", "1")])
+        code, output = self.command("poison", "show", ids[2], "--queue", "orders")
+        self.assertEqual(code, 0)
+        self.assertIn("dequeued 2 times", output)
+        self.assertIn(ids[2], self.command("poison", "list", "--queue", "orders")[1])
+        self.assertEqual(self.command("poison", "delete", ids[2], "--queue", "orders")[0], 0)
+        self.assertEqual(self.api.call("GET", "/v1/poison?queue=orders"), {"poison": []})
+
+        for method, path in ("GET", one), ("PUT", one), ("POST", one + "/redrive"), ("DELETE", one):
+            body = {"body": "x"} if method == "PUT" else None
+            self.refused(404, "PoisonNotFound", method, path + "?queue=orders", body)
+        self.refused(400, "InvalidInput", "PUT", one + "?queue=orders", {"text": "x"})
+        for query in ("queue=", "queue=orders-poison", "queue=orders&kind=copy"):
+            self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/poison?" + query)
+        self.assertEqual(self.api.call("GET", "/v1/poison?queue=tidemark-jobs"), self.api.call("GET", "/v1/poison"))
+
     def test_queues_are_watched_paused_and_resumed(self):
         for name in ("watched", "watched-poison", "zebra"):
             self.queues.create(name)

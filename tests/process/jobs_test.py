@@ -172,5 +172,23 @@ class JobsTest(unittest.TestCase):
                 wait_until(lambda: len(self.api.job(job_id)["history"]) > len(history) + 1, "the next attempt")
 
 
+class PrioritiesTest(unittest.TestCase):
+    def test_a_worker_leaves_other_priorities_alone(self):
+        with Stack() as stack:
+            stack.up()
+            api, tables = ApiClient(stack.ports["api"]), TableClient(stack.ports["table_store"])
+            tables.create_table("Source")
+            tables.put_many("Source", [row("low"), row("high")])
+            stack.start_worker("light", "--priorities", "high,normal")
+            jobs = {priority: api.submit({"kind": "archive", "source": "Source", "destination": "Archive",
+                                          "partitionKey": "p", "rowKey": priority, "priority": priority})
+                    for priority in ("low", "high")}
+            wait_until(lambda: ended(api.job(jobs["high"])), "the light job's end")
+            self.assertEqual((api.job(jobs["low"])["state"], api.job(jobs["low"])["attempts"]), ("queued", 0))
+            stack.start_worker("heavy", "--priorities", "low")
+            done = wait_until(lambda: (job := api.job(jobs["low"])) and ended(job) and job, "the heavy job's end")
+            self.assertEqual((done["state"], done["worker"], done["attempts"]), ("succeeded", "heavy", 1), done)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

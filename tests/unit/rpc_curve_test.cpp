@@ -25,8 +25,7 @@ using std::chrono::seconds;
 
 Task<Result<std::string>> echo(std::string, std::string payload) { co_return payload; }
 
-Task<void> relay(Transport& link, std::string payload, milliseconds deadline,
-                 std::promise<Result<std::string>> done) {
+Task<void> relay(Transport& link, std::string payload, milliseconds deadline, std::promise<Result<std::string>> done) {
   auto result = co_await link.call("echo", std::move(payload), deadline);
   done.set_value(std::move(result));
 }
@@ -52,9 +51,7 @@ struct RawClient {
     ::zmq_ctx_term(context);
   }
   void set(int option, int value) const { ::zmq_setsockopt(socket, option, &value, sizeof(value)); }
-  void set(int option, const std::string& value) const {
-    ::zmq_setsockopt(socket, option, value.data(), value.size());
-  }
+  void set(int option, const std::string& value) const { ::zmq_setsockopt(socket, option, value.data(), value.size()); }
   void use_curve(const std::string& server_key, const KeyPair& keys) const {
     set(ZMQ_CURVE_SERVERKEY, server_key);
     set(ZMQ_CURVE_PUBLICKEY, keys.public_key);

@@ -18,8 +18,8 @@ struct Lane {
   int weight = 0;
   std::string_view priority;
 };
-inline constexpr std::array<Lane, 3> kLanes{
-    Lane{jobs::kHighQueue, 6, "high"}, Lane{jobs::kJobQueue, 3, "normal"}, Lane{jobs::kLowQueue, 1, "low"}};
+inline constexpr std::array<Lane, 3> kLanes{Lane{jobs::kHighQueue, 6, "high"}, Lane{jobs::kJobQueue, 3, "normal"},
+                                            Lane{jobs::kLowQueue, 1, "low"}};
 
 /// Which of the lanes a worker takes from.
 using LaneSet = std::array<bool, kLanes.size()>;

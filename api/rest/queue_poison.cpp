@@ -1,0 +1,108 @@
+#include "api/rest/queue_poison.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/rest/render.h"
+#include "common/base/json.h"
+#include "queue_service/model/queue_rules.h"
+
+namespace tidemark::api {
+namespace {
+
+using nlohmann::json;
+using queue_service::Message;
+using queue_service::poison_queue_of;
+
+/// The queue is there once the first message went wrong.
+template <class T>
+Result<T> or_not_found(Result<T> outcome) {
+  const bool nothing =
+      outcome.failed_with(ErrorCode::kMessageNotFound) || outcome.failed_with(ErrorCode::kQueueNotFound);
+  if (nothing) return fail(ErrorCode::kPoisonNotFound);
+  return outcome;
+}
+
+Result<std::string> text_from(const std::string& body) {
+  const auto given = TRY(read_json(body));
+  const auto text = given.is_object() && given.size() == 1 ? given.find("body") : given.end();
+  if (given.is_object() && text != given.end() && text->is_string()) return text->get<std::string>();
+  return fail(ErrorCode::kInvalidInput, R"(The message's new text is given as {"body": "..."}.)");
+}
+
+}  // namespace
+
+Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& parameters) {
+  auto queue = parameters.text("queue");
+  if (!parameters.has("queue") || jobs::is_job_queue(queue)) return std::optional<QueuePoison>();
+  if (queue.empty() || queue_service::is_poison_queue(queue)) {
+    return fail(ErrorCode::kInvalidQueryParameterValue, "queue names the queue itself, without -poison.");
+  }
+  for (const auto* filter : {"kind", "fingerprint", "movedAfter", "movedBefore"}) {
+    if (!parameters.has(filter)) continue;
+    return fail(ErrorCode::kInvalidQueryParameterValue,
+                std::string(filter) + " selects among the jobs' poison messages; those of a queue have no such thing.");
+  }
+  return QueuePoison(api, std::move(queue));
+}
+
+json QueuePoison::to_json(const Message& message) const {
+  json out{{"id", message.id},
+           {"queue", queue_},
+           {"body", message.text},
+           {"dequeueCount", message.dequeue_count},
+           {"insertedAt", to_iso8601(message.inserted)}};
+  // Only the queue's own note: what a worker keeps in that place is its business.
+  const auto note = json_or_discarded(message.annotation);
+  if (!note.is_object()) return out;
+  for (const auto* member : {"reason", "movedAt"}) {
+    if (note.contains(member) && note[member].is_string()) out[member] = note[member];
+  }
+  if (note.contains("dequeueCount") && note["dequeueCount"].is_number_unsigned()) {
+    out["dequeueCount"] = std::max<std::uint64_t>(message.dequeue_count, note["dequeueCount"].get<std::uint64_t>());
+  }
+  return out;
+}
+
+Task<Result<Message>> QueuePoison::find(std::string id) const {
+  auto message = CO_TRY(or_not_found(co_await queues_.find(poison_queue_of(queue_), std::move(id))));
+  if (!message) co_return fail(ErrorCode::kPoisonNotFound);
+  co_return std::move(*message);
+}
+
+Answer QueuePoison::list(std::uint32_t limit, std::string continuation) const {
+  auto page = co_await queues_.list(poison_queue_of(queue_), limit, std::move(continuation));
+  if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
+  const auto found = CO_TRY(std::move(page));
+  co_return page_response("poison", found.messages, found.continuation,
+                          [this](const Message& message) { return to_json(message); });
+}
+
+Answer QueuePoison::show(std::string id) const {
+  const auto message = CO_TRY(co_await find(std::move(id)));
+  co_return json_response(200, to_json(message));
+}
+
+Answer QueuePoison::edit(std::string id, std::string body) const {
+  auto text = CO_TRY(text_from(body));
+  const auto message = CO_TRY(co_await find(std::move(id)));
+  const auto poison = poison_queue_of(queue_);
+  // From the queue to itself: one transaction, and the note stays.
+  CO_TRY(or_not_found(co_await queues_.redrive(poison, message.id, poison, std::move(text), message.annotation)));
+  co_return co_await show(message.id);
+}
+
+Answer QueuePoison::redrive(std::string id, std::string body) const {
+  std::optional<std::string> text;
+  if (!body.empty()) text = CO_TRY(text_from(body));
+  auto message = CO_TRY(co_await find(std::move(id)));
+  CO_TRY(or_not_found(co_await queues_.redrive(poison_queue_of(queue_), message.id, queue_, text, {})));
+  if (text) message.text = std::move(*text);
+  co_return json_response(202, to_json(message));
+}
+
+Answer QueuePoison::remove(std::string id) const {
+  CO_TRY(or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(id))));
+  co_return no_content();
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,32 @@
+// Poison messages of users' own queues: what is in NAME-poison, whoever put it there. Jobs have theirs in one queue,
+// with a story of their own (jobs/poison/poison.h); of these there is the message, and a note if the queue moved it
+// itself. Stateless. Errors: kPoisonNotFound, kInvalidQueryParameterValue for a queue that is itself one for poison,
+// those of the queue service.
+#pragma once
+#include "api/rest/api_routes.h"
+#include "api/rest/parameters.h"
+
+namespace tidemark::api {
+
+class QueuePoison {
+ public:
+  /// The queue that a request means by `queue`; nothing if it means the jobs' own.
+  static Result<std::optional<QueuePoison>> of(Api& api, const Parameters& parameters);
+
+  Answer list(std::uint32_t limit, std::string continuation) const;
+  Answer show(std::string id) const;
+  /// {"body":TEXT} replaces the text; the message stays where it is.
+  Answer edit(std::string id, std::string body) const;
+  /// Back to the queue, to be tried anew; with another text if there is a body.
+  Answer redrive(std::string id, std::string body) const;
+  Answer remove(std::string id) const;
+
+ private:
+  QueuePoison(Api& api, std::string queue) : queues_(api.queues), queue_(std::move(queue)) {}
+  Task<Result<queue_service::Message>> find(std::string id) const;
+  [[nodiscard]] nlohmann::json to_json(const queue_service::Message& message) const;
+  queue_service::QueueClient& queues_;
+  std::string queue_;
+};
+
+}  // namespace tidemark::api
