@@ -121,6 +121,17 @@ class InstalledTest(unittest.TestCase):
         said = sh("systemd-analyze security --no-pager tidemark-table-store.service | tail -n 1")
         self.assertLess(float(said.split(": ")[1].split()[0]), 2.0, said)
 
+    def test_5_reload_and_a_wrong_setting(self):
+        sh("systemctl reload tidemark-api")
+        wait_until(lambda: "SIGHUP" in sh("journalctl -u tidemark-api --no-pager"), "the reload in the log")
+        sh("mkdir -p /run/systemd/system/tidemark-worker@2.service.d; printf '[Service]\\nEnvironment=TIDEMARK_LEASE_S=none\\n' "
+           "> /run/systemd/system/tidemark-worker@2.service.d/wrong.conf; systemctl daemon-reload")
+        sh("systemctl restart tidemark-worker@2", check=False)
+        shown = sh("systemctl show -p ActiveState -p ExecMainStatus tidemark-worker@2")
+        self.assertEqual(set(shown.split()), {"ActiveState=failed", "ExecMainStatus=2"})
+        self.assertIn("lease_s cannot be 'none'", sh("journalctl -u tidemark-worker@2 --no-pager"))
+        sh("rm -r /run/systemd/system/tidemark-worker@2.service.d; systemctl daemon-reload; systemctl start tidemark-worker@2")
+
     def test_6_upgrades_with_data(self):
         archived, secret = self.count("Archive"), sh("cat /etc/tidemark/secrets.env")
         sh("sed -i 's/\"host\"/\"lease_s\": 7, \"host\"/' /etc/tidemark/tidemark.json")
