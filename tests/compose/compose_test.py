@@ -271,10 +271,11 @@ class ComposeTest(unittest.TestCase):
             key = self.project.execute("api", "cat", "/secrets/tidemark.json")
             self.assertIn('"account": "tidemark"', key)
             self.assertIn('"allow_development_key": false', key)
-            self.project.execute("api", "bash", "-c", """tidemark table import Own <<<'{"PartitionKey":"p","RowKey":"r"}'""")
+            self.project.execute("api", "bash", "-c",
+                                 """tidemark table import Own <<<'{"PartitionKey":"p","RowKey":"r"}'""")
             self.assertIn("Own", self.project.tidemark("table", "list"))
-            refused = self.project.tidemark("--account", "devstoreaccount1", "--key", base64.b64encode(KEY).decode(), "table", "list",
-                                            check=False)
+            well_known = ("--account", "devstoreaccount1", "--key", base64.b64encode(KEY).decode())
+            refused = self.project.tidemark(*well_known, "table", "list", check=False)
             self.assertNotIn("Own", refused)
 
 

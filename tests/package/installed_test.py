@@ -99,20 +99,23 @@ class InstalledTest(unittest.TestCase):
     def test_2_the_main_job(self):
         sh("tidemark table import Packages --format debian-packages --file /var/lib/dpkg/status")
         before = self.count("Packages")
-        sh("tidemark job submit archive --source Packages --destination Archive --filter \"PartitionKey eq 'libs'\" --wait")
+        sh("tidemark job submit archive --source Packages --destination Archive --wait "
+           "--filter \"PartitionKey eq 'libs'\"")
         archived = self.count("Archive")
         self.assertGreater(archived, 10)
         self.assertEqual(archived + self.count("Packages"), before)
 
     def test_3_no_well_known_key(self):
-        told = sh("TIDEMARK_ENV_FILE= tidemark --table-url http://127.0.0.1:10002/devstoreaccount1 table list 2>&1", check=False)
+        told = sh("TIDEMARK_ENV_FILE= tidemark --table-url http://127.0.0.1:10002/devstoreaccount1 table list 2>&1",
+                  check=False)
         self.assertNotIn("Packages", told)
         self.assertNotIn("Eby8vdM02xNOcqF", sh("cat /etc/tidemark/*"))
 
     def test_4_what_dies_comes_back(self):
         pid = sh("systemctl show -p MainPID --value tidemark-table-store").strip()
         sh("systemctl kill -s KILL tidemark-table-store")
-        wait_until(lambda: sh("systemctl show -p MainPID --value tidemark-table-store").strip() not in (pid, "0"), "a new process")
+        wait_until(lambda: sh("systemctl show -p MainPID --value tidemark-table-store").strip() not in (pid, "0"),
+                   "a new process")
         await_active()
         wait_until(lambda: answers("docker", "exec", machine["name"], "tidemark", "table", "query", "Archive", "--count"),
                    "the table store")
@@ -120,6 +123,17 @@ class InstalledTest(unittest.TestCase):
     def test_5_sandbox(self):
         said = sh("systemd-analyze security --no-pager tidemark-table-store.service | tail -n 1")
         self.assertLess(float(said.split(": ")[1].split()[0]), 2.0, said)
+
+    def test_5_reload_and_a_wrong_setting(self):
+        sh("systemctl reload tidemark-api")
+        wait_until(lambda: "SIGHUP" in sh("journalctl -u tidemark-api --no-pager"), "the reload in the log")
+        sh("mkdir -p /run/systemd/system/tidemark-worker@2.service.d; printf '[Service]\\nEnvironment=TIDEMARK_LEASE_S=none\\n' "
+           "> /run/systemd/system/tidemark-worker@2.service.d/wrong.conf; systemctl daemon-reload")
+        sh("systemctl restart tidemark-worker@2", check=False)
+        shown = sh("systemctl show -p ActiveState -p ExecMainStatus tidemark-worker@2")
+        self.assertEqual(set(shown.split()), {"ActiveState=failed", "ExecMainStatus=2"})
+        self.assertIn("lease_s cannot be 'none'", sh("journalctl -u tidemark-worker@2 --no-pager"))
+        sh("rm -r /run/systemd/system/tidemark-worker@2.service.d; systemctl daemon-reload; systemctl start tidemark-worker@2")
 
     def test_6_upgrades_with_data(self):
         archived, secret = self.count("Archive"), sh("cat /etc/tidemark/secrets.env")
@@ -134,7 +148,9 @@ class InstalledTest(unittest.TestCase):
         self.assertIn('"lease_s": 7', sh("cat /etc/tidemark/tidemark.json"), "what a person changed stays")
 
     def test_7_removes_and_purges(self):
+        sh("systemctl enable --quiet --now tidemark-worker@3")
         sh("apt-get remove -y -qq tidemark 2>&1")
+        self.assertEqual(sh("find /etc/systemd/system -name 'tidemark*'"), "")
         self.assertEqual(sh("systemctl list-units --no-legend 'tidemark*'").strip(), "")
         self.assertEqual(sh("cat /proc/[0-9]*/comm | grep -cE '^(table_store|worker|api)$'", check=False).strip(), "0")
         self.assertIn("secrets.env", sh("ls /etc/tidemark"))

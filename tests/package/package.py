@@ -20,7 +20,7 @@ def run(*command, cwd=None, check=True, limit_s=600):
 
 def make(folder):
     """Path of the .deb."""
-    for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps"):
+    for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "file"):
         if shutil.which(tool) is None:
             raise NoTools(f"{tool} is not installed")
     build = os.path.dirname(os.path.abspath(BIN))
