@@ -279,7 +279,7 @@ class ServingTest(unittest.TestCase):
     def test_api_errors(self):
         api = ApiClient(self.stack.ports["api"])
         for method, path, expected in (("GET", "/v1/nothing", (404, "NotFound")),
-                                       ("GET", "/", (404, "NotFound")),
+                                       ("GET", "/nothing", (404, "NotFound")),
                                        ("DELETE", "/v1/jobs", (405, "UnsupportedHttpVerb")),
                                        ("GET", "/v1/jobs/none", (404, "JobNotFound")),
                                        ("GET", "/v1/poison/none", (404, "PoisonNotFound")),
