@@ -4,6 +4,8 @@ import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks
 import { useSettings } from "../shell/settings.js";
 
 const longest = 30_000;
+const mostPatient = 120_000;
+const restShare = 20;  // what took long to answer is left alone for so many times as long
 
 const same = (a, b) => a !== null && a.length === b.length && a.every((each, i) => each === b[i]);
 
@@ -27,30 +29,31 @@ export function useLive(load, inputs, every = 5_000) {
     const run = async () => {
       if (running) { asked = true; return; }
       running = true;
+      const begun = performance.now();
       clearTimeout(timer);
       try {
         const value = await latest.current(abort.signal);
         failures = 0;
-        if (!abort.signal.aborted) set({ value, error: null, busy: false });
+        if (!abort.signal.aborted) { loaded.current = inputs; set({ value, error: null, busy: false }); }
       } catch (error) {
         failures += 1;
         if (!abort.signal.aborted) set((was) => ({ ...was, error, busy: false }));
       }
       running = false;
       if (abort.signal.aborted) return;
-      if (asked) { asked = false; run(); } else plan();
+      if (asked) { asked = false; run(); } else plan(performance.now() - begun);
     };
-    const plan = () => {
+    const plan = (took) => {
       clearTimeout(timer);
       if (paused || !every || document.hidden) return;
-      timer = setTimeout(run, Math.min(longest, every * 2 ** Math.min(failures, 4)));
+      const rest = failures ? Math.min(longest, every * 2 ** Math.min(failures, 4)) : Math.min(mostPatient, restShare * took);
+      timer = setTimeout(run, Math.max(every, rest));
     };
     const seen = () => { if (!document.hidden && !paused && every) run(); else clearTimeout(timer); };
     document.addEventListener("visibilitychange", seen);
     again.current = run;
     // A pause asks for nothing that is there already.
     if (!paused || !same(loaded.current, inputs)) run();
-    loaded.current = inputs;
     return () => { abort.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
   }, [...inputs, paused, every]);
 
@@ -62,19 +65,23 @@ export function useLive(load, inputs, every = 5_000) {
 export function usePages(load, inputs, every = 5_000) {
   const [older, setOlder] = useState({ items: [], continuation: null, busy: false, error: null });
   const first = useLive((signal) => load("", signal), inputs, older.continuation === null ? every : 0);
-  useEffect(() => { setOlder({ items: [], continuation: null, busy: false, error: null }); }, inputs);
+  const round = useRef(0);  // what was asked for before the inputs changed is of no use any more
+  const begin = () => { round.current += 1; setOlder({ items: [], continuation: null, busy: false, error: null }); };
+  useEffect(begin, inputs);
   const next = older.continuation === null ? first.value?.continuation : older.continuation;
   const more = async () => {
+    const own = round.current;
     setOlder((was) => ({ ...was, busy: true }));
     try {
       const page = await load(next);
+      if (own !== round.current) return;
       setOlder((was) => ({ items: [...was.items, ...page.items], continuation: page.continuation || "", busy: false, error: null }));
     } catch (error) {
-      setOlder((was) => ({ ...was, busy: false, error }));
+      if (own === round.current) setOlder((was) => ({ ...was, busy: false, error }));
     }
   };
   const refresh = () => {
-    setOlder({ items: [], continuation: null, busy: false, error: null });
+    begin();
     first.refresh();
   };
   const known = new Set((first.value?.items || []).map((item) => item.id ?? item));
