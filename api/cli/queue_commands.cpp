@@ -1,3 +1,4 @@
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -38,6 +39,20 @@ void add_queue_commands(const Commands& program) {
                      {{"show", "the figures of one queue", "GET", "", table},
                       {"pause", "stop giving out messages; everything else still works", "POST", "/pause", table},
                       {"resume", "give out messages again", "POST", "/resume", table}});
+  auto name = std::make_shared<std::string>();
+  auto limit = std::make_shared<std::size_t>(50);
+  const auto messages = table_of({{"message", "/id"},
+                                  {">dequeued", "/dequeueCount"},
+                                  {"put", "/insertedAt", time_of},
+                                  {"visible from", "/nextVisibleAt", time_of},
+                                  {"text", "/text"}});
+  auto& looking = queues.add("messages", "what is in a queue, also what nobody can take now; nothing is taken",
+                             [=](const GlobalOptions& options) {
+                               return list_and_print(options, item_path("queues", *name, "/messages"), "messages",
+                                                     *limit, messages);
+                             });
+  looking.add_option("queue", *name, "the queue's name")->required();
+  looking.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
 }
 
 }  // namespace tidemark::cli

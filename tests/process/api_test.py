@@ -432,6 +432,10 @@ class ApiTest(unittest.TestCase):
         self.assertEqual(self.api.send("DELETE", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big", {"If-Match": made})[0], 412)
         self.entity("DELETE", "partitionKey=p&rowKey=big", headers={"If-Match": changed})
         self.refused(404, "ResourceNotFound", "GET", "/v1/tables/Looked/entity?partitionKey=p&rowKey=big")
+        for table in ("TidemarkJobs", "tidemarkaudit"):
+            for method in ("PUT", "DELETE"):
+                status, _, _ = self.api.send(method, f"/v1/tables/{table}/entity?partitionKey=p&rowKey=r", {**JSON, "If-Match": "*"}, "{}")
+                self.assertEqual(status, 403)
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/tables/Looked/entity?partitionKey=p")
         self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
 

@@ -1,0 +1,131 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "api/cli/commands.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+
+void print_entity(const json& entity) { std::cout << entity.dump(2) << "\n"; }
+
+void print_entities(const json& page) {
+  for (const auto& entity : page) print_entity(entity);
+}
+
+struct Keys {
+  std::string table, partition_key, row_key;
+
+  void declare(CLI::App& command) {
+    command.add_option("table", table, "the table")->required();
+    command.add_option("partition-key", partition_key, "PartitionKey")->required();
+    command.add_option("row-key", row_key, "RowKey")->required();
+  }
+  [[nodiscard]] std::string path() const {
+    // Both are there even if they are empty, as keys may be.
+    return item_path("tables", table, "/entity") + "?partitionKey=" + percent_encode(partition_key) +
+           "&rowKey=" + percent_encode(row_key);
+  }
+};
+
+void add_show(const Commands& entities) {
+  auto keys = std::make_shared<Keys>();
+  keys->declare(entities.add("show", "one entity, with its types", [keys](const GlobalOptions& options) {
+    return call_and_print(options, "GET", keys->path(), print_entity);
+  }));
+}
+
+void add_put(const Commands& entities) {
+  struct Arguments {
+    Keys keys;
+    std::string file = "-", if_match;
+  };
+  auto a = std::make_shared<Arguments>();
+  auto& putting =
+      entities.add("put", "replace an entity, or make a new one", [a](const GlobalOptions& options) -> Result<int> {
+        const auto body = TRY(read_file(a->file));
+        const HttpHeaders condition{a->if_match.empty() ? std::pair<std::string, std::string>("If-None-Match", "*")
+                                                        : std::pair<std::string, std::string>("If-Match", a->if_match)};
+        return call_and_print(options, "PUT", a->keys.path(), print_entity, body, condition);
+      });
+  a->keys.declare(putting);
+  putting.add_option("--file", a->file, "its properties as JSON; - for standard input")->capture_default_str();
+  putting.add_option("--if-match", a->if_match,
+                     "the ETag that it must have, or * for any; without it, the entity must not be there");
+}
+
+void add_delete(const Commands& entities) {
+  struct Arguments {
+    Keys keys;
+    std::string if_match;
+  };
+  auto a = std::make_shared<Arguments>();
+  auto& deleting = entities.add("delete", "delete an entity", [a](const GlobalOptions& options) {
+    return call_and_print(options, "DELETE", a->keys.path(), said("deleted"), {}, {{"If-Match", a->if_match}});
+  });
+  a->keys.declare(deleting);
+  deleting.add_option("--if-match", a->if_match, "the ETag that it must have, or * for any")->required();
+}
+
+struct Which {
+  std::string table, filter;
+  std::size_t limit = 50;
+
+  void declare(CLI::App& command) {
+    command.add_option("table", table, "the table")->required();
+    command.add_option("--filter", filter, "OData filter; without it, all");
+  }
+  [[nodiscard]] std::string path(const char* ending) const {
+    return item_path("tables", table, ending) + query_of({{"filter", filter}});
+  }
+};
+
+void add_list(const Commands& entities) {
+  auto which = std::make_shared<Which>();
+  auto& listing =
+      entities.add("list", "entities that a filter finds, through the api", [which](const GlobalOptions& options) {
+        return list_and_print(options, which->path("/entities"), "entities", which->limit, print_entities);
+      });
+  which->declare(listing);
+  listing.add_option("--limit", which->limit, "how many; 0 for all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void add_plan(const Commands& entities) {
+  auto which = std::make_shared<Which>();
+  which->declare(entities.add("plan", "what a query by a filter reads: a point, rows, a partition or the whole table",
+                              [which](const GlobalOptions& options) {
+                                return call_and_print(options, "GET", which->path("/plan"), [](const json& plan) {
+                                  std::cout << cell(plan, "access") << "\n";
+                                });
+                              }));
+}
+
+std::string whole(const json& number) { return number.is_number() ? std::to_string(number.get<std::int64_t>()) : ""; }
+
+}  // namespace
+
+void add_data_commands(const Commands& program) {
+  const auto entities = program.family("entity", "look at entities and change them, through the api");
+  add_list(entities);
+  add_show(entities);
+  add_put(entities);
+  add_delete(entities);
+  add_plan(entities);
+  program.add("overview", "the last hour in figures, every ten seconds", [](const GlobalOptions& options) {
+    return call_and_print(options, "GET", "/v1/overview",
+                          member_of("points", table_of({{"at", "/at", time_of},
+                                                        {">ready", "/ready"},
+                                                        {">in flight", "/inFlight"},
+                                                        {">poison", "/poison"},
+                                                        {">in/s", "/inPerSecond", whole},
+                                                        {">out/s", "/outPerSecond", whole},
+                                                        {">oldest s", "/oldestSeconds", whole},
+                                                        {">requests", "/requests"}})));
+  });
+}
+
+}  // namespace tidemark::cli
