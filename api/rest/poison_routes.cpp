@@ -41,7 +41,7 @@ Answer edit_poison(Api& api, http::Request& request, std::string id) {
   if (const auto queue = CO_TRY(queue_of(api, request))) {
     co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)));
   }
-  auto spec = CO_TRY(api.admitted(std::move(body)));
+  auto spec = CO_TRY(api.admitted(body));
   const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), request.remote_address));
   co_return json_response(200, to_json(record));
 }

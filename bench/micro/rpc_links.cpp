@@ -3,9 +3,8 @@
 // so it is the cost of the processor alone, of both ends together.
 //
 //   rpc_links [SECONDS]
-#include <spdlog/fmt/fmt.h>
-
 #include <boost/asio/detached.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -36,16 +35,16 @@ Task<void> call_again_and_again(Load& load) {
   }
 }
 
-void measure(const std::string& name, rpc::Transport& link, std::chrono::seconds length) {
-  for (const std::size_t kib : {1, 64}) {
+void measure(const char* name, rpc::Transport& link, std::chrono::seconds length) {
+  for (const std::size_t kib : {1U, 64U}) {
     for (const int at_once : {1, 64}) {
       asio::io_context io;
       Load load{link, std::string(kib << 10, 'x'), Clock::now() + length};
       for (int i = 0; i < at_once; ++i) asio::co_spawn(io, call_again_and_again(load), asio::detached);
       io.run();
       const auto rate = static_cast<double>(load.calls) / static_cast<double>(length.count());
-      std::cout << fmt::format("{:4} {:3} KiB {:3} at once: {:7.0f} calls/s, {:6.0f} us each, {} failed\n", name, kib,
-                               at_once, rate, 1e6 * at_once / std::max(rate, 1.0), load.failures);
+      std::printf("%s %2zu KiB %2d at once: %7.0f calls/s, %6.0f us each, %zu failed\n", name, kib, at_once, rate,
+                  1e6 * at_once / std::max(rate, 1.0), load.failures);
     }
   }
 }
