@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
+#include "api/maintenance/backups.h"
 #include "api/rest/entry.h"
 #include "api/rest/stored_figures.h"
 #include "common/http/http.h"
@@ -60,6 +61,7 @@ struct Api {
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
   EventStreams streams = {};
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
+  std::shared_ptr<Backups> backups = {};
 
   /// Whether the callbacks that it asks for are allowed. kJobInvalid.
   [[nodiscard]] Result<void> admit(const jobs::JobSpec& spec) const;
@@ -84,6 +86,7 @@ std::span<const Route> feed_routes();
 std::span<const Route> consumer_routes();
 std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
+std::span<const Route> maintenance_routes();
 std::span<const Route> operator_routes();
 
 class ApiRoutes {
