@@ -162,8 +162,8 @@ Result<void> run(const ApiSettings& settings) {
           *random,          {&blobs, std::move(directories)}};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   api.backups = std::make_shared<Backups>(
-      std::vector<StoreLink>{{"table", table_link.get()}, {"queue", queue_link.get()}, {"blob", blob_link.get()}}, *clock,
-      TIDEMARK_VERSION, files.get_executor());
+      std::vector<StoreLink>{{"table", table_link.get()}, {"queue", queue_link.get()}, {"blob", blob_link.get()}},
+      *clock, TIDEMARK_VERSION, files.get_executor());
   ApiRoutes routes(std::move(api));
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, data / "run"), asio::use_future)

@@ -55,7 +55,9 @@ Result<int> make_backup(const GlobalOptions& options, const std::string& directo
   return kOk;
 }
 
-std::string bytes_of(const json& manifest) { return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "bytes")); }
+std::string bytes_of(const json& manifest) {
+  return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "bytes"));
+}
 std::string new_bytes_of(const json& manifest) {
   return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "newBytes"));
 }
@@ -121,17 +123,17 @@ Result<int> check_offline(const GlobalOptions& options) {
   std::uint64_t found = 0, rows = 0, files = 0;
   for (const auto* store : kStores) {
     bool complete = false;
-    const auto code = TRY(run_program(
-        {program_path(store), "--data", options.data, "--fsck", "true", "--log-level", "off"},
-        [&](const std::string& line) {
-          const auto parsed = json_or_discarded(line);
-          if (!parsed.is_object()) return;
-          if (parsed.contains("kind")) return print_finding(options, store, parsed);
-          complete = true;
-          found += parsed.at("found").get<std::uint64_t>();
-          rows += parsed.at("rows").get<std::uint64_t>();
-          files += parsed.at("files").get<std::uint64_t>();
-        }));
+    const auto code =
+        TRY(run_program({program_path(store), "--data", options.data, "--fsck", "true", "--log-level", "off"},
+                        [&](const std::string& line) {
+                          const auto parsed = json_or_discarded(line);
+                          if (!parsed.is_object()) return;
+                          if (parsed.contains("kind")) return print_finding(options, store, parsed);
+                          complete = true;
+                          found += parsed.at("found").get<std::uint64_t>();
+                          rows += parsed.at("rows").get<std::uint64_t>();
+                          files += parsed.at("files").get<std::uint64_t>();
+                        }));
     if (complete) continue;
     return fail(ErrorCode::kStorageFailure, std::string(store) + " could not check its data (exit code " +
                                                 std::to_string(code) + "): is the stack stopped?");
@@ -168,10 +170,12 @@ struct Asked {
 
 void add_backup(const Commands& program) {
   auto asked = std::make_shared<Asked>();
-  auto& backup = program.add("backup", "make a backup of the whole stack while it runs", [asked](const GlobalOptions& o) {
-    return asked->other ? asked->other(o, asked->directory) : make_backup(o, asked->directory, asked->keep);
-  });
-  backup.add_option("directory", asked->directory, "directory of backups on the stores' machine; made if it is not there");
+  auto& backup =
+      program.add("backup", "make a backup of the whole stack while it runs", [asked](const GlobalOptions& o) {
+        return asked->other ? asked->other(o, asked->directory) : make_backup(o, asked->directory, asked->keep);
+      });
+  backup.add_option("directory", asked->directory,
+                    "directory of backups on the stores' machine; made if it is not there");
   backup.add_option("--keep", asked->keep, "remove all but the newest so many backups of this stack there")
       ->check(CLI::Range(1, 100'000));
   const auto add = [&](const char* name, const char* meaning, const char* argument, const char* argument_meaning,
@@ -197,8 +201,9 @@ void add_maintenance_commands(const Commands& program) {
       ->required();
   auto offline = std::make_shared<bool>(false);
   program
-      .add("fsck", "check all that the stores hold: files, checksums, references, figures",
-           [offline](const GlobalOptions& options) { return *offline ? check_offline(options) : check_online(options); })
+      .add(
+          "fsck", "check all that the stores hold: files, checksums, references, figures",
+          [offline](const GlobalOptions& options) { return *offline ? check_offline(options) : check_online(options); })
       .add_flag("--offline", *offline, "check the data directory (--data) of a stack that is stopped");
 }
 

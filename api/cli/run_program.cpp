@@ -37,7 +37,9 @@ Result<int> run_program(const std::vector<std::string>& line, const std::functio
   const int failed = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return fail(ErrorCode::kNotFound, "cannot run " + line[0] + ": " + std::strerror(failed));
-  { const auto closed = std::move(writing); }
+  {
+    const auto closed = std::move(writing);
+  }
   std::string text;
   std::array<char, 4096> piece{};
   for (;;) {
@@ -48,7 +50,8 @@ Result<int> run_program(const std::vector<std::string>& line, const std::functio
     take_lines(text, take);
   }
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

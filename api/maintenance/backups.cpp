@@ -53,7 +53,8 @@ Task<Result<std::vector<backup::StoredBackup>>> Backups::list(std::string direct
 }
 
 Task<Result<BackupStatus>> Backups::begin(BackupRequest request, Executor executor) {
-  auto made = CO_TRY(co_await on_disk([this, &request] { return backup::NewBackup::begin(request.directory, clock_.now()); }));
+  auto made =
+      CO_TRY(co_await on_disk([this, &request] { return backup::NewBackup::begin(request.directory, clock_.now()); }));
   BackupStatus status{.name = made.name(), .directory = request.directory};
   auto making = std::make_shared<Making>(Making{std::move(made), std::move(request)});
   {
@@ -93,8 +94,8 @@ Task<Result<void>> Backups::make_all(Making& making) {
   kFinishStep.after.reach();
   std::size_t removed = 0;
   if (making.request.keep > 0) {
-    removed = CO_TRY(co_await on_disk(
-        [&making] { return making.made.remove_older(making.request.keep, making.manifest.owner); }));
+    removed = CO_TRY(
+        co_await on_disk([&making] { return making.made.remove_older(making.request.keep, making.manifest.owner); }));
   }
   update([&](BackupStatus& status) {
     status.manifest = making.manifest;
@@ -121,8 +122,7 @@ Task<Result<void>> Backups::identify(Making& making) {
 /// one before that one's cut, since it holds writes until then.
 Task<Result<void>> Backups::cut(Making& making) {
   const auto directory = making.made.path().string();
-  const auto previous =
-      co_await on_disk([&making] { return making.made.previous(making.manifest.owner).string(); });
+  const auto previous = co_await on_disk([&making] { return making.made.previous(making.manifest.owner).string(); });
   CO_TRY(co_await side_by_side(clock_, stores_.size(), [&](std::size_t n) {
     return rpc::call(*stores_[n].link, calls::BeginBackup{making.id(), directory, previous}, kToBegin);
   }));
@@ -130,7 +130,8 @@ Task<Result<void>> Backups::cut(Making& making) {
     return rpc::call(*stores_[n].link, calls::HoldWrites{making.id(), kMostHeldMs}, kSoon);
   }));
   co_return co_await side_by_side(clock_, stores_.size(), [&](std::size_t n) -> Task<Result<void>> {
-    making.manifest.parts[n].held_us = CO_TRY(co_await rpc::call(*stores_[n].link, calls::CutBackup{making.id()}, kSoon));
+    making.manifest.parts[n].held_us =
+        CO_TRY(co_await rpc::call(*stores_[n].link, calls::CutBackup{making.id()}, kSoon));
     co_return Result<void>();
   });
 }

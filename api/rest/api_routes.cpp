@@ -62,8 +62,9 @@ Answer ApiRoutes::route(http::Request& request) {
   const Route* chosen = nullptr;
   std::string id;
   std::string allowed;
-  for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(),
-                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes(), maintenance_routes()}) {
+  for (const auto& area :
+       {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(), consumer_routes(),
+        on_change_routes(), limit_routes(), operator_routes(), maintenance_routes()}) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;

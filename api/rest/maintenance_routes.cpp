@@ -40,20 +40,19 @@ Result<BackupRequest> read_request(const std::string& body) {
 
 std::string_view state_name(BackupStatus::State state) {
   switch (state) {
-    case BackupStatus::State::kRunning: return "running";
-    case BackupStatus::State::kDone: return "done";
-    case BackupStatus::State::kFailed: return "failed";
+    case BackupStatus::State::kRunning:
+      return "running";
+    case BackupStatus::State::kDone:
+      return "done";
+    case BackupStatus::State::kFailed:
+      return "failed";
   }
   return "";
 }
 
 json to_json(const BackupStatus& status) {
-  json out{{"name", status.name},
-           {"directory", status.directory},
-           {"state", state_name(status.state)},
-           {"files", status.files},
-           {"newBytes", status.new_bytes},
-           {"removed", status.removed}};
+  json out{{"name", status.name},   {"directory", status.directory}, {"state", state_name(status.state)},
+           {"files", status.files}, {"newBytes", status.new_bytes},  {"removed", status.removed}};
   if (!status.trouble.empty()) out["trouble"] = status.trouble;
   if (status.state == BackupStatus::State::kDone) out["manifest"] = backup::to_json(status.manifest);
   return out;
@@ -69,8 +68,9 @@ json to_json(const std::string& store, const service::CheckState& state) {
   for (const auto& finding : state.findings) {
     findings.push_back({{"kind", finding.kind}, {"where", finding.where}, {"what", finding.what}});
   }
-  json out{{"store", store},       {"round", state.round}, {"running", state.running}, {"rows", state.rows},
-           {"files", state.files}, {"bytes", state.bytes}, {"found", state.found},     {"findings", std::move(findings)}};
+  json out{{"store", store},       {"round", state.round},           {"running", state.running},
+           {"rows", state.rows},   {"files", state.files},           {"bytes", state.bytes},
+           {"found", state.found}, {"findings", std::move(findings)}};
   if (!state.trouble.empty()) out["trouble"] = state.trouble;
   return out;
 }

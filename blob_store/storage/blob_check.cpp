@@ -51,7 +51,8 @@ Result<OnDisk> files_below(const fs::path& payloads) {
   std::error_code failed;
   auto entry = fs::recursive_directory_iterator(payloads, failed);
   for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-    const auto id = entry->is_regular_file(failed) ? PayloadFiles::id_of(entry->path().filename().string()) : std::nullopt;
+    const auto id =
+        entry->is_regular_file(failed) ? PayloadFiles::id_of(entry->path().filename().string()) : std::nullopt;
     if (id) files.emplace(*id, entry->path());
   }
   if (failed && failed != std::errc::no_such_file_or_directory) {
@@ -108,7 +109,7 @@ class RowCheck {
   kv::CheckRun& run_;
   std::set<std::uint64_t> generations_;
   std::vector<Owned> owned_;
-  std::map<std::uint64_t, std::uint64_t> counted_;     // further owners
+  std::map<std::uint64_t, std::uint64_t> counted_;       // further owners
   std::map<std::uint64_t, std::uint64_t> row_payloads_;  // bytes
 };
 
@@ -186,10 +187,19 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
         wrong("record", key, "cannot be read");
       }
       return {};
-    case 'C': check(records::kContainer, key, value); return {};
-    case 'D': check(records::kDead, key, value); return {};
-    case 'V': check(records::kKeptMark, key, value); return {};
-    case 'U': check_generation(key); check(records::kStagedSummary, key, value); return {};
+    case 'C':
+      check(records::kContainer, key, value);
+      return {};
+    case 'D':
+      check(records::kDead, key, value);
+      return {};
+    case 'V':
+      check(records::kKeptMark, key, value);
+      return {};
+    case 'U':
+      check_generation(key);
+      check(records::kStagedSummary, key, value);
+      return {};
     case 'L':
       if (!decode_ledger(value)) wrong("record", key, "the ledger cannot be read");
       return {};
@@ -198,14 +208,19 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       if (!records::decode_number(value)) wrong("record", key, "cannot be read");
       return {};
     case 'T':
-    case 't': check_generation(key); return {};
+    case 't':
+      check_generation(key);
+      return {};
     case 'A':
     case 'E':
     case 'G':
     case 'l':
     case 'a':
-    case 'y': return {};
-    default: wrong("stray", key, "is of a kind that this version does not know"); return {};
+    case 'y':
+      return {};
+    default:
+      wrong("stray", key, "is of a kind that this version does not know");
+      return {};
   }
 }
 
@@ -213,7 +228,8 @@ Result<void> RowCheck::walk() {
   for (const auto generation : TRY(numbers_of(rows_, blob_keys::kDroppedGeneration))) generations_.insert(generation);
   const auto containers = rows_.scan(blob_keys::all('C'));
   for (; containers->valid(); containers->next()) {
-    if (const auto container = records::kContainer.decode(containers->value())) generations_.insert(container->generation);
+    if (const auto container = records::kContainer.decode(containers->value()))
+      generations_.insert(container->generation);
   }
   TRY(containers->status());
   TRY(kv::check_rows(rows_, {}, run_, [this](auto key, auto value) { return look_at(key, value); }));
@@ -234,14 +250,16 @@ Result<void> RowCheck::settle_accounts() {
     }
     if (const auto row = row_payloads_.find(id); row != row_payloads_.end()) {
       if (row->second < std::prev(end)->end) {
-        run_.found("payload", fmt::format("payload {}", id), fmt::format("has {} bytes, fewer than are referred to", row->second));
+        run_.found("payload", fmt::format("payload {}", id),
+                   fmt::format("has {} bytes, fewer than are referred to", row->second));
       }
       row_payloads_.erase(row);
     }
     first = end;
   }
   for (const auto& [id, count] : counted_) {
-    if (!unsettled.has(id)) run_.found("figure", fmt::format("content or payload {}", id), "has counted owners, and none");
+    if (!unsettled.has(id))
+      run_.found("figure", fmt::format("content or payload {}", id), "has counted owners, and none");
   }
   for (const auto& [id, bytes] : row_payloads_) {
     if (!unsettled.has(id)) run_.found("stray", fmt::format("payload {}", id), "a row that nothing refers to");
@@ -276,8 +294,8 @@ std::map<PayloadId, std::uint64_t> files_owned(const std::vector<Owned>& owned) 
   return files;
 }
 
-/// Files without an owner, and owners whose file lacks something. What is wrong may have been given up and removed since
-/// the rows were read: it counts if it has an owner in a later state.
+/// Files without an owner, and owners whose file lacks something. What is wrong may have been given up and removed
+/// since the rows were read: it counts if it has an owner in a later state.
 Result<void> check_payload_files(const kv::Engine& engine, const kv::Reader& rows, const std::vector<Owned>& owned,
                                  const fs::path& payloads, kv::CheckRun& run) {
   const auto unsettled = TRY(unsettled_in(rows));

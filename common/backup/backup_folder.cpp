@@ -74,7 +74,8 @@ Result<NewBackup> NewBackup::begin(const fs::path& directory, Time now) {
   // What a process left that died: nobody else can be at work here.
   std::error_code failed;
   for (const auto& name : names_in(directory, failed)) {
-    if (name.starts_with("." + std::string(kPrefix)) && name.ends_with(kUnfinished)) fs::remove_all(directory / name, failed);
+    if (name.starts_with("." + std::string(kPrefix)) && name.ends_with(kUnfinished))
+      fs::remove_all(directory / name, failed);
   }
   NewBackup made(directory, name_at(now), std::move(lock));
   if (fs::exists(directory / made.name_, failed)) {

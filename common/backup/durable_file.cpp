@@ -47,9 +47,7 @@ Result<void> write_and_place(const fs::path& path, std::string_view bytes, Place
 /// SHA-256 of bytes that come in pieces.
 class Sum {
  public:
-  Sum() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
+  Sum() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
   std::string hex() {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

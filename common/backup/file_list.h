@@ -28,7 +28,8 @@ std::string encode_list(const FileList& files);
 /// kCorruption for anything else than such lines, and for a path that leads out of the folder.
 Result<FileList> decode_list(std::string_view text);
 /// Of a part of a backup; `sha256`: what the list must have, if given. kCorruption.
-Result<FileList> read_list(const std::filesystem::path& backup, const std::string& part, const std::string& sha256 = {});
+Result<FileList> read_list(const std::filesystem::path& backup, const std::string& part,
+                           const std::string& sha256 = {});
 std::filesystem::path list_path(const std::filesystem::path& backup, const std::string& part);
 
 }  // namespace tidemark::backup

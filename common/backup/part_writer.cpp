@@ -50,12 +50,13 @@ Result<void> PartWriter::add(const fs::path& source, const std::string& path) {
   const auto target = folder_ / path;
   if (!folders_.contains(target.parent_path())) {
     TRY(make_directories(target.parent_path()));
-    for (auto at = target.parent_path(); folders_.insert(at).second; at = at.parent_path()) {}
+    for (auto at = target.parent_path(); folders_.insert(at).second; at = at.parent_path()) {
+    }
   }
   ListedFile file{{}, static_cast<std::uint64_t>(found.st_size), modified_ns(found)};
   const auto before = previous_.find(path);
-  const bool same = before != previous_.end() && before->second.size == file.size &&
-                    before->second.modified_ns == file.modified_ns;
+  const bool same =
+      before != previous_.end() && before->second.size == file.size && before->second.modified_ns == file.modified_ns;
   const auto kept = previous_folder_ / path;
   struct stat in_backup = {};
   if (same && ::stat(kept.c_str(), &in_backup) == 0 && in_backup.st_size == found.st_size &&

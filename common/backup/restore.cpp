@@ -37,7 +37,8 @@ Result<void> restore_part(const fs::path& backup, const Part& part, const fs::pa
     const auto from = backup / part.name / path;
     const auto to = data / part.name / path;
     if (!folders.contains(to.parent_path())) TRY(make_directories(to.parent_path()));
-    for (auto at = to.parent_path(); folders.insert(at).second; at = at.parent_path()) {}
+    for (auto at = to.parent_path(); folders.insert(at).second; at = at.parent_path()) {
+    }
     std::error_code missing;
     if (!fs::exists(from, missing)) return damaged(from, "is missing");
     if (TRY(copy_durably(from, to)) != file.sha256) return damaged(from, "has other bytes than when it was made");

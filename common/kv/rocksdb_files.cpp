@@ -132,7 +132,8 @@ Result<std::vector<StoredFile>> detail::files_of(rocksdb::DB& db) {
     const auto kind = manifest ? StoredFile::Kind::kManifest : StoredFile::Kind::kLog;
     files.push_back({kind, entry->path(), size_of(entry->path()), {}});
   }
-  if (failed) return fail(error_for_log(ErrorCode::kStorageFailure, "listing " + db.GetName() + ": " + failed.message()));
+  if (failed)
+    return fail(error_for_log(ErrorCode::kStorageFailure, "listing " + db.GetName() + ": " + failed.message()));
   return files;
 }
 

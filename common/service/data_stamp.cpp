@@ -35,8 +35,8 @@ Result<Stamp> read_stamp(const fs::path& path) {
   const auto text = TRY(backup::read_file(path, kMaxStampBytes));
   auto document = json_or_discarded(text);
   const auto has = [&](const char* name) { return document.contains(name) && document[name].is_string(); };
-  const auto damage = fail(ErrorCode::kCorruption, "The file " + path.string() +
-                                                       " is damaged. Put it back from a backup of this directory.");
+  const auto damage = fail(ErrorCode::kCorruption,
+                           "The file " + path.string() + " is damaged. Put it back from a backup of this directory.");
   if (!document.is_object() || !has("store") || !has("owner") || !has("sha256")) return damage;
   if (!document.contains("format") || !document["format"].is_number_unsigned()) return damage;
   const auto sum = document["sha256"].get<std::string>();

@@ -87,8 +87,8 @@ Task<Result<void>> StoreBackup::begin(calls::BeginBackup call) {
     if (!fs::path(call.directory).is_absolute()) return fail(ErrorCode::kInvalidInput);
     auto writer = TRY(backup::PartWriter::create(call.directory, part_, call.previous));
     abandoned_.store(false);
-    current_ = std::make_unique<Current>(
-        Current{call.id, std::move(writer), beside_ != nullptr ? beside_->keep() : nullptr});
+    current_ =
+        std::make_unique<Current>(Current{call.id, std::move(writer), beside_ != nullptr ? beside_->keep() : nullptr});
     lose_patience(call.id);
     {
       MutexLock lock(mutex_);

@@ -273,7 +273,10 @@ Result<OpenedData> open_data(const StoreSettings& settings, const std::filesyste
 Result<void> check_all(const kv::StoredEngine& engine, const StoreDescription& description,
                        const std::filesystem::path& folder, kv::CheckRun& run) {
   TRY(kv::check_files(engine, run));
-  return description.check ? description.check(engine, folder, run) : Result<void>();
+  auto walked = description.check ? description.check(engine, folder, run) : Result<void>();
+  if (!walked.failed_with(ErrorCode::kCorruption)) return walked;
+  run.found("checksum", "rows", "not all can be read: " + walked.error().detail);
+  return {};
 }
 
 void print_finding(const kv::Finding& finding) {
@@ -300,8 +303,10 @@ Result<void> check_offline(const StoreSettings& settings, const StoreDescription
     }
   }
   const auto& report = run.report();
-  std::puts(nlohmann::json{{"rows", report.rows}, {"files", report.files}, {"bytes", report.bytes},
-                           {"found", report.found}}.dump().c_str());
+  std::puts(
+      nlohmann::json{{"rows", report.rows}, {"files", report.files}, {"bytes", report.bytes}, {"found", report.found}}
+          .dump()
+          .c_str());
   if (report.found == 0) return {};
   return fail(ErrorCode::kCorruption, std::to_string(report.found) + " findings in " + folder.string());
 }

@@ -78,7 +78,8 @@ class RowCheck {
 
   void check_figures(const std::string& where, const FiguresRecord& figures, const Counted& counted) {
     const auto same = [&](const char* what, std::uint64_t said, std::uint64_t there) {
-      if (said != there) run_.found("figure", where, fmt::format("{}: {} are counted, {} are there", what, said, there));
+      if (said != there)
+        run_.found("figure", where, fmt::format("{}: {} are counted, {} are there", what, said, there));
     };
     same("ready messages", figures.ready, counted.ready);
     same("delayed messages", figures.delayed, counted.delayed);
@@ -97,7 +98,8 @@ class RowCheck {
     switch (kind) {
       case 'r':
       case 't':
-      case 'w': return look_at_message(generation, static_cast<Set>(kind), key, value, counted);
+      case 'w':
+        return look_at_message(generation, static_cast<Set>(kind), key, value, counted);
       case 'i':
         if (const auto found = read_message(rows_, generation, key.substr(kPrefixBytes + 1)); !found || !*found) {
           wrong("reference", key, "names a message that is not there");
@@ -114,9 +116,13 @@ class RowCheck {
         ++counted.idempotency;
         if (!kIdempotencyRecord.decode(value)) wrong("record", key, "the idempotency key cannot be read");
         return;
-      case 'a': ++counted.aged; return;
-      case 'c': return;
-      default: return wrong("stray", key, "is of a kind that this version does not know");
+      case 'a':
+        ++counted.aged;
+        return;
+      case 'c':
+        return;
+      default:
+        return wrong("stray", key, "is of a kind that this version does not know");
     }
   }
 
@@ -160,8 +166,10 @@ class RowCheck {
       case 'n':
       case 'p':
       case 'q':
-      case 'y': return;
-      default: return wrong("stray", key, "is of a kind that this version does not know");
+      case 'y':
+        return;
+      default:
+        return wrong("stray", key, "is of a kind that this version does not know");
     }
   }
 

@@ -112,8 +112,12 @@ class RowCheck {
 
   Result<void> look_at(std::string_view key, std::string_view value) {
     switch (key.empty() ? 0 : key.front()) {
-      case 'e': look_at_entity(key, value); return {};
-      case 'l': look_at_note(key, value); return {};
+      case 'e':
+        look_at_entity(key, value);
+        return {};
+      case 'l':
+        look_at_note(key, value);
+        return {};
       case 'h':
         if (!kHeadRecord.decode(value)) wrong("record", key, "the head of a feed cannot be read");
         return {};
@@ -128,8 +132,11 @@ class RowCheck {
       case 'p':
       case 't':
       case 'v':
-      case 'y': return {};
-      default: wrong("stray", key, "is of a kind that this version does not know"); return {};
+      case 'y':
+        return {};
+      default:
+        wrong("stray", key, "is of a kind that this version does not know");
+        return {};
     }
   }
 

@@ -107,14 +107,14 @@ class BitFlipsTest(unittest.TestCase):
             for kind, paths in self.kinds(folder).items():
                 path = max(paths, key=os.path.getsize)
                 size = os.path.getsize(path)
-                places = {0, size - 1 if kind != "CURRENT" else size - 2, *(self.random.randrange(size - 1) for _ in range(4))}
+                places = {0, size - 1 if kind != "CURRENT" else size - 2, *(self.random.randrange(size - 1) for _ in range(2))}
                 for at in places:
                     with self.subTest(folder=folder, kind=kind, at=at, size=size):
                         bit = self.random.randrange(8)
                         flip(path, at, bit)
                         code, found, trouble = fsck(self.stack.data)
-                        self.assertTrue(code == 1 and found, f"{found} {trouble}")
                         flip(path, at, bit)
+                        self.assertTrue(code == 1 and found, f"{found} {trouble}")
 
     def test_what_is_served_is_what_was_written(self):
         for folder, name in zip(("table", "queue", "blob"), STORES):

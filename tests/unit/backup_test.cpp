@@ -101,7 +101,7 @@ TEST_F(BackupTest, ARestoreGivesBackWhatWasThere) {
   EXPECT_EQ(read(data_ / "owner"), "me\n");
   EXPECT_FALSE(fs::exists(data_ / "table/CURRENT2"));
   EXPECT_FALSE(fs::exists(data_ / kRestoringName));
-  EXPECT_NE(fs::hard_link_count(source_ / "CURRENT"), 1U);       // the backup has it by a link
+  EXPECT_NE(fs::hard_link_count(source_ / "CURRENT"), 1U);      // the backup has it by a link
   EXPECT_EQ(fs::hard_link_count(data_ / "table/CURRENT"), 1U);  // and what was restored is a copy
 }
 
