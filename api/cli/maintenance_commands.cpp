@@ -42,12 +42,12 @@ Result<int> make_backup(const GlobalOptions& options, const std::string& directo
   json body{{"directory", fs::absolute(directory).lexically_normal().string()}};
   if (keep > 0) body["keep"] = keep;
   auto status = TRY(api.call("POST", "/v1/backups", body.dump()));
-  const auto path = item_path("backups", status.at("name").get<std::string>());
-  while (status.at("state") == "running") {
+  const auto path = item_path("backups", status.value("name", ""));
+  while (status.value("state", "") == "running") {
     std::this_thread::sleep_for(kBetweenLooks);
     status = TRY(api.call("GET", path));
   }
-  if (status.at("state") == "failed") return fail(ErrorCode::kStorageFailure, text_of(status.at("trouble")));
+  if (status.value("state", "") == "failed") return fail(ErrorCode::kStorageFailure, text_of(status.at("trouble")));
   print_answer(options, status, [](const json& done) {
     print_manifest((fs::path(text_of(done.at("directory"))) / text_of(done.at("name"))).string(), done.at("manifest"));
     if (done.at("removed") != 0) std::cout << done.at("removed") << " older removed\n";
@@ -143,12 +143,14 @@ Result<int> check_offline(const GlobalOptions& options) {
 
 Result<int> check_online(const GlobalOptions& options) {
   auto api = TRY(ApiClient::create(options));
-  const auto begun = TRY(api.call("POST", "/v1/fsck", "{}")).at("stores");
+  const auto begun = TRY(api.call("POST", "/v1/fsck", "{}")).value("stores", json::array());
+  auto states = TRY(api.call("GET", "/v1/fsck")).value("stores", json::array());
   std::uint64_t found = 0, rows = 0, files = 0;
   for (std::size_t n = 0; n < begun.size();) {
-    const auto state = TRY(api.call("GET", "/v1/fsck")).at("stores").at(n);
+    const auto state = states.at(n);
     if (state.at("round") < begun[n].at("round") || state.at("running") == true) {
       std::this_thread::sleep_for(kBetweenLooks);
+      states = TRY(api.call("GET", "/v1/fsck")).value("stores", json::array());
       continue;
     }
     if (state.contains("trouble")) return fail(ErrorCode::kStorageFailure, text_of(state.at("trouble")));
