@@ -55,7 +55,7 @@ bool whole_with_another_length(const Head& head, std::string_view record) {
 /// What is wrong in a block; `last`: the log ends with it.
 std::optional<std::string> check_block(std::string_view block, bool last) {
   while (block.size() >= kHeaderBytes) {
-    const auto head = head_at(block.data());
+    const auto head = head_at(block.data());  // NOLINT(bugprone-suspicious-stringview-data-usage): it is long enough
     if (head.type == 0 && head.length == 0) return all_zero(block) ? std::nullopt : std::optional("no record");
     const auto size = header_of(head.type) + head.length;
     if (size > block.size()) {
