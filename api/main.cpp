@@ -174,6 +174,9 @@ Result<void> run(const ApiSettings& settings) {
   api.sas_signers = {&blob_sas, &queue_sas, &table_sas};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
   const auto recent = api.recent;
+  api.backups = std::make_shared<Backups>(
+      std::vector<StoreLink>{{"table", links.table.get()}, {"queue", links.queue.get()}, {"blob", links.blob.get()}},
+      *clock, TIDEMARK_VERSION, files.get_executor());
   ApiRoutes routes(std::move(api));
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, links.where), asio::use_future)

@@ -3,6 +3,7 @@
 
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
+#include "blob_store/storage/blob_check.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "common/service/store_process.h"
 
@@ -14,24 +15,45 @@ constexpr std::size_t kDiskThreads = 2;  // which wait for the disk while large 
 // Measured: bench/micro/payload_layout.cpp. Larger content has files of its own.
 constexpr std::size_t kApartFromBytes = 16UL << 10;
 
-Result<void> check_data(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
+constexpr std::uint32_t kDataFormat = 2;
+constexpr const char* kPayloads = "payloads";  // below the store's folder
+
+Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
+
+/// For backups.
+class PayloadsBeside final : public service::FilesBeside {
+ public:
+  explicit PayloadsBeside(const PayloadFiles& files) : files_(files) {}
+  [[nodiscard]] std::shared_ptr<void> keep() const override { return files_.keep_all(); }
+  [[nodiscard]] Result<std::vector<std::filesystem::path>> files_of(const kv::Reader& rows) const override {
+    auto names = TRY(files_of_rows(rows, files_.directory()));
+    for (auto& name : names) name = std::filesystem::path(kPayloads) / name;
+    return names;
+  }
+
+ private:
+  const PayloadFiles& files_;
+};
 
 class BlobStore final : public service::Store {
  public:
   explicit BlobStore(service::StoreContext& context)
-      : files_(context.directory / "payloads", disk_.get_executor(), context.sync),
+      : files_(context.directory / kPayloads, disk_.get_executor(), context.sync),
         service_(context.engine, context.clock, context.random, files_, context.background, &context.ages),
         routes_(service_, context.clock, context.accounts, context.auth_policy) {
+    files_.when_let_go([this] { service_.collector().kick(); });
     service_.collector().start();
   }
 
   service::Front& front() override { return routes_; }
   rpc::Dispatch internal_face() override { return make_blob_dispatch(service_); }
+  const service::FilesBeside* files_beside() const override { return &beside_; }
   void drain() override { disk_.join(); }
 
  private:
   asio::thread_pool disk_{kDiskThreads};
   PayloadFiles files_;
+  PayloadsBeside beside_{files_};
   BlobService service_;
   BlobRoutes routes_;
 };
@@ -49,7 +71,9 @@ int main(int argc, char** argv) {
                                               {.requests = 20'000},
                                               {},
                                               blob_store::kApartFromBytes,
-                                              &blob_store::check_data};
+                                              &blob_store::check_unstamped,
+                                              blob_store::kDataFormat,
+                                              &blob_store::check_blobs};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });

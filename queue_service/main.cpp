@@ -4,9 +4,16 @@
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
+#include "queue_service/storage/queue_check.h"
 
 namespace tidemark::queue_service {
 namespace {
+
+constexpr std::uint32_t kDataFormat = 2;
+
+Result<void> check_data(const kv::Engine& engine, const std::filesystem::path&, kv::CheckRun& run) {
+  return check_queues(engine, run);
+}
 
 struct QueueSettings {
   std::int64_t max_waiters = 10000;
@@ -61,7 +68,11 @@ int main(int argc, char** argv) {
       "Stores queues and speaks the Azure Queue protocol.",
       std::nullopt,
       {.items = 20'000, .part_items = 2'000},
-      [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); }};
+      [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); },
+      0,
+      {},
+      queue_service::kDataFormat,
+      &queue_service::check_data};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

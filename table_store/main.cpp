@@ -4,10 +4,17 @@
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/rest/follower_metrics.h"
 #include "table_store/rest/table_routes.h"
+#include "table_store/storage/table_check.h"
 #include "table_store/storage/table_keys.h"
 
 namespace tidemark::table_store {
 namespace {
+
+constexpr std::uint32_t kDataFormat = 1;
+
+Result<void> check_data(const kv::Engine& engine, const std::filesystem::path&, kv::CheckRun& run) {
+  return check_tables(engine, run);
+}
 
 /// The rest of the threads stays free for short requests, however many scan.
 ScanLimits scan_limits(const service::StoreContext& context) {
@@ -47,7 +54,12 @@ int main(int argc, char** argv) {
                                               10002,
                                               "Stores tables and speaks the Azure Table protocol.",
                                               table_store::fading_operations(),
-                                              {.items = 20'000, .part_items = 2'000}};
+                                              {.items = 20'000, .part_items = 2'000},
+                                              {},
+                                              0,
+                                              {},
+                                              table_store::kDataFormat,
+                                              &table_store::check_data};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

@@ -53,6 +53,7 @@ void add_index_commands(const Commands& program);
 void add_job_commands(const Commands& program);
 void add_key_commands(const Commands& program);
 void add_limit_commands(const Commands& program);
+void add_maintenance_commands(const Commands& program);
 void add_on_change_commands(const Commands& program);
 void add_operator_commands(const Commands& program);
 void add_poison_commands(const Commands& program);

@@ -54,6 +54,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_job_commands(program);
   add_key_commands(program);
   add_limit_commands(program);
+  add_maintenance_commands(program);
   add_on_change_commands(program);
   add_operator_commands(program);
   add_poison_commands(program);

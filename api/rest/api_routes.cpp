@@ -96,8 +96,9 @@ Task<void> complete_later(Api& api, jobs::AuditEntry entry) {
 
 const std::vector<std::span<const Route>>& all_routes() {
   static const std::vector<std::span<const Route>> kAll{
-      access_routes(), sas_routes(),      job_routes(),       poison_routes(), schedule_routes(), index_routes(),
-      feed_routes(),   consumer_routes(), on_change_routes(), limit_routes(),  operator_routes(), data_routes()};
+      access_routes(),      sas_routes(),      job_routes(),      poison_routes(),    schedule_routes(),
+      index_routes(),       feed_routes(),     consumer_routes(), on_change_routes(), limit_routes(),
+      maintenance_routes(), operator_routes(), data_routes()};
   return kAll;
 }
 

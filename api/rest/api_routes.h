@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "api/access/strangers.h"
+#include "api/maintenance/backups.h"
 #include "api/rest/entry.h"
 #include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
@@ -71,6 +72,7 @@ struct Api {
   EventStreams streams = {};
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
+  std::shared_ptr<Backups> backups = {};
 
   /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
   /// kAuthorizationPermissionMismatch.
@@ -118,6 +120,7 @@ std::span<const Route> feed_routes();
 std::span<const Route> consumer_routes();
 std::span<const Route> on_change_routes();
 std::span<const Route> limit_routes();
+std::span<const Route> maintenance_routes();
 std::span<const Route> operator_routes();
 std::span<const Route> data_routes();
 /// Of all areas.

@@ -209,17 +209,18 @@ Task<Result<void>> Collector::collect_dead() {
         if (dead.kind == Dead::Kind::kPayload) payloads.push_back(blob_keys::number(key));
         if (dead.kind == Dead::Kind::kExtents) CO_TRY(co_await dissolve(blob_keys::number(key)));
       }
-      if (!payloads.empty()) CO_TRY(co_await remove_payloads(std::move(payloads)));
+      // What a backup keeps is removed by the pass that begins when it is let go.
+      if (!payloads.empty() && !CO_TRY(co_await remove_payloads(std::move(payloads)))) co_return Result<void>{};
     }
   }
   co_return Result<void>{};
 }
 
-Task<Result<void>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
+Task<Result<bool>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
   std::vector<PayloadId> files;
   std::ranges::copy_if(payloads, std::back_inserter(files), &is_file);
-  if (!files.empty()) CO_TRY(co_await files_.remove(std::move(files)));
-  co_return co_await engine_.transact(
+  if (!files.empty() && !CO_TRY(co_await files_.remove(std::move(files)))) co_return false;
+  CO_TRY(co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {
         for (const auto payload : payloads) {
           if (!is_file(payload)) txn.erase(blob_keys::payload(payload));
@@ -227,7 +228,8 @@ Task<Result<void>> Collector::remove_payloads(std::vector<PayloadId> payloads) {
         }
         return {};
       },
-      &kCollectPayloadsStep);
+      &kCollectPayloadsStep));
+  co_return true;
 }
 
 // A bounded part of it in each transaction.

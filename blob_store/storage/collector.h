@@ -37,7 +37,7 @@ class Collector {
   static Task<void> run(Collector* self);
   Task<Result<void>> bury_abandoned();
   Task<Result<void>> collect_dead();
-  Task<Result<void>> remove_payloads(std::vector<PayloadId> payloads);
+  Task<Result<bool>> remove_payloads(std::vector<PayloadId> payloads);
   Task<Result<void>> dissolve(std::uint64_t content);
   Task<Result<void>> empty_generation(std::uint64_t generation);
   Task<Result<void>> expire_staged();

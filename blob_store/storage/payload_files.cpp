@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <set>
 #include <system_error>
@@ -88,10 +89,10 @@ Result<void> sync_folder(const std::filesystem::path& folder) {
 std::string folder_name(std::uint64_t number) { return fmt::format("{:02x}", number); }
 
 /// Runs what blocks where it may, and resumes here.
-template <class Work>
-Task<Result<void>> on(Executor disk, Work work) {
+template <class Work, class Outcome = std::invoke_result_t<const Work&>>
+Task<Outcome> on(Executor disk, Work work) {
   return asio::co_spawn(
-      std::move(disk), [work = std::move(work)]() -> Task<Result<void>> { co_return work(); }, asio::use_awaitable);
+      std::move(disk), [work = std::move(work)]() -> Task<Outcome> { co_return work(); }, asio::use_awaitable);
 }
 
 }  // namespace
@@ -137,7 +138,18 @@ std::filesystem::path PayloadFiles::folder_of(PayloadId id) const {
   return directory_ / folder_name((id >> 1) % kFolders);
 }
 
-std::filesystem::path PayloadFiles::path_of(PayloadId id) const { return folder_of(id) / fmt::format("{:x}", id); }
+std::filesystem::path PayloadFiles::path_of(PayloadId id) const { return directory_ / name_of(id); }
+
+std::filesystem::path PayloadFiles::name_of(PayloadId id) {
+  return std::filesystem::path(folder_name((id >> 1) % kFolders)) / fmt::format("{:x}", id);
+}
+
+std::optional<PayloadId> PayloadFiles::id_of(const std::string& file_name) {
+  PayloadId id = 0;
+  const auto* const end = file_name.data() + file_name.size();
+  const auto [read, status] = std::from_chars(file_name.data(), end, id, 16);
+  return status == std::errc() && read == end ? std::optional(id) : std::nullopt;
+}
 
 Result<void> PayloadFiles::Writing::open() {
   TRY(files_->prepare());
@@ -205,8 +217,22 @@ Result<std::string> PayloadFiles::read_chunk(const Descriptor& file, PayloadId i
   return bytes;
 }
 
-Task<Result<void>> PayloadFiles::remove(std::vector<PayloadId> ids) const {
-  return on(disk_, [this, ids = std::move(ids)]() -> Result<void> {
+std::shared_ptr<void> PayloadFiles::keep_all() const {
+  MutexLock lock(removal_mutex_);
+  ++keepers_;
+  return {nullptr, [this](std::nullptr_t) {
+            {
+              MutexLock letting_go(removal_mutex_);
+              if (--keepers_ > 0) return;
+            }
+            if (let_go_) let_go_();
+          }};
+}
+
+Task<Result<bool>> PayloadFiles::remove(std::vector<PayloadId> ids) const {
+  return on(disk_, [this, ids = std::move(ids)]() -> Result<bool> {
+    MutexLock lock(removal_mutex_);
+    if (keepers_ > 0) return false;
     kRemoveFileStep.before.reach();
     std::set<std::filesystem::path> folders;
     for (const auto id : ids) {
@@ -220,7 +246,7 @@ Task<Result<void>> PayloadFiles::remove(std::vector<PayloadId> ids) const {
       for (const auto& folder : folders) TRY(sync_folder(folder));
     }
     kRemoveFileStep.after.reach();
-    return {};
+    return true;
   });
 }
 

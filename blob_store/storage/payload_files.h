@@ -8,7 +8,9 @@
 // kStorageFailure, kCorruption.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,8 +57,19 @@ class PayloadFiles {
 
   [[nodiscard]] Result<Descriptor> open(PayloadId id) const;
   static Result<std::string> read_chunk(const Descriptor& file, PayloadId id, std::uint64_t index);
-  /// Durably, so that none comes back without a row that knows it. Those that are not there are gone already.
-  Task<Result<void>> remove(std::vector<PayloadId> ids) const;
+  /// Durably, so that none comes back without a row that knows it. Those that are not there are gone already. False:
+  /// none was removed, because somebody keeps them all.
+  Task<Result<bool>> remove(std::vector<PayloadId> ids) const;
+  /// While it lives, no file is removed. Waits for a removal that is under way.
+  [[nodiscard]] std::shared_ptr<void> keep_all() const;
+  /// Called, on any thread, when files may be removed again. Before the first keep_all().
+  void when_let_go(std::function<void()> call) { let_go_ = std::move(call); }
+
+  /// "XX/ID", below the directory.
+  static std::filesystem::path name_of(PayloadId id);
+  /// The payload of a file with this name; nothing if it is none.
+  static std::optional<PayloadId> id_of(const std::string& file_name);
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 
  private:
   /// Makes the folders, durably, before the first file of this process.
@@ -68,6 +81,9 @@ class PayloadFiles {
   bool sync_;
   mutable Mutex mutex_;
   mutable bool prepared_ GUARDED_BY(mutex_) = false;
+  mutable Mutex removal_mutex_;  // held while files are removed
+  mutable std::size_t keepers_ GUARDED_BY(removal_mutex_) = 0;
+  std::function<void()> let_go_;
 };
 
 }  // namespace tidemark::blob_store

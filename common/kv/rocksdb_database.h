@@ -14,9 +14,15 @@ using Database = std::shared_ptr<rocksdb::DB>;
 
 /// Uses the files of the machine unless there is an `env`, which must outlive the database.
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env = nullptr);
+/// Changes nothing, and cannot be written to.
+Result<Database> open_database_to_read(const RocksDbOptions& options);
+
+// Of a database that is open; see StoredEngine.
+Result<void> make_checkpoint(rocksdb::DB& db, const std::filesystem::path& directory);
+Result<std::vector<StoredFile>> files_of(rocksdb::DB& db);
 
 /// open_rocksdb() with the files of a test, which forget what was not synced.
-Result<std::unique_ptr<Engine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
+Result<std::unique_ptr<StoredEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
 /// While it lives, what this thread inserts begins its search where the last insert with the same prefix was. Not for a
 /// batch that erases ranges: the library keeps them in a list of their own, but would begin there at a place of the

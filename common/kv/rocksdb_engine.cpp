@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <map>
@@ -186,7 +187,7 @@ class RocksTransaction final : public Transaction {
   mutable std::optional<Error> failure_;
 };
 
-class RocksEngine final : public Engine {
+class RocksEngine final : public StoredEngine {
  public:
   RocksEngine(Database db, const RocksDbOptions& options)
       : db_(std::move(db)), max_queued_(options.max_queued_transactions) {
@@ -199,6 +200,8 @@ class RocksEngine final : public Engine {
   ~RocksEngine() override {
     {
       MutexLock lock(mutex_);
+      hold_.reset();
+      hold_changed_.notify_all();
       wake(handover_.stop());
     }
     writer_.join();
@@ -256,7 +259,39 @@ class RocksEngine final : public Engine {
     return {of(rocksdb::DB::Properties::kBlockCacheUsage), of(rocksdb::DB::Properties::kSizeAllMemTables)};
   }
 
+  Result<void> flush() override {
+    const auto status = db_->Flush(rocksdb::FlushOptions());
+    return status.ok() ? Result<void>() : fail(error_of(status));
+  }
+
+  Result<void> hold_writes(std::chrono::milliseconds at_most) override {
+    MutexLock lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (hold_ && now < hold_->until) return fail(ErrorCode::kServerBusy);
+    hold_ = Hold{now, now + at_most};
+    while (on_disk_) hold_changed_.wait(mutex_);
+    return failure_ ? fail(*failure_) : Result<void>();
+  }
+
+  Result<std::chrono::microseconds> resume_writes() override {
+    MutexLock lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    const auto ended = std::exchange(hold_, std::nullopt);
+    hold_changed_.notify_all();
+    if (!ended || now >= ended->until) return fail(ErrorCode::kOperationTimedOut, "Writes were held for too long.");
+    return std::chrono::duration_cast<std::chrono::microseconds>(now - ended->since);
+  }
+
+  Result<void> checkpoint(const std::filesystem::path& directory) override {
+    return detail::make_checkpoint(*db_, directory);
+  }
+
+  Result<std::vector<StoredFile>> files() const override { return detail::files_of(*db_); }
+
  private:
+  struct Hold {
+    std::chrono::steady_clock::time_point since, until;
+  };
   struct Waiting {
     TransactionBody body;  // or, if there is none:
     Completion done;
@@ -290,6 +325,8 @@ class RocksEngine final : public Engine {
       wake(run_bodies());
       auto& group = groups_[handover_.begin_write()];
       writing_ = true;
+      await_end_of_hold();
+      on_disk_ = true;
       lock.unlock();
       const auto failure = write(group);
       auto members = std::exchange(group.members, {});
@@ -300,8 +337,14 @@ class RocksEngine final : public Engine {
       lock.lock();
       handover_.end_write();
       writing_ = false;
+      on_disk_ = false;
+      if (hold_) hold_changed_.notify_all();
     }
     wake(handover_.end());
+  }
+
+  void await_end_of_hold() REQUIRES(mutex_) {
+    while (hold_ && std::chrono::steady_clock::now() < hold_->until) hold_changed_.wait_until(mutex_, hold_->until);
   }
 
   void help() {
@@ -431,6 +474,9 @@ class RocksEngine final : public Engine {
   std::deque<Waiting> queue_ GUARDED_BY(mutex_);
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of the disk
   std::optional<Error> refusal_ GUARDED_BY(mutex_);  // refuse_writes()
+  std::optional<Hold> hold_ GUARDED_BY(mutex_);      // hold_writes()
+  bool on_disk_ GUARDED_BY(mutex_) = false;          // the writer is beyond what a hold could stop
+  std::condition_variable_any hold_changed_;
   // Whether a group is being written, for the helper's glance between two bodies; changes with the handover.
   std::atomic<bool> writing_ = false;
   Role runner_;
@@ -442,13 +488,17 @@ class RocksEngine final : public Engine {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> detail::open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env) {
+Result<std::unique_ptr<StoredEngine>> detail::open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env) {
   auto db = TRY(open_database(options, env));
   return std::make_unique<RocksEngine>(std::move(db), options);
 }
 
-Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options) {
+Result<std::unique_ptr<StoredEngine>> open_rocksdb(const RocksDbOptions& options) {
   return detail::open_rocksdb_on(options, nullptr);
+}
+
+Result<std::unique_ptr<StoredEngine>> open_rocksdb_to_read(const RocksDbOptions& options) {
+  return std::make_unique<RocksEngine>(TRY(detail::open_database_to_read(options)), options);
 }
 
 }  // namespace tidemark::kv

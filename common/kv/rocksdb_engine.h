@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "common/kv/engine.h"
+#include "common/kv/stored_engine.h"
 
 namespace tidemark::kv {
 
@@ -25,6 +25,8 @@ struct RocksDbOptions {
 
 /// Opens or creates the database. Errors say what to do about a missing permission, a lock held by another process or a
 /// corrupt file. The destructor completes what is queued and closes the database.
-Result<std::unique_ptr<Engine>> open_rocksdb(const RocksDbOptions& options);
+Result<std::unique_ptr<StoredEngine>> open_rocksdb(const RocksDbOptions& options);
+/// Opens a database that is there and that no other process has open, and changes nothing; transactions fail.
+Result<std::unique_ptr<StoredEngine>> open_rocksdb_to_read(const RocksDbOptions& options);
 
 }  // namespace tidemark::kv

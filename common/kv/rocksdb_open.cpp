@@ -3,6 +3,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_checksum.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "common/kv/log_check.h"
 #include "common/kv/rocksdb_database.h"
 
 namespace tidemark::kv::detail {
@@ -134,6 +136,8 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
     out.blob_garbage_collection_force_threshold = 0.5;
   }
 
+  // A flipped bit anywhere in a file is found, not only in what is read of it.
+  out.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;
@@ -217,6 +221,20 @@ Error open_error(const fs::path& path, const rocksdb::Status& status) {
                     text);
 }
 
+/// The library takes a record that is longer than its log for one that was cut off, and forgets it and what follows. If
+/// only its length is damaged, that was acknowledged. Without fsync any end of the log may be lost.
+Result<void> refuse_damaged_logs(const RocksDbOptions& options, rocksdb::Env& env) {
+  std::vector<std::string> names;
+  if (!env.GetChildren(options.path.string(), &names).ok()) return {};
+  for (const auto& name : names) {
+    const bool log = name.ends_with(".log") && options.durability == Durability::kFsync;
+    if (!log && !name.starts_with("MANIFEST-")) continue;
+    auto found = check_log(env, options.path / name, {});
+    if (found && *found) return fail(damaged(options.path, name + ": " + **found));
+  }
+  return {};
+}
+
 }  // namespace
 
 Error error_of(const rocksdb::Status& status) {
@@ -229,7 +247,19 @@ Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env)
   rocksdb::DB* db = nullptr;
   auto chosen = engine_options(options);
   if (env != nullptr) chosen.env = env;
+  TRY(refuse_damaged_logs(options, *chosen.env));
   const auto status = rocksdb::DB::Open(chosen, options.path.string(), &db);
+  if (!status.ok()) return fail(open_error(options.path, status));
+  return Database(db);
+}
+
+Result<Database> open_database_to_read(const RocksDbOptions& options) {
+  TRY(refuse_headless_database(options.path));
+  auto chosen = engine_options(options);
+  chosen.create_if_missing = false;
+  TRY(refuse_damaged_logs(options, *chosen.env));
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::OpenForReadOnly(chosen, options.path.string(), &db);
   if (!status.ok()) return fail(open_error(options.path, status));
   return Database(db);
 }

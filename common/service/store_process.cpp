@@ -2,7 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "common/analytics/analytics.h"
 #include "common/auth/bearer_token.h"
@@ -13,7 +15,9 @@
 #include "common/process/private_file.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/data_stamp.h"
 #include "common/service/disk_watch.h"
+#include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
 #include "common/service/other_hosts.h"
 #include "common/service/request_meter.h"
@@ -54,6 +58,8 @@ struct StoreSettings {
   TokenSettings tokens;
   ListenSettings listen;
   analytics::AnalyticsSettings analytics;
+  ScrubSettings scrub;
+  bool fsck = false;
   process::LogOptions log;
 };
 
@@ -116,6 +122,10 @@ void declare(process::Settings& settings, StoreSettings& s) {
   declare(settings, s.tokens);
   declare(settings, s.listen);
   analytics::declare(settings, s.analytics);
+  declare(settings, s.scrub);
+  settings.add("fsck", s.fsck,
+               "check what is stored instead of serving it, and print what is wrong as JSON, one finding a line; the "
+               "exit code is 1 if anything is (see tidemark fsck)");
   process::declare(settings, s.log);
 }
 
@@ -271,13 +281,74 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
   }
 }
 
-Result<std::unique_ptr<kv::Engine>> open_database(const StoreSettings& settings, const std::string& path,
-                                                  std::size_t values_apart_from_bytes) {
-  TRY(process::prepare_directory(path));
-  return kv::open_rocksdb({.path = path,
-                           .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
-                           .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20,
-                           .apart_from_bytes = values_apart_from_bytes});
+kv::RocksDbOptions database_options(const StoreSettings& settings, const std::filesystem::path& folder,
+                                    const StoreDescription& description) {
+  return {.path = folder,
+          .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
+          .block_cache_bytes = static_cast<std::size_t>(settings.block_cache_mib) << 20,
+          .apart_from_bytes = description.values_apart_from_bytes};
+}
+
+struct OpenedData {
+  std::unique_ptr<kv::StoredEngine> engine;
+  DataIdentity identity;
+};
+
+/// Only data of this store, in a format that it reads, is ever touched.
+Result<OpenedData> open_data(const StoreSettings& settings, const std::filesystem::path& data,
+                             const StoreDescription& description) {
+  const StampOf expected{description.folder, description.format};
+  const auto stamp = TRY(check_folder(data, expected));
+  const auto folder = data / description.folder;
+  TRY(process::prepare_directory(folder));
+  auto engine = TRY(kv::open_rocksdb(database_options(settings, folder, description)));
+  if (!stamp.stamped) {
+    if (description.check_unstamped) TRY(description.check_unstamped(*engine));
+    TRY(stamp_folder(data, expected, stamp.owner));
+  }
+  return OpenedData{std::move(engine), {description.folder, description.format, stamp.owner}};
+}
+
+/// The files of the database first: what the rows say is worth nothing if they are damaged.
+Result<void> check_all(const kv::StoredEngine& engine, const StoreDescription& description,
+                       const std::filesystem::path& folder, kv::CheckRun& run) {
+  TRY(kv::check_files(engine, run));
+  auto walked = description.check ? description.check(engine, folder, run) : Result<void>();
+  if (!walked.failed_with(ErrorCode::kCorruption)) return walked;
+  run.found("checksum", "rows", "not all can be read: " + walked.error().detail);
+  return {};
+}
+
+void print_finding(const kv::Finding& finding) {
+  const nlohmann::json line{{"kind", finding.kind}, {"where", finding.where}, {"what", finding.what}};
+  std::puts(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+/// The store's data while nothing else uses it. kCorruption if anything is wrong.
+Result<void> check_offline(const StoreSettings& settings, const StoreDescription& description) {
+  const auto data = std::filesystem::absolute(settings.data);
+  const auto folder = data / description.folder;
+  const auto pid_file = TRY(process::PidFile::create(data, description.process_name));
+  kv::CheckRun run({}, &print_finding);
+  std::error_code unknown;
+  if (std::filesystem::exists(folder, unknown)) {
+    if (const auto stamp = check_folder(data, {description.folder, description.format}, false); !stamp) {
+      run.found("stamp", "file " + std::string(kStampName), stamp.error().message);
+    }
+    const auto engine = kv::open_rocksdb_to_read(database_options(settings, folder, description));
+    if (!engine) {
+      run.found("database", description.folder, engine.error().message + " " + engine.error().detail);
+    } else {
+      TRY(check_all(**engine, description, folder, run));
+    }
+  }
+  const auto& report = run.report();
+  std::puts(
+      nlohmann::json{{"rows", report.rows}, {"files", report.files}, {"bytes", report.bytes}, {"found", report.found}}
+          .dump()
+          .c_str());
+  if (report.found == 0) return {};
+  return fail(ErrorCode::kCorruption, std::to_string(report.found) + " findings in " + folder.string());
 }
 
 http::ServerOptions http_options(const StoreSettings& settings, std::shared_ptr<const http::Certificate> certificate) {
@@ -308,13 +379,13 @@ SignedSas place_of(const StoreSettings& settings, const http::Server& server, bo
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
                                                       std::optional<rpc::TcpListening> tcp, Store& store,
                                                       analytics::Analytics& analytics, SasSigner& signer,
-                                                      const Executor& executor) {
+                                                      Maintenance& maintenance, const Executor& executor) {
   return rpc::serve({.endpoint = endpoint,
                      .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
                      .undelivered = store.undelivered(),
                      .failed = &process::log_failed_call,
                      .tcp = std::move(tcp)},
-                    executor, signer.beside(analytics.beside(store.internal_face())));
+                    executor, maintenance.beside(signer.beside(analytics.beside(store.internal_face()))));
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
@@ -328,8 +399,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto metrics_access = TRY(MetricsAccess::create(settings.host, TRY(auth::bearer_token(data, settings.token))));
   // Debian's RocksDB is built with assertions, and one fails if the disk does while a database is opened or closed.
   std::optional<process::AssertionsEndTheStart> start(std::in_place);
-  const auto engine = TRY(open_database(settings, data / description.folder, description.values_apart_from_bytes));
-  if (description.check_data) TRY(description.check_data(*engine));
+  const auto folder = data / description.folder;
+  const auto [engine, identity] = TRY(open_data(settings, data, description));
   const auto clock = make_system_clock();
   kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
@@ -349,14 +420,18 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
                         .tokens = tokens ? tokens->check() : nullptr},
                        server->executor(),
                        static_cast<std::size_t>(settings.threads),
-                       data / description.folder,
+                       folder,
                        settings.durability == "fsync"};
   analytics::Analytics analytics(*engine, *clock, settings.analytics, metrics);
   const auto store = build(context);
   SasSigner signer(store->front().service(), store->front(), std::chrono::hours(settings.sas_longest_h),
                    place_of(settings, *server, certificate != nullptr));
+  StoreBackup backup(*engine, store->files_beside(), folder, description.folder);
+  StoreCheck check([&](kv::CheckRun& checked) { return check_all(*engine, description, folder, checked); },
+                   settings.scrub, metrics);
+  Maintenance maintenance(identity, backup, check);
   auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), std::move(tcp),
-                                   *store, analytics, signer, server->executor());
+                                   *store, analytics, signer, maintenance, server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
@@ -392,7 +467,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   start.reset();
   const auto waited = [&] {
     const DiskWatch disk(*engine,
-                         {.directory = data / description.folder,
+                         {.directory = folder,
                           .min_free_bytes = static_cast<std::uint64_t>(settings.min_free_mib) << 20,
                           .restarted = process::listener_before().has_value()},
                          &process::interrupt_wait);
@@ -405,6 +480,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   }();
 
   spdlog::info("stopping");
+  check.stop();
   const auto listener =
       waited == process::Waited::kInterrupted ? std::optional(server->keep_listening()) : std::nullopt;
   store->begin_shutdown();
@@ -436,8 +512,9 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
   process::Settings settings(description.process_name, description.summary);
   declare(settings, values);
   if (description.declare_settings) description.declare_settings(settings);
-  return process::run_program(description.process_name, settings, values.log, argc, argv,
-                              [&] { return run(values, description, build); });
+  return process::run_program(description.process_name, settings, values.log, argc, argv, [&] {
+    return values.fsck ? check_offline(values, description) : run(values, description, build);
+  });
 }
 
 }  // namespace tidemark::service

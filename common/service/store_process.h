@@ -15,6 +15,7 @@
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
 #include "common/service/front.h"
+#include "common/service/store_backup.h"
 
 namespace tidemark::service {
 
@@ -45,6 +46,8 @@ class Store {
   virtual Task<void> before_metrics() { co_return; }
   /// Ends long waits, such as long polls, so that requests in progress finish soon.
   virtual void begin_shutdown() {}
+  /// Null if the store has none.
+  virtual const FilesBeside* files_beside() const { return nullptr; }
   /// The I/O threads have ended. Returns when nothing that the store began elsewhere uses a coroutine any more.
   virtual void drain() {}
 };
@@ -62,8 +65,12 @@ struct StoreDescription {
   std::function<void(process::Settings&)> declare_settings = {};
   /// kv::RocksDbOptions.
   std::size_t values_apart_from_bytes = 0;
-  /// Whether this program can read what is stored, before anything else is done with it.
-  std::function<Result<void>(const kv::Engine&)> check_data = {};
+  /// Whether this program can read what is stored, in a folder that says nothing about its format.
+  std::function<Result<void>(const kv::Engine&)> check_unstamped = {};
+  /// Of the folder: see data_stamp.h.
+  std::uint32_t format = 1;
+  /// Walks all rows of the store, and the files beside them in its folder; the database's own files are checked before.
+  std::function<Result<void>(const kv::Engine&, const std::filesystem::path& folder, kv::CheckRun&)> check = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;

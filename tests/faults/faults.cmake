@@ -7,3 +7,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
   set_tests_properties(faults_disk PROPERTIES LABELS process TIMEOUT 180
     ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
 endif()
+# Flipped bits need no such library, so they run under sanitizers as well.
+add_test(NAME faults_bit_flips COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/bit_flips_test.py)
+set_tests_properties(faults_bit_flips PROPERTIES LABELS process TIMEOUT 300
+  ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")

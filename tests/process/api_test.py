@@ -45,6 +45,19 @@ class ApiTest(unittest.TestCase):
         if len(result.failures) + len(result.errors) > before:
             self.stack.show_logs()
 
+    def test_backups_and_checks(self):
+        self.stack.start("blob_store")
+        directory = os.path.join(self.stack.directory, "backups")
+        name = self.api.call("POST", "/v1/backups", {"directory": directory})["name"]
+        wait_until(lambda: self.api.call("GET", f"/v1/backups/{name}")["state"] != "running", "the backup ends")
+        self.assertEqual(self.api.call("GET", f"/v1/backups/{name}")["state"], "done")
+        found = self.api.call("GET", f"/v1/backups?directory={directory}")["backups"]
+        self.assertEqual([each["name"] for each in found], [name])
+        rounds = {each["store"]: each["round"] for each in self.api.call("POST", "/v1/fsck", {})["stores"]}
+        wait_until(lambda: all(not each["running"] and each["round"] >= rounds[each["store"]]
+                               for each in self.api.call("GET", "/v1/fsck")["stores"]), "the check ends")
+        self.assertEqual([each["found"] for each in self.api.call("GET", "/v1/fsck")["stores"]], [0, 0, 0])
+
     def refused(self, status, code, method, path, body=None):
         with self.assertRaises(HttpFailure) as caught:
             self.api.call(method, path, body)

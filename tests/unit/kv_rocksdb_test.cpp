@@ -385,7 +385,7 @@ class FileSizeLimit {
 TEST_F(RocksDbTest, AFailingDiskFailsTheTransactionAndAllAfterIt) {
   auto options = small_options(db_);
   options.write_buffer_bytes = 16UL << 20;
-  auto engine = std::move(*open_rocksdb(options));
+  std::unique_ptr<Engine> engine = std::move(*open_rocksdb(options));
   ASSERT_TRUE(put(*engine, "before", "1").has_value());
   {
     FileSizeLimit limit(256UL << 10);

@@ -1,0 +1,212 @@
+// Backups, restores and checks. Restores, and checks of a stack that is stopped, are done here, without the api.
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "api/cli/commands.h"
+#include "api/cli/run_program.h"
+#include "common/backup/restore.h"
+#include "common/base/json.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+constexpr const char* kStores[] = {"table_store", "queue_service", "blob_store"};
+
+std::uint64_t sum_of(const json& manifest, const char* member) {
+  std::uint64_t sum = 0;
+  for (const auto& part : manifest.at("parts")) sum += part.at(member).get<std::uint64_t>();
+  return sum;
+}
+
+void print_manifest(const std::string& path, const json& manifest) {
+  std::uint64_t longest = 0;
+  for (const auto& part : manifest.at("parts")) {
+    longest = std::max(longest, part.at("heldMicroseconds").get<std::uint64_t>());
+  }
+  std::cout << path << "\n"
+            << sum_of(manifest, "files") << " files, " << readable_bytes(sum_of(manifest, "bytes")) << ", of which "
+            << readable_bytes(sum_of(manifest, "newBytes")) << " are new; writes waited for " << longest / 1000
+            << " ms\n";
+}
+
+Result<int> make_backup(const GlobalOptions& options, const std::string& directory, std::size_t keep) {
+  auto api = TRY(ApiClient::create(options));
+  json body{{"directory", fs::absolute(directory).lexically_normal().string()}};
+  if (keep > 0) body["keep"] = keep;
+  auto status = TRY(api.call("POST", "/v1/backups", body.dump()));
+  const auto path = item_path("backups", status.value("name", ""));
+  while (status.value("state", "") == "running") {
+    std::this_thread::sleep_for(kBetweenLooks);
+    status = TRY(api.call("GET", path));
+  }
+  if (status.value("state", "") == "failed") return fail(ErrorCode::kStorageFailure, text_of(status.at("trouble")));
+  print_answer(options, status, [](const json& done) {
+    print_manifest((fs::path(text_of(done.at("directory"))) / text_of(done.at("name"))).string(), done.at("manifest"));
+    if (done.at("removed") != 0) std::cout << done.at("removed") << " older removed\n";
+  });
+  return kOk;
+}
+
+std::string bytes_of(const json& manifest) {
+  return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "bytes"));
+}
+std::string new_bytes_of(const json& manifest) {
+  return manifest.is_null() ? "" : readable_bytes(sum_of(manifest, "newBytes"));
+}
+
+Result<int> list_backups(const GlobalOptions& options, const std::string& directory) {
+  const auto absolute = fs::absolute(directory).lexically_normal().string();
+  return call_and_print(options, "GET", "/v1/backups" + query_of({{"directory", absolute}}),
+                        member_of("backups", table_of({{"backup", "/name"},
+                                                       {"made", "/manifest/made", time_of},
+                                                       {">size", "/manifest", bytes_of},
+                                                       {">new", "/manifest", new_bytes_of},
+                                                       {"trouble", "/trouble"}})));
+}
+
+Result<int> restore(const GlobalOptions& options, const std::string& backup) {
+  const auto manifest = TRY(backup::restore(fs::absolute(backup), fs::absolute(options.data)));
+  print_answer(options, backup::to_json(manifest), [&](const json& restored) {
+    std::cout << "restored " << readable_bytes(sum_of(restored, "bytes")) << " of " << time_of(restored.at("made"))
+              << " into " << options.data << "\n";
+  });
+  return kOk;
+}
+
+/// "STORE KIND WHERE: WHAT", or the finding as JSON.
+void print_finding(const GlobalOptions& options, const std::string& store, json finding) {
+  if (options.json) {
+    finding["store"] = store;
+    std::cout << finding.dump() << "\n";
+  } else {
+    std::cout << store << " " << text_of(finding.at("kind")) << " " << text_of(finding.at("where")) << ": "
+              << text_of(finding.at("what")) << "\n";
+  }
+}
+
+int report_total(const GlobalOptions& options, std::uint64_t found, std::uint64_t rows, std::uint64_t files) {
+  if (options.json) {
+    std::cout << json{{"found", found}, {"rows", rows}, {"files", files}}.dump() << "\n";
+  } else if (found == 0) {
+    std::cout << "nothing is wrong in " << rows << " rows and " << files << " files\n";
+  } else {
+    std::cout << found << (found == 1 ? " finding\n" : " findings\n");
+  }
+  return found == 0 ? kOk : kFailed;
+}
+
+Result<int> verify_backup(const GlobalOptions& options, const std::string& backup) {
+  std::uint64_t found = 0;
+  const auto manifest = TRY(backup::verify(fs::absolute(backup), [&](const std::string& file, const std::string& what) {
+    ++found;
+    print_finding(options, "backup", {{"kind", "checksum"}, {"where", "file " + file}, {"what", what}});
+  }));
+  return report_total(options, found, 0, sum_of(backup::to_json(manifest), "files"));
+}
+
+/// The programs of the stores lie beside this one, or where the shell finds them.
+std::string program_path(const char* name) {
+  std::error_code unknown;
+  const auto beside = fs::read_symlink("/proc/self/exe", unknown).parent_path() / name;
+  return fs::exists(beside, unknown) ? beside.string() : name;
+}
+
+Result<int> check_offline(const GlobalOptions& options) {
+  std::uint64_t found = 0, rows = 0, files = 0;
+  for (const auto* store : kStores) {
+    bool complete = false;
+    const auto code =
+        TRY(run_program({program_path(store), "--data", options.data, "--fsck", "true", "--log-level", "off"},
+                        [&](const std::string& line) {
+                          const auto parsed = json_or_discarded(line);
+                          if (!parsed.is_object()) return;
+                          if (parsed.contains("kind")) return print_finding(options, store, parsed);
+                          complete = true;
+                          found += parsed.at("found").get<std::uint64_t>();
+                          rows += parsed.at("rows").get<std::uint64_t>();
+                          files += parsed.at("files").get<std::uint64_t>();
+                        }));
+    if (complete) continue;
+    return fail(ErrorCode::kStorageFailure, std::string(store) + " could not check its data (exit code " +
+                                                std::to_string(code) + "): is the stack stopped?");
+  }
+  return report_total(options, found, rows, files);
+}
+
+Result<int> check_online(const GlobalOptions& options) {
+  auto api = TRY(ApiClient::create(options));
+  const auto begun = TRY(api.call("POST", "/v1/fsck", "{}")).value("stores", json::array());
+  auto states = TRY(api.call("GET", "/v1/fsck")).value("stores", json::array());
+  std::uint64_t found = 0, rows = 0, files = 0;
+  for (std::size_t n = 0; n < begun.size();) {
+    const auto state = states.at(n);
+    if (state.at("round") < begun[n].at("round") || state.at("running") == true) {
+      std::this_thread::sleep_for(kBetweenLooks);
+      states = TRY(api.call("GET", "/v1/fsck")).value("stores", json::array());
+      continue;
+    }
+    if (state.contains("trouble")) return fail(ErrorCode::kStorageFailure, text_of(state.at("trouble")));
+    for (const auto& finding : state.at("findings")) print_finding(options, text_of(state.at("store")), finding);
+    found += state.at("found").get<std::uint64_t>();
+    rows += state.at("rows").get<std::uint64_t>();
+    files += state.at("files").get<std::uint64_t>();
+    ++n;
+  }
+  return report_total(options, found, rows, files);
+}
+
+/// What the commands about backups were given.
+struct Asked {
+  std::string directory;
+  std::size_t keep = 0;
+  std::function<Result<int>(const GlobalOptions&, const std::string&)> other;  // than making one
+};
+
+void add_backup(const Commands& program) {
+  auto asked = std::make_shared<Asked>();
+  auto& backup =
+      program.add("backup", "make a backup of the whole stack while it runs", [asked](const GlobalOptions& o) {
+        return asked->other ? asked->other(o, asked->directory) : make_backup(o, asked->directory, asked->keep);
+      });
+  backup.add_option("directory", asked->directory,
+                    "directory of backups on the stores' machine; made if it is not there");
+  backup.add_option("--keep", asked->keep, "remove all but the newest so many backups of this stack there")
+      ->check(CLI::Range(1, 100'000));
+  const auto add = [&](const char* name, const char* meaning, const char* argument, const char* argument_meaning,
+                       auto action) {
+    auto* command = backup.add_subcommand(name, meaning);
+    command->add_option(argument, asked->directory, argument_meaning)->required();
+    command->callback([asked, action] { asked->other = action; });
+  };
+  add("list", "the backups in a directory", "directory", "directory of backups on the stores' machine", list_backups);
+  add("verify", "read a whole backup on this machine, and compare it with its sums", "backup", "the backup's directory",
+      verify_backup);
+}
+
+}  // namespace
+
+void add_maintenance_commands(const Commands& program) {
+  add_backup(program);
+  auto from = std::make_shared<std::string>();
+  program
+      .add("restore", "put a backup into the data directory (--data), which must be empty",
+           [from](const GlobalOptions& options) { return restore(options, *from); })
+      .add_option("backup", *from, "the backup's directory")
+      ->required();
+  auto offline = std::make_shared<bool>(false);
+  program
+      .add(
+          "fsck", "check all that the stores hold: files, checksums, references, figures",
+          [offline](const GlobalOptions& options) { return *offline ? check_offline(options) : check_online(options); })
+      .add_flag("--offline", *offline, "check the data directory (--data) of a stack that is stopped");
+}
+
+}  // namespace tidemark::cli

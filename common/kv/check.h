@@ -1,0 +1,64 @@
+// A check of what a store holds: who walks rows and files reports what is wrong here, and is paced here. One thread.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/kv/stored_engine.h"
+
+namespace tidemark::kv {
+
+struct Finding {
+  std::string kind;   // "checksum", "record", "reference", "figure", "payload", "stray"
+  std::string where;  // a file, or what a row is about; never its contents
+  std::string what;   // for a person
+};
+
+/// So many are kept; the rest is counted.
+inline constexpr std::size_t kMaxFindings = 1000;
+/// A walk over rows keeps a snapshot, which must not get old: rows are paced as if they had so many times fewer bytes.
+inline constexpr std::uint64_t kRowsAreFaster = 16;
+
+struct CheckReport {
+  std::uint64_t rows = 0, files = 0, bytes = 0;
+  std::uint64_t found = 0;
+  std::vector<Finding> findings;
+};
+
+class CheckRun {
+ public:
+  /// Waits for its turn after so many bytes were read; false ends the check.
+  using Pace = std::function<bool(std::uint64_t bytes)>;
+  using Tell = std::function<void(const Finding&)>;
+  explicit CheckRun(Pace pace = {}, Tell tell = {}) : pace_(std::move(pace)), tell_(std::move(tell)) {}
+
+  void found(std::string_view kind, std::string where, std::string what);
+  /// kCancelled when the check is to end.
+  Result<void> read_row(std::string_view key, std::string_view value);
+  Result<void> read_bytes(std::uint64_t bytes);
+  void read_file() { ++report_.files; }
+  [[nodiscard]] const CheckReport& report() const { return report_; }
+
+ private:
+  Pace pace_;
+  Tell tell_;
+  Result<void> take_turn(std::uint64_t weight);
+  std::uint64_t unpaced_ = 0;
+  CheckReport report_;
+};
+
+/// Every file of the database, whole: against the sums that were noted when it was written, or those of its blocks.
+Result<void> check_files(const StoredEngine& engine, CheckRun& run);
+
+/// Calls `row` for each row of a range, in order. A walk takes a moment's snapshot, and reads nothing into the cache.
+using CheckRow = std::function<Result<void>(std::string_view key, std::string_view value)>;
+Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run, const CheckRow& row);
+
+/// What a row is about, in words that can stand in a log: its kind, and the rest of its key in hex.
+std::string row_name(std::string_view key);
+
+}  // namespace tidemark::kv

@@ -1,0 +1,38 @@
+// An engine whose data is in files: what copies and checks of the data need beside transactions. Thread safe, except
+// that one thread at a time holds writes. All calls block, some for as long as the disk takes.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/kv/engine.h"
+
+namespace tidemark::kv {
+
+struct StoredFile {
+  enum class Kind : std::uint8_t { kRows, kValues, kLog, kManifest };
+  Kind kind = Kind::kRows;
+  std::filesystem::path path;
+  std::uint64_t size = 0;  // of a log, which may grow: so far
+  std::string checksum;    // of the whole file; empty if it was written by a version that did not note it
+};
+
+class StoredEngine : public Engine {
+ public:
+  /// Writes what is only in memory and in the log to files, so that a copy made soon after has a short log.
+  virtual Result<void> flush() = 0;
+  /// Returns once nothing is being written. From then on transactions wait, and reads go on, until resume_writes() is
+  /// called or `at_most` is over. kServerBusy if writes are held already.
+  virtual Result<void> hold_writes(std::chrono::milliseconds at_most) = 0;
+  /// How long writes were held. kOperationTimedOut if the hold was over before, or there was none.
+  virtual Result<std::chrono::microseconds> resume_writes() = 0;
+  /// Makes `directory`, which must not exist, a copy of the database as it is now. Files that never change are hard
+  /// links if it is on the same file system.
+  virtual Result<void> checkpoint(const std::filesystem::path& directory) = 0;
+  /// The files that the database consists of now.
+  [[nodiscard]] virtual Result<std::vector<StoredFile>> files() const = 0;
+};
+
+}  // namespace tidemark::kv

@@ -1,0 +1,200 @@
+#include "common/service/store_backup.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/post.hpp>
+
+#include "common/backup/part_writer.h"
+#include "common/service/data_stamp.h"
+
+namespace tidemark::service {
+namespace {
+
+namespace fs = std::filesystem;
+
+const FailStep kBeginBackupStep("backup.begin");
+const FailStep kCutStep("backup.cut");
+const FailStep kCopyStep("backup.copy");
+
+/// Whoever asked for a backup has died if nothing comes for so long before the copying begins.
+constexpr auto kPatience = std::chrono::seconds(60);
+constexpr std::size_t kTellEvery = 64;  // files
+
+void remove_tree(const fs::path& path) {
+  std::error_code left;
+  fs::remove_all(path, left);
+}
+
+}  // namespace
+
+struct StoreBackup::Current {
+  std::string id;
+  backup::PartWriter writer;
+  std::shared_ptr<void> kept;
+  std::shared_ptr<const kv::Reader> rows = {};  // at the cut
+  bool copying = false;
+};
+
+template <class Work>
+auto StoreBackup::on_disk(Work work) {
+  using Outcome = std::invoke_result_t<Work&>;
+  return asio::co_spawn(
+      disk_, [work = std::move(work)]() mutable -> Task<Outcome> { co_return work(); }, asio::use_awaitable);
+}
+
+StoreBackup::StoreBackup(kv::StoredEngine& engine, const FilesBeside* beside, fs::path folder, std::string part)
+    : engine_(engine),
+      beside_(beside),
+      folder_(std::move(folder)),
+      staging_(folder_ / "checkpoint"),
+      part_(std::move(part)) {
+  forget();  // what a process left that died
+}
+
+StoreBackup::~StoreBackup() {
+  stopping_.store(true);
+  disk_.stop();
+  disk_.join();
+  forget();
+}
+
+Result<StoreBackup::Current*> StoreBackup::current(const std::string& id) {
+  if (current_ && current_->id == id) return current_.get();
+  return fail(ErrorCode::kNotFound, "The store makes no such backup: it was started again, or another backup began.");
+}
+
+void StoreBackup::forget() {
+  patience_.cancel();
+  current_.reset();
+  remove_tree(staging_);
+  remove_tree(staging_.string() + ".tmp");
+}
+
+void StoreBackup::lose_patience(const std::string& id) {
+  patience_.expires_after(kPatience);
+  patience_.async_wait([this, id](const boost::system::error_code& cancelled) {
+    if (cancelled || !current_ || current_->id != id || current_->copying) return;
+    spdlog::warn("a backup is given up, because nobody goes on with it backup={}", id);
+    forget();
+  });
+}
+
+Task<Result<void>> StoreBackup::begin(calls::BeginBackup call) {
+  return on_disk([this, call = std::move(call)]() -> Result<void> {
+    if (current_ && current_->copying) return fail(ErrorCode::kServerBusy, "The store is making another backup.");
+    forget();
+    kBeginBackupStep.before.reach();
+    if (!fs::path(call.directory).is_absolute()) return fail(ErrorCode::kInvalidInput);
+    auto writer = TRY(backup::PartWriter::create(call.directory, part_, call.previous));
+    abandoned_.store(false);
+    current_ =
+        std::make_unique<Current>(Current{call.id, std::move(writer), beside_ != nullptr ? beside_->keep() : nullptr});
+    lose_patience(call.id);
+    {
+      MutexLock lock(mutex_);
+      told_id_ = call.id;
+      state_ = {};
+    }
+    auto done = engine_.flush();
+    if (!done) forget();
+    return done;
+  });
+}
+
+Task<Result<void>> StoreBackup::hold(calls::HoldWrites call) {
+  return on_disk([this, call = std::move(call)]() -> Result<void> {
+    TRY(current(call.id));
+    return engine_.hold_writes(std::chrono::milliseconds(call.at_most_ms));
+  });
+}
+
+Result<void> StoreBackup::make_cut(Current& current) {
+  current.rows = engine_.snapshot();
+  kCutStep.before.reach();
+  auto made = engine_.checkpoint(staging_);
+  kCutStep.after.reach();
+  return made;
+}
+
+Task<Result<std::uint64_t>> StoreBackup::cut(calls::CutBackup call) {
+  return on_disk([this, call = std::move(call)]() -> Result<std::uint64_t> {
+    auto* const now = TRY(current(call.id));
+    auto made = make_cut(*now);
+    const auto held = engine_.resume_writes();  // whether the cut was made or not
+    TRY(made);
+    return static_cast<std::uint64_t>(TRY(held).count());
+  });
+}
+
+Task<Result<void>> StoreBackup::copy(calls::CopyBackup call) {
+  return on_disk([this, call = std::move(call)]() -> Result<void> {
+    auto* const now = TRY(current(call.id));
+    if (now->rows == nullptr || now->copying) return fail(ErrorCode::kInvalidInput);
+    now->copying = true;
+    asio::post(disk_, [this] { copy_all(); });
+    return {};
+  });
+}
+
+void StoreBackup::copy_all() {
+  const auto done = copy_part(*current_);
+  if (!done) spdlog::error("a backup failed backup={} reason=\"{}\"", current_->id, done.error().message);
+  const auto part = current_->writer.so_far();
+  forget();  // before it is told: whoever asked may begin another one
+  tell(part, true, done ? "" : done.error().message);
+}
+
+Result<void> StoreBackup::copy_part(Current& current) {
+  kCopyStep.before.reach();
+  TRY(add_files(current));
+  TRY(current.writer.finish());
+  kCopyStep.after.reach();
+  return {};
+}
+
+Result<void> StoreBackup::add_files(Current& current) {
+  std::vector<std::pair<fs::path, std::string>> files{{folder_ / kStampName, kStampName}};
+  std::error_code failed;
+  auto entry = fs::directory_iterator(staging_, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    files.emplace_back(entry->path(), entry->path().filename().string());
+  }
+  if (failed) return fail(error_for_log(ErrorCode::kStorageFailure, "reading the checkpoint: " + failed.message()));
+  if (beside_ != nullptr) {
+    for (auto& path : TRY(beside_->files_of(*current.rows))) files.emplace_back(folder_ / path, path.string());
+  }
+  current.rows.reset();
+  std::size_t added = 0;
+  for (const auto& [source, path] : files) {
+    if (stopping_.load() || abandoned_.load()) return fail(ErrorCode::kCancelled, "The backup was given up.");
+    TRY(current.writer.add(source, path));
+    if (++added % kTellEvery == 0) tell(current.writer.so_far(), false);
+  }
+  return {};
+}
+
+void StoreBackup::tell(const backup::Part& part, bool done, std::string trouble) {
+  MutexLock lock(mutex_);
+  state_ = {done, std::move(trouble), part.list_sha256, part.files, part.bytes, part.new_files, part.new_bytes};
+}
+
+Task<Result<CopyState>> StoreBackup::state(calls::ReadCopyState call) {
+  MutexLock lock(mutex_);
+  if (told_id_ != call.id) co_return fail(ErrorCode::kNotFound, "The store makes no such backup.");
+  co_return state_;
+}
+
+Task<Result<void>> StoreBackup::end(calls::EndBackup call) {
+  {
+    MutexLock lock(mutex_);
+    if (told_id_ == call.id) abandoned_.store(true);  // ends the copying, which the thread is busy with
+  }
+  return on_disk([this, call = std::move(call)]() -> Result<void> {
+    if (!current_ || current_->id != call.id || current_->copying) return {};
+    static_cast<void>(engine_.resume_writes().has_value());  // they may be held or not
+    forget();
+    return {};
+  });
+}
+
+}  // namespace tidemark::service

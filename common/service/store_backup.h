@@ -1,0 +1,70 @@
+// A store's part of a backup (maintenance_calls.h). The work is done on a thread of its own; calls may come from any.
+#pragma once
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "common/base/async.h"
+#include "common/kv/stored_engine.h"
+#include "common/service/maintenance_calls.h"
+
+namespace tidemark::backup {
+struct Part;
+}
+
+namespace tidemark::service {
+
+/// Files of a store beside its database.
+class FilesBeside {
+ public:
+  virtual ~FilesBeside() = default;
+  /// While it lives, none is removed.
+  [[nodiscard]] virtual std::shared_ptr<void> keep() const = 0;
+  /// Those that these rows refer to, relative to the store's folder. They are complete, and do not change.
+  [[nodiscard]] virtual Result<std::vector<std::filesystem::path>> files_of(const kv::Reader& rows) const = 0;
+};
+
+class StoreBackup {
+ public:
+  /// `folder`: of the store. `beside` may be null. All must outlive it.
+  StoreBackup(kv::StoredEngine& engine, const FilesBeside* beside, std::filesystem::path folder, std::string part);
+  ~StoreBackup();
+  StoreBackup(const StoreBackup&) = delete;
+  StoreBackup& operator=(const StoreBackup&) = delete;
+
+  // kNotFound for a backup that is not under way here.
+  Task<Result<void>> begin(calls::BeginBackup call);
+  Task<Result<void>> hold(calls::HoldWrites call);
+  Task<Result<std::uint64_t>> cut(calls::CutBackup call);
+  Task<Result<void>> copy(calls::CopyBackup call);
+  Task<Result<CopyState>> state(calls::ReadCopyState call);
+  Task<Result<void>> end(calls::EndBackup call);
+
+ private:
+  struct Current;
+  template <class Work>
+  auto on_disk(Work work);
+  Result<Current*> current(const std::string& id);
+  Result<void> make_cut(Current& current);
+  void copy_all();
+  Result<void> copy_part(Current& current);
+  Result<void> add_files(Current& current);
+  void forget();
+  void tell(const backup::Part& part, bool done, std::string trouble = {});
+  void lose_patience(const std::string& id);
+
+  kv::StoredEngine& engine_;
+  const FilesBeside* const beside_;
+  const std::filesystem::path folder_, staging_;
+  const std::string part_;
+  std::unique_ptr<Current> current_;  // what is under way; of the thread alone
+  std::atomic<bool> stopping_{false}, abandoned_{false};
+  Mutex mutex_;
+  std::string told_id_ GUARDED_BY(mutex_);
+  CopyState state_ GUARDED_BY(mutex_);
+  asio::thread_pool disk_{1};
+  asio::steady_timer patience_{disk_};
+};
+
+}  // namespace tidemark::service
