@@ -41,6 +41,7 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
                "bearer token that /metrics needs beyond loopback; empty: the one in DATA/run/token, made if absent",
                true);
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port to serve metrics on; 0 takes any free one");
+  tracing::declare(settings, config.tracing);
   process::declare(settings, config.log);
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/process/config.h"
 #include "common/process/process.h"
+#include "common/tracing/tracer.h"
 #include "workers/analytics/collector.h"
 #include "workers/runtime/worker_loop.h"
 #include "workers/upkeep/housekeeping.h"
@@ -36,6 +37,7 @@ struct WorkerConfig {
   std::string metrics_host = "127.0.0.1";
   std::int64_t metrics_port = 0;
   std::string token;
+  tracing::TracingSettings tracing;
   process::LogOptions log;
 };
 

@@ -1,5 +1,8 @@
 #include "api/rest/api_routes.h"
 
+#include <array>
+#include <map>
+
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
 #include "common/process/failures.h"
@@ -39,6 +42,24 @@ std::optional<std::string> match(std::string_view pattern, const std::vector<std
   return std::nullopt;
 }
 
+const auto& areas() {
+  static const std::array all{job_routes(),      poison_routes(),    schedule_routes(), index_routes(),   feed_routes(),
+                              consumer_routes(), on_change_routes(), limit_routes(),    operator_routes()};
+  return all;
+}
+
+/// "POST v1/jobs/*/cancel", for metrics and spans.
+std::string_view operation_of(const Route& route) {
+  static const auto names = [] {
+    std::map<const Route*, std::string> out;
+    for (const auto& area : areas()) {
+      for (const auto& each : area) out[&each] = std::string(each.method) + " " + std::string(each.pattern);
+    }
+    return out;
+  }();
+  return names.at(&route);
+}
+
 }  // namespace
 
 Task<http::Response> ApiRoutes::serve(http::Request& request) {
@@ -46,7 +67,7 @@ Task<http::Response> ApiRoutes::serve(http::Request& request) {
   if (!answer) {
     // The query may hold what somebody looks for: not logged.
     const auto operation = std::string(request.method) + " " + std::string(request.path);
-    process::log_failed_request(request.request_id, operation, answer.error());
+    process::log_failed_request(request.request_id, operation, answer.error(), request.trace);
   }
   auto response = answer ? std::move(*answer) : problem(answer.error(), request.request_id);
   if (!response.headers.find("x-request-id")) response.set("x-request-id", request.request_id);
@@ -62,8 +83,7 @@ Answer ApiRoutes::route(http::Request& request) {
   const Route* chosen = nullptr;
   std::string id;
   std::string allowed;
-  for (const auto& area : {job_routes(), poison_routes(), schedule_routes(), index_routes(), feed_routes(),
-                           consumer_routes(), on_change_routes(), limit_routes(), operator_routes()}) {
+  for (const auto& area : areas()) {
     for (const auto& candidate : area) {
       auto found = path && chosen == nullptr ? match(candidate.pattern, *path) : std::nullopt;
       if (!found) continue;
@@ -75,6 +95,7 @@ Answer ApiRoutes::route(http::Request& request) {
       }
     }
   }
+  if (chosen != nullptr) request.operation = operation_of(*chosen);
   CO_TRY(api_.entry.admit(request, chosen != nullptr ? chosen->entrance : Entrance::kToken));
   if (chosen != nullptr) co_return co_await chosen->handler(api_, request, std::move(id));
   if (allowed.empty()) co_return fail(ErrorCode::kNotFound);

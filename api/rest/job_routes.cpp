@@ -67,6 +67,7 @@ Answer submit_job(Api& api, http::Request& request, std::string) {
   auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes)));
   if (dry) co_return co_await api.plan(std::move(spec));
   CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
+  if (!spec.trace) spec.trace = request.trace;
   co_return submitted(CO_TRY(co_await api.jobs.submit(std::move(spec))));
 }
 
@@ -76,6 +77,7 @@ Answer submit_jobs(Api& api, http::Request& request, std::string) {
   CO_TRY(api.admit(batch));
   std::vector<Result<jobs::Submission>> submissions;
   if (batch.group.empty()) {
+    for (auto& spec : batch.specs) spec.trace = spec.trace ? spec.trace : request.trace;
     submissions = co_await api.jobs.submit_all(std::move(batch.specs));
   } else {
     submissions = CO_TRY(co_await api.jobs.submit_group(std::move(batch)));

@@ -16,7 +16,7 @@ using Database = std::shared_ptr<rocksdb::DB>;
 Result<Database> open_database(const RocksDbOptions& options, rocksdb::Env* env = nullptr);
 
 /// open_rocksdb() with the files of a test, which forget what was not synced.
-Result<std::unique_ptr<Engine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
+Result<std::unique_ptr<RocksDbEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
 /// While it lives, what this thread inserts begins its search where the last insert with the same prefix was. Not for a
 /// batch that erases ranges: the library keeps them in a list of their own, but would begin there at a place of the

@@ -17,7 +17,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "common/kv/rocksdb_database.h"
+#include "common/kv/rocksdb_figures.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -135,6 +135,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   }
 
   out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
+  out.statistics = std::make_shared<DatabaseCounters>();
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;
   // An idle process stays idle.

@@ -8,6 +8,7 @@
 //   co_return finish(call, std::move(*answered));
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "common/protocol/cors.h"
 #include "common/service/page_guard.h"
 #include "common/service/request_limits.h"
+#include "common/service/usage_meter.h"
 
 namespace tidemark::service {
 
@@ -42,6 +44,7 @@ struct Call {
   auth::Identity identity;
   bool authenticated = false;
   std::uint64_t retry_after_s = 0;  // of a refusal by a limit
+  std::unique_ptr<UsageMeter::Part> sampled;  // the partition, if the request is one of those that stand for others
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
   [[nodiscard]] const std::string& account() const { return resource.account; }
@@ -54,6 +57,9 @@ struct Call {
   [[nodiscard]] std::string endpoint() const;
   /// Items, such as entities, of a part of the account's data, before anything is done with them. kServerBusy.
   Result<void> take_items(std::initializer_list<std::string_view> part, std::uint64_t count);
+  /// What the request is about, for metrics of the partitions that are asked for most.
+  void note_part(std::string_view name, std::string_view partition);
+  void sample(std::string_view name, std::string_view partition);
   /// Items that turned out to be concerned as well.
   void charge_items(std::initializer_list<std::string_view> part, std::uint64_t count) const;
 };
@@ -84,6 +90,9 @@ class Front {
   /// Before the first request; `limits` must outlive the front.
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }
+  /// Before the first request; `meter` must outlive the front.
+  void meter_by(UsageMeter& meter) { meter_ = &meter; }
+  [[nodiscard]] UsageMeter* meter() const { return meter_; }
   void guard_by(PageGuard guard) { guard_ = std::move(guard); }
   /// Before the first request; `recorder` must outlive the front.
   void record_by(analytics::Recorder& recorder);
@@ -111,6 +120,9 @@ class Front {
                                               const Call* call) const;
   /// The operation that a request names, whether it was admitted or not; without a name if it names none.
   [[nodiscard]] virtual analytics::Operation operation_of(const Call& call) const = 0;
+  /// The table, queue or container that an admitted request names; empty if it names none. If the request succeeds, it
+  /// exists.
+  [[nodiscard]] virtual std::string_view name_of(const Call& call) const = 0;
   /// Adds the headers that every answer of this store has. `call` may be null.
   virtual void add_headers(const Call* call, bool failed, http::Response& response) const;
 
@@ -119,7 +131,9 @@ class Front {
   Result<void> check_page(const Call& call) const;
   void add_common_headers(const Call& call, http::Response& response) const;
   /// For storage analytics, if the account wants that.
-  void record(const Call& call, const http::Response& response, bool timed_out) const;
+  void record(const Call& call, const http::Response& response, const analytics::Operation& operation,
+              bool timed_out) const;
+  void measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const;
   /// The service properties changed, or are read for the first time.
   void heed_properties(const std::string& account);
 
@@ -131,6 +145,7 @@ class Front {
   protocol::CorsPolicies cors_;
   RequestLimits* limits_ = nullptr;
   analytics::Recorder* recorder_ = nullptr;
+  UsageMeter* meter_ = nullptr;
   PageGuard guard_;
 };
 
