@@ -1,5 +1,6 @@
 #include "common/tracing/tracer.h"
 
+#include <pthread.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -89,6 +90,7 @@ void Tracer::pause(milliseconds time) {
 }
 
 void Tracer::run() {
+  ::pthread_setname_np(::pthread_self(), "otlp");
   while (!stopping_) {
     {
       MutexLock lock(mutex_);
