@@ -56,7 +56,7 @@ Result<std::map<std::string, std::string>> read_blobs(const std::string& where, 
 Result<table_store::ChangeFeed> read_feed(const std::string& where, const json& given) {
   auto feed = feeds::parse_feed(text_of(given));
   if (!feed) return wrong(where, feed.error());
-  return std::move(*feed);
+  return *feed;
 }
 
 Result<indexes::Definition> read_index(const std::string& where, const json& given) {

@@ -40,8 +40,8 @@ struct Request {
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
   TraceContext trace;                                                  // if it belongs to one, from its headers
-  /// What the handler found it to ask for, for metrics and spans: one of a fixed set of names, which live as long as the
-  /// handler. Empty: nothing that has a name.
+  /// What the handler found it to ask for, for metrics and spans: one of a fixed set of names, which live as long as
+  /// the handler. Empty: nothing that has a name.
   std::string_view operation;
   /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.
   std::function<bool()> peer_gone;

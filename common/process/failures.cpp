@@ -58,7 +58,8 @@ void log_failed_request(std::string_view request_id, std::string_view operation,
                         const TraceContext& trace) {
   if (!is_ours(error)) return;
   log_failure(
-      fmt::format("request failed request_id={} operation=\"{}\"{}", request_id, operation, trace_for_log(trace)), error);
+      fmt::format("request failed request_id={} operation=\"{}\"{}", request_id, operation, trace_for_log(trace)),
+      error);
 }
 
 void log_failed_call(std::string_view method, const Error& error) {

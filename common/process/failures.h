@@ -9,7 +9,7 @@
 
 namespace tidemark::process {
 
-/// "request failed request_id=... operation="..." trace_id=... code=... detail="..."", if the error is the server's own.
+/// "request failed request_id=... operation="..." trace_id=... code=... detail="..."", for errors that are ours.
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error,
                         const TraceContext& trace = {});
 /// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".

@@ -43,7 +43,7 @@ struct Call {
   bool https = false;  // the client used HTTPS, here or to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
-  std::uint64_t retry_after_s = 0;  // of a refusal by a limit
+  std::uint64_t retry_after_s = 0;            // of a refusal by a limit
   std::unique_ptr<UsageMeter::Part> sampled;  // the partition, if the request is one of those that stand for others
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 

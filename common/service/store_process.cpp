@@ -230,7 +230,7 @@ Task<void> drop_old_ledgers(kv::Engine& engine, Clock& clock, kv::FadingRows led
 }
 
 Result<std::unique_ptr<kv::RocksDbEngine>> open_database(const StoreSettings& settings, const std::string& path,
-                                                  std::size_t values_apart_from_bytes) {
+                                                         std::size_t values_apart_from_bytes) {
   TRY(process::prepare_directory(path));
   return kv::open_rocksdb({.path = path,
                            .durability = settings.durability == "fsync" ? kv::Durability::kFsync : kv::Durability::kOs,
@@ -277,7 +277,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
   process::Metrics metrics;
-  const auto tracer = TRY(tracing::Tracer::create(settings.tracing, description.process_name, *clock, *random, metrics));
+  const auto tracer =
+      TRY(tracing::Tracer::create(settings.tracing, description.process_name, *clock, *random, metrics));
   const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
   metrics.add(of_engine);
   auto server = TRY(http::bind_server(http_options(settings, certificate), *random));
@@ -326,8 +327,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   front.limit_by(limits);
   front.guard_by(PageGuard(accounts, settings.allowed_hosts));
   front.record_by(analytics.recorder());
-  Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, *tracer,
-            RequestMeter(metrics)};
+  Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, *tracer, RequestMeter(metrics)};
   server->start(
       [&](http::Request& request) { return serve_metered(face, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });

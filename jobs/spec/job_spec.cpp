@@ -102,7 +102,8 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
     in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000);
   }
   in.refuse_unknown();
-  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > kMaxSpecBytes) in.problem("it is longer than 30000 bytes");
+  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > kMaxSpecBytes)
+    in.problem("it is longer than 30000 bytes");
   if (!in.problems().empty()) return invalid_job(in.problems());
   return spec;
 }

@@ -16,9 +16,9 @@
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent tracestate; where
-// entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any
-// SDK may leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent tracestate;
+// where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a
+// message written by any SDK may leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
