@@ -25,16 +25,17 @@ RequestMeter::RequestMeter(process::Metrics& metrics)
 RequestMeter::Operation& RequestMeter::find(std::string_view name) {
   auto& nameless = operations_.back();
   if (name.empty()) return nameless;
-  const auto begin = std::hash<const void*>()(name.data()) % kMostOperations;
+  const char* const where = name.data();
+  const auto begin = std::hash<const void*>()(where) % kMostOperations;
   for (std::size_t step = 0; step < kMostOperations; ++step) {
     auto& operation = operations_[(begin + step) % kMostOperations];
     const char* known = operation.name.load(std::memory_order_relaxed);
-    if (known == nullptr && operation.name.compare_exchange_strong(known, name.data(), std::memory_order_relaxed)) {
+    if (known == nullptr && operation.name.compare_exchange_strong(known, where, std::memory_order_relaxed)) {
       operation.length = name.size();
       operation.named.store(true, std::memory_order_release);
       return operation;
     }
-    if (known == name.data()) return operation;
+    if (known == where) return operation;
   }
   return nameless;
 }

@@ -16,6 +16,12 @@ using ::testing::HasSubstr;
 
 const auto kSubmitted = *parse_trace("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "v=1");
 
+Span sampled_span() {
+  Span span;
+  span.context = kSubmitted;
+  return span;
+}
+
 TEST(Otlp, WritesASpan) {
   Span span;
   span.context = kSubmitted.below(7);
@@ -55,7 +61,7 @@ TEST(Tracer, MakesNothingWithoutAnEndpoint) {
   process::Metrics metrics;
   const auto tracer = std::move(*Tracer::create({}, "api", *clock, random, metrics));
   EXPECT_FALSE(tracer->on());
-  tracer->end({.context = kSubmitted});
+  tracer->end(sampled_span());
   EXPECT_THAT(metrics.render(), HasSubstr("tidemark_spans_total{outcome=\"dropped\"} 0\n"));
 }
 
@@ -79,7 +85,7 @@ TEST(Tracer, DropsAndCountsWhatTheQueueHasNoRoomFor) {
   process::Metrics metrics;
   const TracingSettings nobody{.otlp_endpoint = "http://127.0.0.1:9"};
   const auto tracer = std::move(*Tracer::create(nobody, "api", *clock, random, metrics));
-  for (int i = 0; i < 20'000; ++i) tracer->end({.context = kSubmitted});
+  for (int i = 0; i < 20'000; ++i) tracer->end(sampled_span());
   EXPECT_THAT(metrics.render(), ::testing::ContainsRegex("outcome=\"dropped\"} [1-9][0-9]+"));
 }
 
