@@ -1,4 +1,6 @@
 // The api process: wiring only.
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <filesystem>
@@ -6,6 +8,7 @@
 
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
+#include "api/seed/seed.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/process/config.h"
@@ -14,6 +17,7 @@
 #include "common/service/other_hosts.h"
 #include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
+#include "common/service/request_span.h"
 #include "common/service/sas_signer.h"
 #include "common/service/store_process.h"
 
@@ -42,7 +46,9 @@ struct ApiSettings {
   std::string callback_hosts, callback_private_hosts, callback_http_hosts;
   std::int64_t startup_timeout_s = 30;
   service::StoreAddresses stores;
+  std::string seed_file;
   http::CertificateFiles tls;
+  tracing::TracingSettings tracing;
   process::LogOptions log;
 };
 
@@ -78,7 +84,12 @@ void declare(process::Settings& settings, ApiSettings& s) {
   service::declare(settings, s.of_address);
   settings.add("startup_timeout_s", s.startup_timeout_s, 1, 600, "time to wait for the stores at startup");
   service::declare(settings, s.stores);
+  settings.add(
+      "seed_file", s.seed_file,
+      "JSON file of tables, queues, containers, feeds and indexes, and what is in them, that are made at start "
+      "where they are absent");
   declare(settings, s.tls);
+  tracing::declare(settings, s.tracing);
   process::declare(settings, s.log);
 }
 
@@ -100,7 +111,7 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSet
 
 http::Response refuse_address(const http::Request& request, const service::TooMuch& refusal) {
   const auto operation = std::string(request.method) + " " + std::string(request.path);
-  process::log_failed_request(request.request_id, operation, refusal.error);
+  process::log_failed_request(request.request_id, operation, refusal.error, request.trace);
   auto response = problem(refusal.error, request.request_id);
   service::tell_when(refusal.retry_after_s, response);
   return response;
@@ -108,17 +119,19 @@ http::Response refuse_address(const http::Request& request, const service::TooMu
 
 // Requests for health and metrics are neither counted nor limited.
 Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& limits, service::RequestMeter& meter,
-                                   RecentFigures& recent, http::Request& request) {
+                                   RecentFigures& recent, tracing::Tracer& tracer, http::Request& request) {
   if (request.path == "/metrics" || request.path == "/healthz" || request.path == "/readyz") {
     co_return co_await routes.serve(request);
   }
   const auto begun = std::chrono::steady_clock::now();
+  service::RequestSpan span(tracer, request);
   const auto refusal = limits.admit_address(request);
   auto response = refusal ? refuse_address(request, *refusal) : co_await routes.serve(request);
   limits.answered_address(request, response);
   const auto taken = std::chrono::steady_clock::now() - begun;
   meter.record(request, response.status, taken);
   recent.answered(std::chrono::duration_cast<Duration>(taken));
+  span.end(response.status);
   co_return response;
 }
 
@@ -127,6 +140,16 @@ Result<std::shared_ptr<Tokens>> load_tokens(const ApiSettings& settings, const s
   if (!settings.open || TRY(http::is_loopback(settings.host))) return tokens;
   return fail(ErrorCode::kConfigInvalid,
               "refusing to listen on " + settings.host + " without a bearer token: open is for loopback only");
+}
+
+/// Before anybody is served, so that whoever waits for the api finds it all.
+Result<void> seed_stores(const std::string& path, SeedStores stores, http::Server& server) {
+  auto seed = TRY(read_seed(path));
+  const auto sown = asio::co_spawn(server.executor(), sow(stores, std::move(seed)), asio::use_future).get();
+  if (!sown) return fail(ErrorCode::kConfigInvalid, "seed_file: " + path + ": " + sown.error().message);
+  spdlog::info("seeded file={} tables={} entities={} queues={} messages={} blobs={} feeds={} indexes={}", path,
+               sown->tables, sown->entities, sown->queues, sown->messages, sown->blobs, sown->feeds, sown->indexes);
+  return {};
 }
 
 http::ServerOptions server_options(const ApiSettings& settings, std::shared_ptr<const http::Certificate> certificate) {
@@ -156,6 +179,7 @@ Result<void> run(const ApiSettings& settings) {
                                  std::make_shared<Sessions>(session_limits, *clock)));
   auto random = make_system_random();
   process::Metrics metrics;
+  const auto tracer = TRY(tracing::Tracer::create(settings.tracing, "api", *clock, *random, metrics));
   auto server = TRY(http::bind_server(server_options(settings, certificate), *random));
 
   auto links = TRY(service::StoreLinks::open(settings.stores, data.string()));
@@ -181,11 +205,15 @@ Result<void> run(const ApiSettings& settings) {
 
   TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, links.where), asio::use_future)
           .get());
+  if (!settings.seed_file.empty()) {
+    indexes::IndexStore indexes(tables, *clock, *random);
+    TRY(seed_stores(settings.seed_file, {tables, queues, blobs, indexes}, *server));
+  }
   service::RequestMeter meter(metrics);
   const auto of_connections = std::make_shared<process::Figures>([&] { return service::connection_figures(*server); });
   metrics.add(of_connections);
   service::RequestLimits limits(settings.of_address, {}, metrics);
-  server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, *recent, request); },
+  server->start([&](http::Request& request) { return serve_metered(routes, limits, meter, *recent, *tracer, request); },
                 [](const Error& error, const std::string& id) { return problem(error, id); });
   spawn(server->executor(), RecentFigures::run(recent, queues, *clock));
   process::announce_ready("api " + server->where());

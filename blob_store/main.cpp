@@ -67,6 +67,8 @@ int main(int argc, char** argv) {
                                               "blob",
                                               10000,
                                               "Stores blobs and speaks the Azure blob protocol.",
+                                              "container",
+                                              "blob",
                                               kv::FadingRows{{"L", "M"}, "l"},
                                               {.requests = 20'000},
                                               {},

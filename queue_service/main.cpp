@@ -66,6 +66,8 @@ int main(int argc, char** argv) {
       "queue",
       10001,
       "Stores queues and speaks the Azure Queue protocol.",
+      "queue",
+      "",
       std::nullopt,
       {.items = 20'000, .part_items = 2'000},
       [&](process::Settings& declared) { queue_service::declare_settings(declared, settings); },

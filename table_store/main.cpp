@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
                                               "table",
                                               10002,
                                               "Stores tables and speaks the Azure Table protocol.",
+                                              "table",
+                                              "partition",
                                               table_store::fading_operations(),
                                               {.items = 20'000, .part_items = 2'000},
                                               {},

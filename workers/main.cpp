@@ -17,6 +17,7 @@
 #include "common/service/other_hosts.h"
 #include "common/service/store_process.h"
 #include "jobs/kinds/callback/run/callback.h"
+#include "jobs/spec/job_trace.h"
 #include "workers/analytics/collector.h"
 #include "workers/indexes/keeper.h"
 #include "workers/on_change/on_change_owner.h"
@@ -44,20 +45,70 @@ Task<void> wait_until_ready(jobs::JobStore& jobs, Clock& clock) {
   }
 }
 
+/// Of this delivery and, if it was the last, of the job.
+void end_spans(tracing::Tracer& tracer, const RunReport& report, Duration took) {
+  if (!tracer.on() || !report.submitted_by.sampled) return;
+  const auto job = jobs::job_trace(report.submitted_by, report.job_id);
+  const auto now = tracer.clock().now();
+  tracing::Span delivery;
+  delivery.context = jobs::delivery_trace(report.submitted_by, report.job_id, report.epoch);
+  delivery.parent = job.span_id();
+  delivery.name = "deliver " + report.kind;
+  delivery.kind = tracing::SpanKind::kConsumer;
+  delivery.begun = now - took;
+  delivery.ended = now;
+  delivery.attributes = {{"tidemark.job_id", report.job_id},
+                         {"tidemark.job_kind", report.kind},
+                         {"tidemark.delivery", static_cast<std::int64_t>(report.epoch)},
+                         {"tidemark.delivery_end", std::string(end_name(report.end))}};
+  delivery.failed = report.error.has_value();
+  if (report.error) delivery.error = azure_name_of(report.error->code);
+  const bool over = report.end == RunEnd::kSucceeded || report.end == RunEnd::kPoisoned;
+  auto whole = delivery;
+  tracer.end(std::move(delivery));
+  if (!over) return;
+  whole.context = job;
+  whole.parent = report.submitted_by.span_id();
+  whole.name = "job " + report.kind;
+  whole.kind = tracing::SpanKind::kInternal;
+  whole.begun = report.put;
+  whole.failed = report.end == RunEnd::kPoisoned;
+  if (!whole.failed) whole.error.clear();
+  tracer.end(std::move(whole));
+}
+
 void observe(process::Metrics& metrics, const RunReport& report, Duration took) {
   const std::string end(end_name(report.end));
-  metrics.counter("tidemark_job_deliveries_total", "Deliveries of job messages by how they ended.", {{"end", end}})
+  const auto kind = report.kind.empty() ? std::string("unknown") : report.kind;  // else one of a fixed set
+  metrics
+      .counter("tidemark_job_deliveries_total", "Deliveries of job messages by kind and by how they ended.",
+               {{"kind", kind}, {"end", end}})
       .Increment();
-  metrics.latency_histogram("tidemark_job_delivery_duration_seconds", "Time from receipt of a job to its end.")
+  metrics
+      .latency_histogram("tidemark_job_delivery_duration_seconds", "Time from receipt of a job to its end.",
+                         {{"kind", kind}})
       .Observe(std::chrono::duration<double>(took).count());
+  const auto trace = trace_for_log(report.submitted_by);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   if (report.error) {
     const auto& detail = report.error->detail;
-    spdlog::warn("job_id={} kind={} end={} ms={} code={} message=\"{}\"{}", report.job_id, report.kind, end, ms,
+    spdlog::warn("job_id={} kind={} end={} ms={} code={} message=\"{}\"{}{}", report.job_id, report.kind, end, ms,
                  azure_name_of(report.error->code), report.error->message,
-                 detail.empty() ? "" : " detail=\"" + detail + "\"");
+                 detail.empty() ? "" : " detail=\"" + detail + "\"", trace);
   } else {
-    spdlog::info("job_id={} kind={} end={} ms={}", report.job_id, report.kind, end, ms);
+    spdlog::info("job_id={} kind={} end={} ms={}{}", report.job_id, report.kind, end, ms, trace);
+  }
+}
+
+/// Those that a worker has before its first job: an alert sees a series rise only if it was there before.
+void declare_metrics(process::Metrics& metrics) {
+  for (const auto kind : jobs::Kinds::kNames) {
+    for (const auto end : {RunEnd::kSucceeded, RunEnd::kRetried, RunEnd::kPoisoned}) {
+      metrics.counter("tidemark_job_deliveries_total", "Deliveries of job messages by kind and by how they ended.",
+                      {{"kind", std::string(kind)}, {"end", std::string(end_name(end))}});
+    }
+    metrics.latency_histogram("tidemark_job_delivery_duration_seconds", "Time from receipt of a job to its end.",
+                              {{"kind", std::string(kind)}});
   }
 }
 
@@ -208,6 +259,8 @@ Result<void> run(const WorkerConfig& config) {
   auto clock = make_system_clock();
   auto random = make_system_random();
   process::Metrics metrics;
+  const auto tracer = TRY(tracing::Tracer::create(config.tracing, "worker", *clock, *random, metrics));
+  declare_metrics(metrics);
   auto ready = std::make_shared<std::atomic<bool>>(false);
   const auto lanes = TRY(lanes_of(config.priorities));
   auto pid_file = TRY(process::PidFile::create(data, config.name));
@@ -226,9 +279,11 @@ Result<void> run(const WorkerConfig& config) {
   services.objects = {&stores.blobs, std::move(directories)};
   auto options = worker_options(config);
   options.lanes = lanes;
-  auto loop =
-      WorkerLoop::create(std::move(options), services, runner.get_executor(),
-                         [&metrics](const RunReport& report, Duration took) { observe(metrics, report, took); });
+  auto loop = WorkerLoop::create(std::move(options), services, runner.get_executor(),
+                                 [&metrics, &tracer](const RunReport& report, Duration took) {
+                                   observe(metrics, report, took);
+                                   end_spans(*tracer, report, took);
+                                 });
   const Beside beside{
       Housekeeping::create(housekeeping_options(config, describe_self(config, *clock)), services, loop),
       IndexKeeper::create({.worker = config.name},

@@ -47,6 +47,7 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
                true);
   settings.add("metrics_port", config.metrics_port, 0, 65535, "port to serve metrics on; 0 takes any free one");
   service::declare(settings, config.stores);
+  tracing::declare(settings, config.tracing);
   process::declare(settings, config.log);
 }
 

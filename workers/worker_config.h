@@ -6,6 +6,7 @@
 #include "common/process/config.h"
 #include "common/process/process.h"
 #include "common/service/other_hosts.h"
+#include "common/tracing/tracer.h"
 #include "workers/analytics/collector.h"
 #include "workers/runtime/worker_loop.h"
 #include "workers/upkeep/housekeeping.h"
@@ -40,6 +41,7 @@ struct WorkerConfig {
   std::int64_t metrics_port = 0;
   std::string token;
   service::StoreAddresses stores;
+  tracing::TracingSettings tracing;
   process::LogOptions log;
 };
 

@@ -1,5 +1,7 @@
 #include "api/rest/api_routes.h"
 
+#include <map>
+
 #include "api/rest/console_files.h"
 #include "api/rest/render.h"
 #include "api/rest/trail.h"
@@ -43,6 +45,18 @@ std::optional<std::string> match(std::string_view pattern, const std::vector<std
     pattern.remove_prefix(end + 1);
   }
   return std::nullopt;
+}
+
+/// "POST v1/jobs/*/cancel", for metrics and spans.
+std::string_view metrics_name_of(const Route& route) {
+  static const auto names = [] {
+    std::map<const Route*, std::string> out;
+    for (const auto& area : all_routes()) {
+      for (const auto& each : area) out[&each] = std::string(each.method) + " " + std::string(each.pattern);
+    }
+    return out;
+  }();
+  return names.at(&route);
 }
 
 struct Found {
@@ -107,7 +121,7 @@ Task<http::Response> ApiRoutes::serve(http::Request& request) {
   if (!answer) {
     // The query may hold what somebody looks for: not logged.
     const auto operation = std::string(request.method) + " " + std::string(request.path);
-    process::log_failed_request(request.request_id, operation, answer.error());
+    process::log_failed_request(request.request_id, operation, answer.error(), request.trace);
   }
   auto response = answer ? std::move(*answer) : problem(answer.error(), request.request_id);
   if (!response.headers.find("x-request-id")) response.set("x-request-id", request.request_id);
@@ -120,6 +134,7 @@ Answer ApiRoutes::route(http::Request& request) {
   if (auto file = console_response(request)) co_return std::move(*file);
   auto found = find_route(request);
   const auto* const route = found.route;
+  if (route != nullptr) request.operation = metrics_name_of(*route);
   auto caller = api_.entry.admit(request, route != nullptr ? route->entrance : Entrance::kToken);
   if (!caller) {
     const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownBytes));

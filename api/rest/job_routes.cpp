@@ -79,6 +79,7 @@ Answer submit_job(Api& api, http::Request& request, Action& action, std::string)
   auto spec = CO_TRY(api.admitted(co_await request.body->read_all(kMaxBodyBytes), action.caller));
   if (dry) co_return co_await api.plan(std::move(spec));
   CO_TRY(co_await jobs::resolve(api.jobs, jobs::reach_of(spec)));  // whether an undo is possible
+  if (!spec.trace) spec.trace = request.trace;
   action.detail = what_of(spec);
   const auto submission = CO_TRY(co_await api.jobs.submit(std::move(spec)));
   action.target = submission.job.id;
@@ -92,6 +93,7 @@ Answer submit_jobs(Api& api, http::Request& request, Action& action, std::string
   action.target = batch.group;
   std::vector<Result<jobs::Submission>> submissions;
   if (batch.group.empty()) {
+    for (auto& spec : batch.specs) spec.trace = spec.trace ? spec.trace : request.trace;
     submissions = co_await api.jobs.submit_all(std::move(batch.specs));
   } else {
     submissions = CO_TRY(co_await api.jobs.submit_group(std::move(batch)));

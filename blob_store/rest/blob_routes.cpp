@@ -154,6 +154,7 @@ Answer answer(Call& call) {
   CO_TRY(check_log_access(call, operation));
   if (call.snapshot && !operation.of_snapshots)
     co_return fail(protocol::invalid_parameter("snapshot", call.parameter("snapshot")));
+  if (operation.level == On::kBlob) call.note_part(call.container, call.blob);
   co_return co_await operation.run(call);
 }
 

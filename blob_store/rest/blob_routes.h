@@ -14,6 +14,7 @@ class BlobRoutes final : public service::Front {
 
  private:
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
+  [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
   [[nodiscard]] http::Response render(const Error& error, const std::string& request_id,
                                       const service::Call* call) const override;

@@ -110,4 +110,10 @@ Operation BlobRoutes::operation_of(const service::Call& call) const {
   return {};
 }
 
+/// A batch succeeds whatever becomes of its parts, so the container that it names may not exist.
+std::string_view BlobRoutes::name_of(const service::Call& call) const {
+  const bool batch = call.parameter_is("comp", "batch");
+  return batch ? std::string_view() : std::string_view(static_cast<const Call&>(call).container);
+}
+
 }  // namespace tidemark::blob_store

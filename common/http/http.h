@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/async.h"
+#include "common/base/trace_context.h"
 
 namespace tidemark::http {
 
@@ -38,6 +39,10 @@ struct Request {
   bool tls = false;                                                    // the connection is HTTPS
   std::string request_id;                                              // GUID, made for this request
   BodyReader* body = nullptr;                                          // never null inside a handler
+  TraceContext trace;                                                  // if it belongs to one, from its headers
+  /// What the handler found it to ask for, for metrics and spans: one of a fixed set of names, which live as long as
+  /// the handler. Empty: nothing that has a name.
+  std::string_view operation;
   /// True once the peer has closed its side, so that nobody would get the answer. Costs a system call; for long work.
   std::function<bool()> peer_gone;
   /// The first header with this name, whatever its case.

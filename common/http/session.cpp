@@ -27,6 +27,22 @@ constexpr auto kLongestHangUp = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+/// Of the headers traceparent and tracestate. Two parents are none.
+TraceContext trace_of(const Request& request) {
+  constexpr std::string_view kParent = "traceparent";
+  constexpr std::string_view kState = "tracestate";
+  std::string_view parent, state;
+  for (const auto& [name, value] : request.headers) {
+    if (name.size() == kParent.size() && iequals_ascii(name, kParent)) {
+      if (!parent.empty()) return {};
+      parent = value;
+    } else if (name.size() == kState.size() && iequals_ascii(name, kState)) {
+      state = value;
+    }
+  }
+  return parent.empty() ? TraceContext() : parse_trace(parent, state).value_or(TraceContext());
+}
+
 void fill_request(Request& request, const Parser& parser) {
   const auto& message = parser.get();
   request.method = view(message.method_string());
@@ -37,6 +53,8 @@ void fill_request(Request& request, const Parser& parser) {
   request.headers.clear();
   request.headers.reserve(16);
   for (const auto& field : message) request.headers.emplace_back(view(field.name_string()), view(field.value()));
+  request.trace = trace_of(request);
+  request.operation = {};
 }
 
 Error parse_failure(const boost::system::error_code& error) {

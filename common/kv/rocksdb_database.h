@@ -22,7 +22,7 @@ Result<void> make_checkpoint(rocksdb::DB& db, const std::filesystem::path& direc
 Result<std::vector<StoredFile>> files_of(rocksdb::DB& db);
 
 /// open_rocksdb() with the files of a test, which forget what was not synced.
-Result<std::unique_ptr<StoredEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
+Result<std::unique_ptr<RocksDbEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);
 
 /// While it lives, what this thread inserts begins its search where the last insert with the same prefix was. Not for a
 /// batch that erases ranges: the library keeps them in a list of their own, but would begin there at a place of the

@@ -11,7 +11,7 @@
 
 #include "common/base/mutex.h"
 #include "common/kv/group_handover.h"
-#include "common/kv/rocksdb_database.h"
+#include "common/kv/rocksdb_figures.h"
 #include "common/kv/write_overlay.h"
 
 namespace tidemark::kv {
@@ -29,6 +29,10 @@ constexpr std::size_t kMaxMemoBytes = 256;  // of a row
 constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
 constexpr std::size_t kLongScanReadahead = 1UL << 20;
+
+constexpr std::uint64_t kGroupBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+constexpr std::uint64_t kWaitBoundsUs[] = {100,    250,    500,     1'000,   2'500,     5'000,     10'000,
+                                           25'000, 50'000, 100'000, 250'000, 1'000'000, 5'000'000, 30'000'000};
 
 const FailStep kWriteStep("kv.write");  // a group, with its fsync
 const FailStep kEraseRangeStep("kv.erase_range");
@@ -187,10 +191,12 @@ class RocksTransaction final : public Transaction {
   mutable std::optional<Error> failure_;
 };
 
-class RocksEngine final : public StoredEngine {
+class RocksEngine final : public RocksDbEngine {
  public:
   RocksEngine(Database db, const RocksDbOptions& options)
-      : db_(std::move(db)), max_queued_(options.max_queued_transactions) {
+      : db_(std::move(db)),
+        counters_(std::static_pointer_cast<const detail::DatabaseCounters>(db_->GetDBOptions().statistics)),
+        max_queued_(options.max_queued_transactions) {
     write_options_.sync = options.durability == Durability::kFsync;
     writer_ = std::thread([this] { write_groups(); });
     helper_ = std::thread([this] { help(); });
@@ -215,6 +221,7 @@ class RocksEngine final : public StoredEngine {
   }
 
   void submit(TransactionBody body, Completion done) override {
+    const auto now = std::chrono::steady_clock::now();
     MutexLock lock(mutex_);
     if (refusal_ || queue_.size() >= max_queued_) {
       auto refusal = refusal_.value_or(make_error(ErrorCode::kServerBusy));
@@ -222,7 +229,7 @@ class RocksEngine final : public StoredEngine {
       body = nullptr;
       return done(fail(std::move(refusal)));
     }
-    queue_.push_back({std::move(body), std::move(done), {}});
+    queue_.push_back({std::move(body), std::move(done), {}, now});
     const auto woken = handover_.submitted(queue_.size());
     lock.unlock();
     wake(woken);
@@ -240,7 +247,7 @@ class RocksEngine final : public StoredEngine {
 
   void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
     MutexLock lock(mutex_);
-    queue_.push_back({nullptr, std::move(done), std::move(ranges)});
+    queue_.push_back({nullptr, std::move(done), std::move(ranges), std::chrono::steady_clock::now()});
     const auto woken = handover_.submitted(queue_.size());
     lock.unlock();
     wake(woken);
@@ -249,6 +256,17 @@ class RocksEngine final : public StoredEngine {
   std::size_t queue_depth() const override {
     MutexLock lock(mutex_);
     return queue_.size();
+  }
+
+  EngineFigures figures() const override {
+    EngineFigures out;
+    out.group_bounds = kGroupBounds;
+    out.group_transactions = group_transactions_.counts();
+    out.wait_bounds_us = kWaitBoundsUs;
+    out.waits_us = waits_us_.counts();
+    counters_->fill(out);
+    detail::fill_properties(*db_, out);
+    return out;
   }
 
   EngineMemory memory() const override {
@@ -296,6 +314,7 @@ class RocksEngine final : public StoredEngine {
     TransactionBody body;  // or, if there is none:
     Completion done;
     std::vector<KeyRange> erased;
+    std::chrono::steady_clock::time_point since;
   };
 
   /// Transactions that go to the log in one write.
@@ -330,6 +349,7 @@ class RocksEngine final : public StoredEngine {
       lock.unlock();
       const auto failure = write(group);
       auto members = std::exchange(group.members, {});
+      measure(members);
       auto outcomes = std::exchange(group.outcomes, {});
       // Outcomes may rest on writes of the same group, so a failed write fails all of them, refusals included.
       if (failure) outcomes.assign(members.size(), fail(*failure));
@@ -423,6 +443,16 @@ class RocksEngine final : public StoredEngine {
     return end <= range.lower ? rocksdb::Status::OK() : batch.DeleteRange(slice(range.lower), slice(end));
   }
 
+  void measure(const std::vector<Waiting>& members) {
+    using std::chrono::microseconds;
+    group_transactions_.observe(members.size());
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& member : members) {
+      waits_us_.observe(
+          static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now - member.since).count()));
+    }
+  }
+
   static void tell(std::vector<Waiting> members, std::vector<Result<void>> outcomes) {
     std::vector<Completion::Due> group;
     group.reserve(members.size());
@@ -465,6 +495,9 @@ class RocksEngine final : public StoredEngine {
   }
 
   Database db_;
+  const std::shared_ptr<const detail::DatabaseCounters> counters_;
+  Histogram group_transactions_{kGroupBounds};
+  Histogram waits_us_{kWaitBoundsUs};
   rocksdb::WriteOptions write_options_;
   const std::size_t max_queued_;
   mutable Mutex mutex_;
@@ -488,12 +521,12 @@ class RocksEngine final : public StoredEngine {
 
 }  // namespace
 
-Result<std::unique_ptr<StoredEngine>> detail::open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env) {
+Result<std::unique_ptr<RocksDbEngine>> detail::open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env) {
   auto db = TRY(open_database(options, env));
   return std::make_unique<RocksEngine>(std::move(db), options);
 }
 
-Result<std::unique_ptr<StoredEngine>> open_rocksdb(const RocksDbOptions& options) {
+Result<std::unique_ptr<RocksDbEngine>> open_rocksdb(const RocksDbOptions& options) {
   return detail::open_rocksdb_on(options, nullptr);
 }
 

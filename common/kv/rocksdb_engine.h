@@ -3,7 +3,9 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <span>
 
+#include "common/base/histogram.h"
 #include "common/kv/stored_engine.h"
 
 namespace tidemark::kv {
@@ -23,9 +25,40 @@ struct RocksDbOptions {
   std::size_t apart_from_bytes = 0;
 };
 
+/// What the engine has done since it was opened, and how it is now. For metrics.
+struct EngineFigures {
+  // Groups, which are written to the log with one write and one sync each.
+  Histogram::Counts group_transactions;  // how many there were in a group
+  Histogram::Counts waits_us;            // of transactions, from submit() until they are durable
+  Histogram::Counts log_syncs_us;        // none with Durability::kOs
+  std::span<const std::uint64_t> group_bounds, wait_bounds_us, log_sync_bounds_us;
+  std::uint64_t log_bytes = 0;
+
+  std::uint64_t cache_hits = 0, cache_misses = 0;        // lookups of blocks
+  std::uint64_t memtable_hits = 0, memtable_misses = 0;  // lookups of keys in what is not in a file yet
+  std::uint64_t keys_read = 0;
+
+  std::uint64_t flushes = 0, flush_us = 0, flush_written_bytes = 0;
+  std::uint64_t compactions = 0, compaction_us = 0, compaction_read_bytes = 0, compaction_written_bytes = 0;
+  std::uint64_t running_flushes = 0, running_compactions = 0;
+  std::uint64_t pending_compaction_bytes = 0;  // an estimate of what compactions are behind with
+  std::uint64_t youngest_files = 0;            // of level 0: from 20 on, writes are slowed down; from 36, stopped
+  std::uint64_t file_bytes = 0;
+
+  std::uint64_t stalled_us = 0;                 // that writes were held up
+  std::uint64_t delayed_write_bytes_per_s = 0;  // how fast writes may be now; 0: as fast as they can
+  bool writes_stopped = false;
+};
+
+class RocksDbEngine : public StoredEngine {
+ public:
+  /// Costs some microseconds. From any thread.
+  [[nodiscard]] virtual EngineFigures figures() const = 0;
+};
+
 /// Opens or creates the database. Errors say what to do about a missing permission, a lock held by another process or a
 /// corrupt file. The destructor completes what is queued and closes the database.
-Result<std::unique_ptr<StoredEngine>> open_rocksdb(const RocksDbOptions& options);
+Result<std::unique_ptr<RocksDbEngine>> open_rocksdb(const RocksDbOptions& options);
 /// Opens a database that is there and that no other process has open, and changes nothing; transactions fail.
 Result<std::unique_ptr<StoredEngine>> open_rocksdb_to_read(const RocksDbOptions& options);
 

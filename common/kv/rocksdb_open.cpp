@@ -20,6 +20,7 @@
 
 #include "common/kv/log_check.h"
 #include "common/kv/rocksdb_database.h"
+#include "common/kv/rocksdb_figures.h"
 
 namespace tidemark::kv::detail {
 namespace {
@@ -139,6 +140,7 @@ rocksdb::Options engine_options(const RocksDbOptions& options) {
   // A flipped bit anywhere in a file is found, not only in what is read of it.
   out.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   out.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
+  out.statistics = std::make_shared<DatabaseCounters>();
   out.max_open_files = 512;
   out.skip_stats_update_on_db_open = true;
   // An idle process stays idle.

@@ -30,9 +30,12 @@ Task<void> run_logged(const char* name, Task<Result<void>> task) {
 
 }  // namespace
 
-void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error) {
+void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error,
+                        const TraceContext& trace) {
   if (!is_ours(error)) return;
-  log_failure(fmt::format("request failed request_id={} operation=\"{}\"", request_id, operation), error);
+  log_failure(
+      fmt::format("request failed request_id={} operation=\"{}\"{}", request_id, operation, trace_for_log(trace)),
+      error);
 }
 
 void log_failed_call(std::string_view method, const Error& error) {

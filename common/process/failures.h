@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "common/base/async.h"
+#include "common/base/trace_context.h"
 
 namespace tidemark::process {
 
-/// "request failed request_id=... operation="..." code=... detail="..."", if the error is the server's own.
-void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error);
+/// "request failed request_id=... operation="..." trace_id=... code=... detail="..."", for errors that are ours.
+void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error,
+                        const TraceContext& trace = {});
 /// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".
 void log_failed_call(std::string_view method, const Error& error);
 /// "refused a link of another machine key=... address=...".

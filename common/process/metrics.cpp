@@ -5,6 +5,7 @@
 
 #include <ctime>
 #include <fstream>
+#include <limits>
 
 namespace tidemark::process {
 namespace {
@@ -76,6 +77,23 @@ void add_value(prometheus::MetricFamily& family, double value, std::vector<prome
   auto& metric = family.metric.emplace_back();
   metric.label = std::move(labels);
   (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+}
+
+void add_histogram(prometheus::MetricFamily& family, const Histogram::Counts& counts,
+                   std::span<const std::uint64_t> bounds, double unit,
+                   std::vector<prometheus::ClientMetric::Label> labels) {
+  auto& metric = family.metric.emplace_back();
+  metric.label = std::move(labels);
+  auto& out = metric.histogram;
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < counts.buckets.size(); ++i) {
+    below += counts.buckets[i];
+    const auto bound =
+        i < bounds.size() ? static_cast<double>(bounds[i]) * unit : std::numeric_limits<double>::infinity();
+    out.bucket.push_back({below, bound});
+  }
+  out.sample_count = below;
+  out.sample_sum = static_cast<double>(counts.sum) * unit;
 }
 
 prometheus::MetricFamily figure(std::string name, std::string help, prometheus::MetricType type, double value) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/histogram.h"
 #include "common/base/mutex.h"
 
 namespace tidemark::process {
@@ -51,6 +52,10 @@ class Figures final : public prometheus::Collectable {
 /// One more value of a family of counters or gauges.
 void add_value(prometheus::MetricFamily& family, double value,
                std::vector<prometheus::ClientMetric::Label> labels = {});
+/// One more histogram of a family of those. Bounds and sum are multiplied by `unit`, which is 1e-6 for microseconds.
+void add_histogram(prometheus::MetricFamily& family, const Histogram::Counts& counts,
+                   std::span<const std::uint64_t> bounds, double unit,
+                   std::vector<prometheus::ClientMetric::Label> labels = {});
 /// A family of one value without labels.
 prometheus::MetricFamily figure(std::string name, std::string help, prometheus::MetricType type, double value);
 

@@ -22,7 +22,7 @@ bool is_client_request_id(std::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c <= 0x7E; });
 }
 
-std::string_view name_of(protocol::StoreKind kind) {
+std::string_view service_of(protocol::StoreKind kind) {
   switch (kind) {
     case protocol::StoreKind::kBlob:
       return "blob";
@@ -71,6 +71,14 @@ Result<void> Call::take_items(std::initializer_list<std::string_view> part, std:
   if (!refusal) return {};
   retry_after_s = refusal->retry_after_s;
   return fail(std::move(refusal->error));
+}
+
+void Call::note_part(std::string_view name, std::string_view partition) {
+  if (const auto* meter = front.meter(); meter != nullptr && meter->samples()) sample(name, partition);
+}
+
+void Call::sample(std::string_view name, std::string_view partition) {
+  sampled = std::make_unique<UsageMeter::Part>(account(), std::string(name), std::string(partition));
 }
 
 void Call::charge_items(std::initializer_list<std::string_view> part, std::uint64_t count) const {
@@ -183,7 +191,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   if (failed && response.status >= 500) {
     // The query may hold a signature: never logged.
     const auto operation = std::string(request.method) + " " + std::string(request.path);
-    process::log_failed_request(request.request_id, operation, answered.error());
+    process::log_failed_request(request.request_id, operation, answered.error(), request.trace);
   }
   if (limits_ != nullptr && call.authenticated) limits_->answered_account(call.account(), request, response);
   if (failed && call.retry_after_s > 0) tell_when(call.retry_after_s, response);
@@ -199,16 +207,29 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   }
   // Refusals too tell a browser that it may look at them.
   if (request.method != "OPTIONS") cors_.decorate(call.account(), request, response);
+  const auto operation = operation_of(call);
+  call.http.operation = operation.name;
+  measure(call, response, operation);
   if (recorder_ != nullptr && recorder_->wants(call.account())) {
-    record(call, response, failed && answered.error().code == ErrorCode::kOperationTimedOut);
+    record(call, response, operation, failed && answered.error().code == ErrorCode::kOperationTimedOut);
   }
   return response;
 }
 
-void Front::record(const Call& call, const http::Response& response, bool timed_out) const {
-  const auto operation = operation_of(call);
+/// Strangers make no series.
+void Front::measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const {
+  if (meter_ == nullptr || !call.authenticated || operation.name.empty()) return;
+  const auto name = name_of(call);
+  if (name.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  meter_->record(call.account(), name, operation.access, response.status, now - call.begun);
+  if (call.sampled && response.status < 400) meter_->sample(*call.sampled, now);
+}
+
+void Front::record(const Call& call, const http::Response& response, const analytics::Operation& operation,
+                   bool timed_out) const {
   if (operation.name.empty()) return;
-  recorder_->record(call.account(), record_of(call, response, operation, name_of(dialect_.kind), timed_out), now());
+  recorder_->record(call.account(), record_of(call, response, operation, service_of(dialect_.kind), timed_out), now());
 }
 
 void Front::add_common_headers(const Call& call, http::Response& response) const {

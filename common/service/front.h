@@ -22,6 +22,7 @@
 #include "common/protocol/cors.h"
 #include "common/service/page_guard.h"
 #include "common/service/request_limits.h"
+#include "common/service/usage_meter.h"
 
 namespace tidemark::service {
 
@@ -49,7 +50,8 @@ struct Call {
   bool https = false;  // the client used HTTPS, here or to a terminator in front
   auth::Identity identity;
   bool authenticated = false;
-  std::uint64_t retry_after_s = 0;  // of a refusal by a limit
+  std::uint64_t retry_after_s = 0;            // of a refusal by a limit
+  std::unique_ptr<UsageMeter::Part> sampled;  // the partition, if the request is one of those that stand for others
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
   [[nodiscard]] const std::string& account() const { return resource.account; }
@@ -62,6 +64,9 @@ struct Call {
   [[nodiscard]] std::string endpoint() const;
   /// Items, such as entities, of a part of the account's data, before anything is done with them. kServerBusy.
   Result<void> take_items(std::initializer_list<std::string_view> part, std::uint64_t count);
+  /// What the request is about, for metrics of the partitions that are asked for most.
+  void note_part(std::string_view name, std::string_view partition);
+  void sample(std::string_view name, std::string_view partition);
   /// Items that turned out to be concerned as well.
   void charge_items(std::initializer_list<std::string_view> part, std::uint64_t count) const;
 };
@@ -93,6 +98,9 @@ class Front {
   /// Before the first request; `limits` must outlive the front.
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }
+  /// Before the first request; `meter` must outlive the front.
+  void meter_by(UsageMeter& meter) { meter_ = &meter; }
+  [[nodiscard]] UsageMeter* meter() const { return meter_; }
   /// From any thread. `allowed_hosts` is PageGuard's.
   void use_accounts(std::vector<auth::Account> accounts, std::string_view allowed_hosts);
   [[nodiscard]] std::shared_ptr<const KnownAccounts> known_accounts() const;
@@ -122,6 +130,9 @@ class Front {
                                               const Call* call) const;
   /// The operation that a request names, whether it was admitted or not; without a name if it names none.
   [[nodiscard]] virtual analytics::Operation operation_of(const Call& call) const = 0;
+  /// The table, queue or container that an admitted request names; empty if it names none. If the request succeeds, it
+  /// exists.
+  [[nodiscard]] virtual std::string_view name_of(const Call& call) const = 0;
   /// Adds the headers that every answer of this store has. `call` may be null.
   virtual void add_headers(const Call* call, bool failed, http::Response& response) const;
 
@@ -130,7 +141,9 @@ class Front {
   Result<void> check_page(const Call& call) const;
   void add_common_headers(const Call& call, http::Response& response) const;
   /// For storage analytics, if the account wants that.
-  void record(const Call& call, const http::Response& response, bool timed_out) const;
+  void record(const Call& call, const http::Response& response, const analytics::Operation& operation,
+              bool timed_out) const;
+  void measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const;
   /// The service properties changed, or are read for the first time.
   void heed_properties(const std::string& account);
   void heed_all_properties();
@@ -144,6 +157,7 @@ class Front {
   analytics::Recorder* recorder_ = nullptr;
   mutable Mutex mutex_;
   std::shared_ptr<const KnownAccounts> known_ GUARDED_BY(mutex_);
+  UsageMeter* meter_ = nullptr;
 };
 
 }  // namespace tidemark::service

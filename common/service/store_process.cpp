@@ -17,10 +17,12 @@
 #include "common/rpc/zmq_transport.h"
 #include "common/service/data_stamp.h"
 #include "common/service/disk_watch.h"
+#include "common/service/engine_metrics.h"
 #include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
 #include "common/service/other_hosts.h"
 #include "common/service/request_meter.h"
+#include "common/service/request_span.h"
 #include "common/service/sas_signer.h"
 #include "common/service/token_keys.h"
 
@@ -57,6 +59,8 @@ struct StoreSettings {
   http::CertificateFiles tls;
   TokenSettings tokens;
   ListenSettings listen;
+  UsageSettings usage;
+  tracing::TracingSettings tracing;
   analytics::AnalyticsSettings analytics;
   ScrubSettings scrub;
   bool fsck = false;
@@ -121,6 +125,8 @@ void declare(process::Settings& settings, StoreSettings& s) {
   declare(settings, s.tls);
   declare(settings, s.tokens);
   declare(settings, s.listen);
+  declare(settings, s.usage);
+  tracing::declare(settings, s.tracing);
   analytics::declare(settings, s.analytics);
   declare(settings, s.scrub);
   settings.add("fsck", s.fsck,
@@ -185,17 +191,6 @@ std::optional<http::Response> serve_health(const http::Request& request, const k
   return response;
 }
 
-std::vector<prometheus::MetricFamily> engine_figures(const kv::Engine& engine) {
-  constexpr auto kGauge = prometheus::MetricType::Gauge;
-  const auto used = engine.memory();
-  prometheus::MetricFamily memory{"tidemark_database_memory_bytes", "Memory of the database, by part.", kGauge, {}};
-  process::add_value(memory, static_cast<double>(used.cache_bytes), {{"part", "cache"}});
-  process::add_value(memory, static_cast<double>(used.write_buffers_bytes), {{"part", "write_buffers"}});
-  return {std::move(memory),
-          process::figure("tidemark_database_waiting_transactions", "Transactions that wait for the writer.", kGauge,
-                          static_cast<double>(engine.queue_depth()))};
-}
-
 std::vector<prometheus::MetricFamily> internal_figures(const rpc::Server& server) {
   constexpr auto kCounter = prometheus::MetricType::Counter;
   const auto counters = server.counters();
@@ -218,6 +213,7 @@ struct Face {
   const process::Metrics& metrics;
   MetricsAccess metrics_access;
   RequestLimits& limits;
+  tracing::Tracer& tracer;
   RequestMeter meter;
 };
 
@@ -241,7 +237,7 @@ Task<void> keep_ages(kv::AgeClock& ages, std::shared_ptr<Signal> stopping) {
 
 http::Response refuse_address(const Face& face, const http::Request& request, const TooMuch& refusal) {
   const auto operation = std::string(request.method) + " " + std::string(request.path);
-  process::log_failed_request(request.request_id, operation, refusal.error);
+  process::log_failed_request(request.request_id, operation, refusal.error, request.trace);
   auto response = face.front.render_error(refusal.error, request.request_id);
   tell_when(refusal.retry_after_s, response);
   return response;
@@ -253,10 +249,12 @@ Task<http::Response> serve_metered(Face& face, http::Request& request) {
   if (request.path == "/metrics" && (request.method == "GET" || request.method == "HEAD")) {
     co_return co_await serve_metrics(face, request);
   }
+  RequestSpan span(face.tracer, request);
   const auto refusal = face.limits.admit_address(request);
   auto response = refusal ? refuse_address(face, request, *refusal) : co_await face.front.serve(request);
   face.limits.answered_address(request, response);
   face.meter.record(request, response.status, std::chrono::steady_clock::now() - begun);
+  span.end(response.status);
   co_return response;
 }
 
@@ -290,7 +288,7 @@ kv::RocksDbOptions database_options(const StoreSettings& settings, const std::fi
 }
 
 struct OpenedData {
-  std::unique_ptr<kv::StoredEngine> engine;
+  std::unique_ptr<kv::RocksDbEngine> engine;
   DataIdentity identity;
 };
 
@@ -405,6 +403,8 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   kv::AgeClock ages(*engine, *clock);
   const auto random = make_system_random();
   process::Metrics metrics;
+  const auto tracer =
+      TRY(tracing::Tracer::create(settings.tracing, description.process_name, *clock, *random, metrics));
   const auto of_engine = std::make_shared<process::Figures>([&] { return engine_figures(*engine); });
   metrics.add(of_engine);
   auto server = TRY(http::bind_server(http_options(settings, certificate), *random));
@@ -453,11 +453,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   }
 
   RequestLimits limits(settings.of_address, account_rates(settings, description), metrics);
+  UsageMeter usage({description.unit, description.partition}, settings.usage, metrics);
   auto& front = store->front();
+  front.meter_by(usage);
   front.limit_by(limits);
   front.use_accounts(accounts, settings.allowed_hosts);
   front.record_by(analytics.recorder());
-  Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, RequestMeter(metrics)};
+  Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, *tracer, RequestMeter(metrics)};
   server->start(
       [&](http::Request& request) { return serve_metered(face, request); },
       [&](const Error& error, const std::string& request_id) { return front.render_error(error, request_id); });

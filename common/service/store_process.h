@@ -57,6 +57,8 @@ struct StoreDescription {
   std::string folder;          // "table": DATA/table, DATA/run/table.sock
   std::uint16_t default_port;  // 10002
   std::string summary;         // for --help
+  std::string unit;            // what it has: "table"; a label of its metrics
+  std::string partition;       // what the name of a partition is called; empty: the units are the partitions
   /// Ledgers of operations, which are removed once they have not changed for operation_retention_h (a setting).
   std::optional<kv::FadingRows> ledgers = {};
   /// What the service allows an account and a part of its data, with service_targets: items per second, and requests.

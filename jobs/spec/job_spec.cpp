@@ -43,6 +43,19 @@ void read_common(SpecMembers& in, JobSpec& spec) {
   in.number("keepHours", spec.keep_hours, kMinKeepHours, kMaxKeepHours);
 }
 
+/// As with a request, what is not a trace is ignored.
+void read_trace(SpecMembers& in, JobSpec& spec) {
+  std::string parent, state;
+  in.text("traceparent", parent);
+  in.text("tracestate", state);
+  if (const auto trace = parse_trace(parent, state)) spec.trace = *trace;
+}
+
+JobSpec without_trace(JobSpec spec) {
+  spec.trace = {};
+  return spec;
+}
+
 Result<JobSpec> read_spec(const json& object, std::string* job_id, int following = 0);
 
 /// The job that follows, whose problems are this one's; `following`: how many are before it.
@@ -72,6 +85,7 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
   std::string name;
   const bool named = in.text("kind", name, true);
   read_common(in, spec);
+  read_trace(in, spec);
   read_then(in, spec, following);
   if (!is_kind(name)) {
     if (named) in.problem("kind must be one of " + joined(Kinds::kNames));
@@ -88,7 +102,8 @@ Result<JobSpec> read_spec(const json& object, std::string* job_id, int following
     in.number("maxPerSecond", spec.max_per_second, 1, 1'000'000);
   }
   in.refuse_unknown();
-  if (in.problems().empty() && canonical_text(spec).size() > kMaxSpecBytes) in.problem("it is longer than 30000 bytes");
+  if (in.problems().empty() && canonical_text(without_trace(spec)).size() > kMaxSpecBytes)
+    in.problem("it is longer than 30000 bytes");
   if (!in.problems().empty()) return invalid_job(in.problems());
   return spec;
 }
@@ -118,6 +133,8 @@ ordered_json ordered(const JobSpec& spec) {
   if (spec.group) out["group"] = group_json(*spec.group);
   if (!spec.after.empty()) out["after"] = spec.after;
   if (!spec.idempotency_key.empty()) out["idempotencyKey"] = spec.idempotency_key;
+  if (spec.trace) out["traceparent"] = traceparent_of(spec.trace);
+  if (!spec.trace.state.empty()) out["tracestate"] = spec.trace.state;
   return out;
 }
 
@@ -185,7 +202,7 @@ Result<JobBatch> parse_job_batch(std::string_view json_text) {
 
 std::string batch_fingerprint(const JobBatch& batch) {
   std::string all = batch.on_end ? on_end_json(*batch.on_end).dump() : std::string();
-  for (const auto& spec : batch.specs) all += '\n' + canonical_text(spec);
+  for (const auto& spec : batch.specs) all += '\n' + canonical_text(without_trace(spec));
   return hex_encode(sha256(all));
 }
 
@@ -196,7 +213,7 @@ std::string canonical_text(const JobSpec& spec) {
 }
 
 std::string spec_fingerprint(const JobSpec& spec) {
-  JobSpec anonymous = spec;
+  auto anonymous = without_trace(spec);
   anonymous.idempotency_key.clear();
   return hex_encode(sha256(canonical_text(anonymous)));
 }

@@ -16,9 +16,9 @@
 //   discard    source SELECTION property container
 //   orphans    source property container prefix? graceHours? remove?
 // SELECTION is partitionKey and rowKey for one entity, or filter ("" is every entity). Optional in each kind:
-// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then; where entities are
-// selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a message written by any
-// SDK may leave it out.
+// maxAttempts idempotencyKey priority notBefore retryBaseMs retryCapMs keepHours onEnd then traceparent tracestate;
+// where entities are selected: maxAffected maxPerSecond. A message on the queue is the same with "jobId" added; a
+// message written by any SDK may leave it out.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,6 +30,7 @@
 
 #include "common/base/error.h"
 #include "common/base/time.h"
+#include "common/base/trace_context.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/on_end.h"
 
@@ -66,6 +67,7 @@ struct JobSpec {
   std::string then;                             // canonical text of the job that follows a success; empty: none
   std::optional<GroupMember> group;             // in messages only: members are made by submitting a group
   std::string after;                            // likewise: the job that this one follows
+  TraceContext trace;                           // what it was submitted by: jobs/spec/job_trace.h
   bool operator==(const JobSpec&) const = default;
 };
 
@@ -92,7 +94,7 @@ std::string batch_fingerprint(const JobBatch& batch);
 nlohmann::json to_json(const JobSpec& spec);
 /// The canonical text of a spec, with the members in a fixed order and the defaults that matter.
 std::string canonical_text(const JobSpec& spec);
-/// SHA-256 in hex of the canonical text without the idempotency key.
+/// SHA-256 in hex of the canonical text without the idempotency key and the trace.
 std::string spec_fingerprint(const JobSpec& spec);
 
 struct JobMessage {

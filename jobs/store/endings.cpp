@@ -4,6 +4,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/fail_points.h"
+#include "jobs/spec/job_trace.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -28,8 +29,11 @@ FollowUp message_of(std::string id, const JobSpec& spec) {
   return next;
 }
 
-FollowUp callback_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority) {
-  return message_of(std::move(id), telling_job(endpoint, body, priority));
+FollowUp callback_of(std::string id, const CallbackEndpoint& endpoint, const json& body, Priority priority,
+                     TraceContext trace = {}) {
+  auto spec = telling_job(endpoint, body, priority);
+  spec.trace = std::move(trace);
+  return message_of(std::move(id), spec);
 }
 
 /// As Standard Webhooks has it: type, timestamp, data. Made of what no longer changes, so that it is the same again.
@@ -89,12 +93,14 @@ std::string following_job_id(const JobRecord& succeeded) {
 
 Task<Result<std::vector<FollowUp>>> Endings::follow_ups(JobRecord ended, JobSpec spec) {
   std::vector<FollowUp> out;
+  const auto trace = job_trace(spec.trace, ended.id);
   if (spec.on_end) {
-    out.push_back(callback_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority));
+    out.push_back(callback_of(ending_job_id(ended), *spec.on_end, summary_of(ended, spec), spec.priority, trace));
   }
   if (!spec.then.empty() && ended.state == JobState::kSucceeded) {
     auto next = CO_TRY(parse_job_spec(spec.then));
     next.after = ended.id;
+    next.trace = trace;
     out.push_back(message_of(following_job_id(ended), next));
   }
   if (!spec.group) co_return out;

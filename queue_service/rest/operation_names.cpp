@@ -56,4 +56,6 @@ Operation QueueRoutes::operation_of(const service::Call& call) const {
   return named.messages ? message_operation(call, !named.message_id.empty()) : queue_operation(call);
 }
 
+std::string_view QueueRoutes::name_of(const service::Call& call) const { return static_cast<const Call&>(call).queue; }
+
 }  // namespace tidemark::queue_service::rest

@@ -14,6 +14,7 @@ class QueueRoutes final : public service::Front {
 
  private:
   [[nodiscard]] analytics::Operation operation_of(const service::Call& call) const override;
+  [[nodiscard]] std::string_view name_of(const service::Call& call) const override;
   Result<StoredPolicies> policies_of(const service::Call& call, std::string_view resource) const override;
 
   QueueService& service_;

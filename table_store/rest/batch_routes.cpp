@@ -181,7 +181,14 @@ http::Response change_set_response(const Call& call, const Batch& batch, const s
   return response;
 }
 
-http::Response failed_change_set(const Call& call, const Batch& batch, const MutationError& failure) {
+/// The answer is a success, whether or not there is such a table: metrics must not believe it.
+void hide_from_metrics(Call& call) {
+  call.read = false;
+  call.sampled.reset();
+}
+
+http::Response failed_change_set(Call& call, const Batch& batch, const MutationError& failure) {
+  hide_from_metrics(call);
   const auto index = failure.index.value_or(0);
   const auto prefer =
       index < batch.changes.size() ? parse_prefer(batch.changes[index].header("prefer")) : Prefer::kNone;
@@ -228,6 +235,7 @@ Answer apply_changes(Call& call, const Batch& batch) {
   }
   auto partition_key = operations.front().write.partition_key;
   CO_TRY(call.take_items({call.url.table, partition_key}, operations.size()));
+  call.note_part(call.url.table, partition_key);
   auto done = co_await call.service.mutate(call.account(), operations.front().url.table, partition_key,
                                            std::move(mutations), std::move(fencing.fence));
   if (!done) {
@@ -284,6 +292,7 @@ Answer answer_query(Call& call, const BatchPart& part) {
     auto& error = inner.error();
     if (concerns_whole_batch(error.code) || http_status_of(error.code) == 403) co_return fail(std::move(error));
     error.message.insert(0, "0:");
+    hide_from_metrics(call);
     co_return query_response(call, error_response(error, ErrorForm::kJson, call.http.request_id, call.front.now()));
   }
   co_return query_response(call, std::move(*inner));

@@ -109,6 +109,7 @@ Result<http::Response> get_entity(Call& call) {
     return fail(ErrorCode::kAuthorizationFailure);
   }
   TRY(call.take_items({url.table, url.partition_key}, 1));
+  call.note_part(url.table, url.partition_key);
   auto select = TRY(parse_select(call.parameter("$select")));
   auto scope = call.scope();
   scope.select = &select;
@@ -130,6 +131,7 @@ Answer write_entity(Call& call) {
   CO_TRY(apply_source_version(fencing, write.mutation));
   CO_TRY(allow_write(call, write));
   CO_TRY(call.take_items({call.url.table, write.partition_key}, 1));
+  call.note_part(call.url.table, write.partition_key);
   const bool tell_outcome = fencing.asked();
   bool insert = write.mutation.kind == MutationKind::kInsert;
   bool erase = write.mutation.kind == MutationKind::kErase;

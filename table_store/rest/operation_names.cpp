@@ -18,23 +18,17 @@ Operation account_operation(const service::Call& call, bool reads) {
 
 /// Of one entity: PUT and MERGE replace and merge if the request has a condition, else they insert as well.
 Operation entity_operation(const service::Call& call, std::string_view method) {
-  const bool conditional = call.http.header("if-match").has_value();
   if (method == "GET" || method == "HEAD") return {"QueryEntity", kRead};
   if (method == "DELETE") return {"DeleteEntity", kDelete};
+  const bool conditional = call.http.header("if-match").has_value();
   if (method == "PUT") return {conditional ? "UpdateEntity" : "InsertOrReplaceEntity", kWrite};
   if (method == "PATCH" || method == "MERGE") return {conditional ? "MergeEntity" : "InsertOrMergeEntity", kWrite};
   return {};
 }
 
-}  // namespace
-
-Operation TableRoutes::operation_of(const service::Call& call) const {
-  if (call.http.method == "OPTIONS") return {"TablePreflightRequest", kRead};
-  const auto method = effective_method(call.http.method, call.http.headers);
-  const auto url = parse_table_url(call.resource.rest);
-  if (!method || !url) return {};
-  const bool reads = *method == "GET" || *method == "HEAD";
-  switch (url->kind) {
+Operation operation_named(const service::Call& call, UrlKind kind, std::string_view method) {
+  const bool reads = method == "GET" || method == "HEAD";
+  switch (kind) {
     case UrlKind::kAccount:
       return account_operation(call, reads);
     case UrlKind::kTables:
@@ -49,11 +43,29 @@ Operation TableRoutes::operation_of(const service::Call& call) const {
       }
       return reads ? Operation{"QueryEntities", kRead} : Operation{"InsertEntity", kWrite};
     case UrlKind::kEntity:
-      return entity_operation(call, *method);
+      return entity_operation(call, method);
     case UrlKind::kOperation:
       return {};
   }
   return {};
+}
+
+}  // namespace
+
+Operation TableRoutes::operation_of(const service::Call& given) const {
+  const auto& call = static_cast<const Call&>(given);
+  if (call.http.method == "OPTIONS") return {"TablePreflightRequest", kRead};
+  if (call.batch) return {"EntityGroupTransaction", kWrite};
+  if (call.read) return operation_named(call, call.url.kind, call.method);
+  // It was refused before anybody looked.
+  const auto method = effective_method(call.http.method, call.http.headers);
+  const auto url = parse_table_url(call.resource.rest);
+  return method && url ? operation_named(call, url->kind, *method) : Operation();
+}
+
+std::string_view TableRoutes::name_of(const service::Call& given) const {
+  const auto& call = static_cast<const Call&>(given);
+  return call.read ? std::string_view(call.url.table) : std::string_view();
 }
 
 }  // namespace tidemark::table_store

@@ -59,8 +59,12 @@ Answer query_entities(Call& call) {
   query.abandoned = call.http.peer_gone;
   const bool none = query.top == 0;
   if (none) query.top = 1;  // the query is checked all the same
-  if (const auto* limits = call.front.limits(); limits != nullptr && limits->counts_items()) {
-    query.meter = [&call](std::string_view partition_key, std::uint64_t read) -> Result<void> {
+  const auto* limits = call.front.limits();
+  const bool limited = limits != nullptr && limits->counts_items();
+  const bool sampled = call.front.meter() != nullptr && call.front.meter()->samples();
+  if (limited || sampled) {
+    query.meter = [&call, sampled](std::string_view partition_key, std::uint64_t read) -> Result<void> {
+      if (sampled && !call.sampled) call.sample(call.url.table, partition_key);
       if (read == 0) return call.take_items({call.url.table, partition_key}, 0);
       call.charge_items({call.url.table, partition_key}, read);
       return {};

@@ -30,6 +30,8 @@ struct Call : service::Call {
   Random& random;
   TableUrl url;
   std::string_view method;  // after X-HTTP-Method
+  bool read = false;        // url and method are those of the request
+  bool batch = false;       // the URL was one of a batch, and is now that of its operations
   std::string base;         // "http://host/account"
   MetadataLevel level = MetadataLevel::kMinimal;
 

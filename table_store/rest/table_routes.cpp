@@ -38,6 +38,8 @@ Result<void> check_metrics_access(const Call& call) {
 Result<void> read_request(Call& call) {
   call.method = TRY(effective_method(call.http.method, call.http.headers));
   call.url = TRY(parse_table_url(call.resource.rest));
+  call.read = true;
+  call.batch = call.url.kind == UrlKind::kBatch;
   if (call.resource.secondary && is_write(call.method)) {
     return fail(ErrorCode::kInsufficientAccountPermissions);
   }

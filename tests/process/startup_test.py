@@ -353,7 +353,7 @@ class ServingTest(unittest.TestCase):
                     self.failure(client.ask, "GET", "/nothing")
                     metrics = client.ask("GET", "/metrics")[1].decode()
                     self.assertIn(f'tidemark_http_requests_total{{status="4xx"}} {before + 1}\n', metrics)
-                    self.assertRegex(metrics, r"(?m)^tidemark_http_request_duration_seconds_count [1-9]")
+                    self.assertRegex(metrics, r"(?m)^tidemark_http_request_duration_seconds_count\{.*\} [1-9]")
         self.assertEqual(worker.terminate(), 0)
 
 

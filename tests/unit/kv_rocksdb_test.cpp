@@ -382,6 +382,20 @@ class FileSizeLimit {
   void (*old_handler_)(int) = nullptr;
 };
 
+TEST_F(RocksDbTest, CountsItsGroupsItsLogAndItsLookups) {
+  auto engine = std::move(*open_rocksdb(small_options(db_)));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*engine, "key" + std::to_string(i), "value").has_value());
+  EXPECT_EQ(engine->get("key1")->value(), "value");
+  auto figures = engine->figures();
+  EXPECT_EQ(figures.waits_us.values(), 5U);
+  EXPECT_EQ(figures.group_transactions.sum, 5U);
+  EXPECT_EQ(figures.group_transactions.values(), figures.log_syncs_us.values()) << "a group is synced once";
+  EXPECT_GT(figures.log_bytes, 5 * std::string("key1value").size());
+  EXPECT_GE(figures.memtable_hits, 1U);
+  EXPECT_FALSE(figures.writes_stopped);
+  EXPECT_EQ(figures.stalled_us, 0U);
+}
+
 TEST_F(RocksDbTest, AFailingDiskFailsTheTransactionAndAllAfterIt) {
   auto options = small_options(db_);
   options.write_buffer_bytes = 16UL << 20;

@@ -67,7 +67,8 @@ Task<BatchOutcome> JobBatch::run(std::string queue, std::vector<SmallJob> jobs, 
     auto& job = batch.jobs[i];
     if (!batch.moved[i]) outcome.left.push_back(std::move(job.message));
     if (batch.moved[i]) {
-      outcome.ended.push_back({RunEnd::kSucceeded, job.job_id, std::string(jobs::kind_name(job.spec)), std::nullopt});
+      outcome.ended.push_back({RunEnd::kSucceeded, job.job_id, std::string(jobs::kind_name(job.spec)), std::nullopt,
+                               job.spec.trace, job.message.epoch, job.message.inserted});
     }
   }
   if (outcome.ended.empty()) co_return outcome;

@@ -73,6 +73,9 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
   co_await run.lease->stop();
   run.report.job_id = run.story.job_id;
   run.report.kind = run.kind;
+  if (run.spec) run.report.submitted_by = run.spec->trace;
+  run.report.epoch = run.message.epoch;
+  run.report.put = run.message.inserted;
   co_return std::move(run.report);
 }
 

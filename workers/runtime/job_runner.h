@@ -32,6 +32,10 @@ struct RunReport {
   std::string job_id;
   std::string kind;
   std::optional<Error> error;
+  // For spans: see jobs/spec/job_trace.h.
+  TraceContext submitted_by = {};
+  std::uint64_t epoch = 0;
+  Time put = {};  // its message
 };
 
 class JobRunner {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/encoding.h"
+#include "jobs/spec/job_trace.h"
 #include "workers/runtime/fail_points.h"
 
 namespace tidemark::workers {
@@ -63,8 +64,10 @@ SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<st
   const auto& spec = call.spec;
   SignedHeaders out;
   bool typed = false;
+  bool has_trace = false;  // one that the job's submitter chose
   for (const auto& [name, value] : spec.headers) {
     typed = typed || iequals_ascii(name, "content-type");
+    has_trace = has_trace || iequals_ascii(name, "traceparent");
     out.all.emplace_back(name, value);
     out.secrets.push_back(value);
   }
@@ -80,6 +83,8 @@ SignedHeaders headers_for(const SignedCall& call, Time now, const std::vector<st
   out.all.emplace_back("idempotency-key", call.id);
   out.all.emplace_back("tidemark-attempt", std::to_string(call.attempt));
   out.all.emplace_back("tidemark-epoch", std::to_string(call.epoch));
+  if (call.trace && !has_trace) out.all.emplace_back("traceparent", traceparent_of(call.trace));
+  if (!call.trace.state.empty() && !has_trace) out.all.emplace_back("tracestate", call.trace.state);
   return out;
 }
 
@@ -151,7 +156,8 @@ Task<Result<SignedReply>> send_signed(const CallbackServices* services, Clock& c
 Task<Result<JobOutcome>> run(JobContext& context, jobs::CallbackSpec spec) {
   CO_TRY(context.check());
   const auto started = context.clock.now();
-  const SignedCall call{std::move(spec), context.job_id(), context.record().attempts, context.epoch()};
+  const SignedCall call{std::move(spec), context.job_id(), context.record().attempts, context.epoch(),
+                        jobs::delivery_trace(context.spec().trace, context.job_id(), context.epoch())};
   const auto sent = CO_TRY(co_await send_signed(context.callbacks, context.clock, call));
   CO_TRY(with_patience(context, judge_reply(sent.reply, sent.origin, sent.secrets)));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.now() - started).count();

@@ -22,6 +22,7 @@ struct SignedCall {
   std::string id;  // the same for each repetition
   std::uint64_t attempt = 1;
   std::uint64_t epoch = 0;  // of whoever sends; the later one is right
+  TraceContext trace = {};  // told to the endpoint, if there is one
 };
 struct SignedReply {
   OutboundReply reply;

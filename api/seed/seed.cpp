@@ -1,0 +1,214 @@
+#include "api/seed/seed.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/base/json.h"
+#include "indexes/store/declare.h"
+#include "table_store/odata/odata_json.h"
+
+namespace tidemark::api {
+namespace {
+
+using nlohmann::json;
+
+std::unexpected<Error> wrong(const std::string& where, const std::string& what) {
+  return fail(ErrorCode::kConfigInvalid, where + ": " + what);
+}
+
+std::unexpected<Error> wrong(const std::string& where, const Error& error) { return wrong(where, error.message); }
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+Result<std::vector<Seed::Row>> read_rows(const std::string& where, const json& list) {
+  if (!list.is_array()) return wrong(where, "must be a list of entities");
+  std::vector<Seed::Row> rows;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto place = where + "[" + std::to_string(i) + "]";
+    auto entity = table_store::parse_entity_json(text_of(list[i]));
+    if (!entity) return wrong(place, entity.error());
+    if (!entity->partition_key || !entity->row_key) return wrong(place, "PartitionKey and RowKey are needed");
+    Seed::Row row;
+    row.partition_key = std::move(*entity->partition_key);
+    row.insert.row_key = std::move(*entity->row_key);
+    row.insert.properties = std::move(entity->properties);
+    row.insert.lenient = true;  // what is there stays
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Result<std::vector<std::string>> read_messages(const std::string& where, const json& list) {
+  const auto is_text = [](const json& each) { return each.is_string(); };
+  if (!list.is_array() || !std::ranges::all_of(list, is_text)) return wrong(where, "must be a list of texts");
+  return list.get<std::vector<std::string>>();
+}
+
+Result<std::map<std::string, std::string>> read_blobs(const std::string& where, const json& members) {
+  const auto is_text = [](const json& each) { return each.is_string(); };
+  if (!members.is_object() || !std::ranges::all_of(members, is_text)) {
+    return wrong(where, "must be an object of texts by the names of blobs");
+  }
+  return members.get<std::map<std::string, std::string>>();
+}
+
+Result<table_store::ChangeFeed> read_feed(const std::string& where, const json& given) {
+  auto feed = feeds::parse_feed(text_of(given));
+  if (!feed) return wrong(where, feed.error());
+  return *feed;
+}
+
+Result<indexes::Definition> read_index(const std::string& where, const json& given) {
+  if (!indexes::is_index_name(where.substr(where.find('.') + 1))) {
+    return wrong(where, "an index's name has 1 to 63 letters, digits and '-', a letter first");
+  }
+  auto definition = indexes::parse_definition(given);
+  if (!definition) return wrong(where, definition.error());
+  return std::move(*definition);
+}
+
+/// One member of the file: a thing by each name.
+template <class Thing>
+Result<void> read_all(const json& whole, const char* member, std::map<std::string, Thing>& out,
+                      Result<Thing> (*read)(const std::string& where, const json& given)) {
+  const auto found = whole.find(member);
+  if (found == whole.end()) return {};
+  if (!found->is_object()) return wrong(member, "must be an object, with a member for each name");
+  for (const auto& [name, given] : found->items()) {
+    out.emplace(name, TRY(read(std::string(member) + "." + name, given)));
+  }
+  return {};
+}
+
+/// Tells what could not be made.
+template <class Value>
+Result<Value> made(const std::string& what, Result<Value> outcome) {
+  if (!outcome) return wrong(what, outcome.error());
+  return outcome;
+}
+
+class Sowing {
+ public:
+  Sowing(SeedStores stores, Seed seed) : stores_(stores), seed_(std::move(seed)) {}
+
+  Task<Result<Seeded>> run() {
+    for (auto& [name, rows] : seed_.tables) CO_TRY(co_await table(name, rows));
+    for (auto& [name, messages] : seed_.queues) CO_TRY(co_await queue(name, messages));
+    for (auto& [name, blobs] : seed_.containers) CO_TRY(co_await container(name, blobs));
+    for (const auto& [name, feed] : seed_.feeds) CO_TRY(co_await follow(name, feed));
+    for (auto& [name, definition] : seed_.indexes) CO_TRY(co_await index(name, std::move(definition)));
+    co_return done_;
+  }
+
+ private:
+  Task<Result<void>> table(std::string name, std::vector<Seed::Row>& rows) {
+    const auto where = "tables." + name;
+    auto created = co_await stores_.tables.create_table(name);
+    if (created) ++done_.tables;
+    const bool there = created.failed_with(ErrorCode::kTableAlreadyExists);
+    if (!created && !there) co_return wrong(where, created.error());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      auto& row = rows[i];
+      auto outcome = co_await stores_.tables.mutate(name, row.partition_key, {std::move(row.insert)}, std::nullopt);
+      if (!outcome) co_return wrong(where + "[" + std::to_string(i) + "]", outcome.error());
+      done_.entities += outcome->front().kind == WriteOutcome::kApplied ? 1 : 0;
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> queue(std::string name, std::vector<std::string>& messages) {
+    const auto where = "queues." + name;
+    const auto there = CO_TRY(made(where, co_await stores_.queues.list_queues(name)));
+    if (std::ranges::find(there, name) != there.end()) co_return Result<void>();
+    CO_TRY(made(where, co_await stores_.queues.ensure_queue(name)));
+    ++done_.queues;
+    for (auto& text : messages) {
+      CO_TRY(made(where, co_await stores_.queues.put(name, std::move(text), Duration::zero())));
+      ++done_.messages;
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> container(std::string name, std::map<std::string, std::string>& blobs) {
+    const auto where = "containers." + name;
+    CO_TRY(made(where, co_await stores_.blobs.ensure_container(name)));
+    ++done_.containers;
+    // Whatever is there is newer than this version, and stays.
+    const blob_store::FencedWrite write{.fence = {"seed", 1, {}}, .source_version = 1};
+    for (auto& [blob, text] : blobs) {
+      if (text.size() > blob_store::kMaxPieceBytes) co_return wrong(where + "." + blob, "the text is too long");
+      blob_store::NewContent content;
+      content.headers.type = "text/plain; charset=utf-8";
+      const auto put = CO_TRY(
+          made(where + "." + blob, co_await stores_.blobs.put(name, blob, std::move(content), std::move(text), write)));
+      done_.blobs += put == WriteOutcome::kApplied ? 1 : 0;
+    }
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> follow(std::string table, table_store::ChangeFeed feed) {
+    const auto where = "feeds." + table;
+    const auto there = co_await stores_.tables.feed(table, {});
+    if (there) co_return Result<void>();
+    if (http_status_of(there.error().code) != 404) co_return wrong(where, there.error());
+    CO_TRY(made(where, co_await stores_.tables.put_feed(table, feed)));
+    ++done_.feeds;
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> index(std::string name, indexes::Definition definition) {
+    const auto where = "indexes." + name;
+    if (CO_TRY(made(where, co_await stores_.indexes.find(name)))) co_return Result<void>();
+    CO_TRY(made(where, co_await indexes::declare(stores_.tables, &stores_.blobs, stores_.indexes, name,
+                                                 std::move(definition))));
+    ++done_.indexes;
+    co_return Result<void>();
+  }
+
+  SeedStores stores_;
+  Seed seed_;
+  Seeded done_;
+};
+
+}  // namespace
+
+Result<Seed> parse_seed(std::string_view text) {
+  const auto whole = read_json(text);
+  if (!whole) return fail(ErrorCode::kConfigInvalid, whole.error().message);
+  if (!whole->is_object()) return fail(ErrorCode::kConfigInvalid, "it must be a JSON object");
+  constexpr std::string_view kMembers[] = {"tables", "queues", "containers", "feeds", "indexes"};
+  for (const auto& [name, given] : whole->items()) {
+    if (std::ranges::find(kMembers, name) == std::end(kMembers)) {
+      return wrong(name, "is not one of tables, queues, containers, feeds and indexes");
+    }
+  }
+  Seed seed;
+  TRY(read_all(*whole, "tables", seed.tables, &read_rows));
+  TRY(read_all(*whole, "queues", seed.queues, &read_messages));
+  TRY(read_all(*whole, "containers", seed.containers, &read_blobs));
+  TRY(read_all(*whole, "feeds", seed.feeds, &read_feed));
+  TRY(read_all(*whole, "indexes", seed.indexes, &read_index));
+  return seed;
+}
+
+Result<Seed> read_seed(const std::string& path) {
+  const auto about = "seed_file: " + path;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return wrong(about, std::error_code(errno, std::generic_category()).message());
+  std::string text(kMaxSeedBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) return wrong(about, "the file cannot be read");
+  if (text.size() > kMaxSeedBytes) return wrong(about, "it is longer than 16 MiB");
+  auto seed = parse_seed(text);
+  if (!seed) return wrong(about, seed.error());
+  return seed;
+}
+
+Task<Result<Seeded>> sow(SeedStores stores, Seed seed) {
+  Sowing sowing(stores, std::move(seed));
+  co_return co_await sowing.run();
+}
+
+}  // namespace tidemark::api

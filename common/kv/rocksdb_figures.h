@@ -1,0 +1,47 @@
+// Internal to rocksdb_*.cpp: what an open database counts about itself. The library tells nearly three hundred counters
+// and times on every path; those that nobody asks for end in a look at one byte. Thread safe.
+#pragma once
+#include <rocksdb/statistics.h>
+
+#include <array>
+#include <atomic>
+
+#include "common/kv/rocksdb_database.h"
+
+namespace tidemark::kv::detail {
+
+class DatabaseCounters final : public rocksdb::Statistics {
+ public:
+  DatabaseCounters();
+  const char* Name() const override { return "tidemark.DatabaseCounters"; }
+
+  void recordTick(std::uint32_t ticker, std::uint64_t count) override;
+  std::uint64_t getTickerCount(std::uint32_t ticker) const override;
+  void setTickerCount(std::uint32_t, std::uint64_t) override {}
+  std::uint64_t getAndResetTickerCount(std::uint32_t) override { return 0; }
+  /// Times are taken for these alone.
+  bool HistEnabledForType(std::uint32_t type) const override;
+  void recordInHistogram(std::uint32_t type, std::uint64_t value) override;
+  void histogramData(std::uint32_t, rocksdb::HistogramData* const) const override {}
+
+  /// The part of the figures that is counted here.
+  void fill(EngineFigures& figures) const;
+
+ private:
+  // Reads count for each level and block, from all I/O threads; each has a place of its own, as long as they last.
+  static constexpr std::size_t kPlaces = 8;
+  static constexpr std::size_t kTickers = 16;
+  struct alignas(64) Place {
+    std::array<std::atomic<std::uint64_t>, kTickers> ticks{};
+  };
+
+  std::array<std::uint8_t, rocksdb::TICKER_ENUM_MAX> index_of_{};  // 0: not wanted
+  std::array<Place, kPlaces> places_;
+  Histogram log_syncs_us_;
+  std::atomic<std::uint64_t> compaction_us_{0}, compactions_{0}, flush_us_{0}, flushes_{0};
+};
+
+/// The part that the database tells when it is asked.
+void fill_properties(rocksdb::DB& db, EngineFigures& figures);
+
+}  // namespace tidemark::kv::detail

@@ -1,0 +1,99 @@
+#include "common/service/engine_metrics.h"
+
+namespace tidemark::service {
+namespace {
+
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr double kSecondsPerUs = 1e-6;
+
+MetricFamily histogram(const char* name, const char* help, const Histogram::Counts& counts,
+                       std::span<const std::uint64_t> bounds, double unit) {
+  MetricFamily family{name, help, MetricType::Histogram, {}};
+  process::add_histogram(family, counts, bounds, unit);
+  return family;
+}
+
+/// Values of one metric by one label.
+MetricFamily by(const char* name, const char* help, MetricType type, const char* label,
+                std::initializer_list<std::pair<const char*, std::uint64_t>> values) {
+  MetricFamily family{name, help, type, {}};
+  for (const auto& [what, value] : values) process::add_value(family, static_cast<double>(value), {{label, what}});
+  return family;
+}
+
+MetricFamily counter(const char* name, const char* help, double value) {
+  return process::figure(name, help, MetricType::Counter, value);
+}
+
+MetricFamily gauge(const char* name, const char* help, std::uint64_t value) {
+  return process::figure(name, help, MetricType::Gauge, static_cast<double>(value));
+}
+
+double seconds(std::uint64_t us) { return static_cast<double>(us) * kSecondsPerUs; }
+
+void add_writes(const kv::EngineFigures& figures, std::vector<MetricFamily>& out) {
+  out.push_back(histogram("tidemark_database_group_transactions", "Transactions in a group of the log.",
+                          figures.group_transactions, figures.group_bounds, 1));
+  out.push_back(histogram("tidemark_database_transaction_wait_seconds",
+                          "Time from the submission of a transaction until it is durable.", figures.waits_us,
+                          figures.wait_bounds_us, kSecondsPerUs));
+  out.push_back(histogram("tidemark_database_log_sync_seconds", "Time to sync the log to the disk.",
+                          figures.log_syncs_us, figures.log_sync_bounds_us, kSecondsPerUs));
+  out.push_back(counter("tidemark_database_log_bytes_total", "Bytes written to the log.",
+                        static_cast<double>(figures.log_bytes)));
+  out.push_back(counter("tidemark_database_stall_seconds_total", "Time that writes were held up by compactions.",
+                        seconds(figures.stalled_us)));
+  out.push_back(gauge("tidemark_database_delayed_write_bytes_per_second",
+                      "What writes are slowed down to; 0: they are not.", figures.delayed_write_bytes_per_s));
+  out.push_back(gauge("tidemark_database_writes_stopped", "1 while writes wait for a compaction.",
+                      figures.writes_stopped ? 1 : 0));
+}
+
+void add_files(const kv::EngineFigures& figures, std::vector<MetricFamily>& out) {
+  out.push_back(by("tidemark_database_compactions_total", "Flushes and compactions that ended.", MetricType::Counter,
+                   "kind", {{"flush", figures.flushes}, {"compaction", figures.compactions}}));
+  MetricFamily time{"tidemark_database_compaction_seconds_total", "Time that they took.", MetricType::Counter, {}};
+  process::add_value(time, seconds(figures.flush_us), {{"kind", "flush"}});
+  process::add_value(time, seconds(figures.compaction_us), {{"kind", "compaction"}});
+  out.push_back(std::move(time));
+  out.push_back(by("tidemark_database_compaction_bytes_total", "Bytes that they read and wrote.", MetricType::Counter,
+                   "kind",
+                   {{"flush_written", figures.flush_written_bytes},
+                    {"read", figures.compaction_read_bytes},
+                    {"written", figures.compaction_written_bytes}}));
+  out.push_back(by("tidemark_database_compactions_running", "Flushes and compactions under way.", MetricType::Gauge,
+                   "kind", {{"flush", figures.running_flushes}, {"compaction", figures.running_compactions}}));
+  out.push_back(gauge("tidemark_database_pending_compaction_bytes",
+                      "What compactions have yet to rewrite, an estimate.", figures.pending_compaction_bytes));
+  out.push_back(
+      gauge("tidemark_database_level0_files", "Files that no compaction has taken up yet.", figures.youngest_files));
+  out.push_back(gauge("tidemark_database_file_bytes", "Size of the database's files.", figures.file_bytes));
+}
+
+void add_lookups(const kv::EngineFigures& figures, std::vector<MetricFamily>& out) {
+  out.push_back(by("tidemark_database_cache_lookups_total", "Lookups of blocks in the cache.", MetricType::Counter,
+                   "outcome", {{"hit", figures.cache_hits}, {"miss", figures.cache_misses}}));
+  out.push_back(by("tidemark_database_memtable_lookups_total", "Lookups of keys in what is not in a file yet.",
+                   MetricType::Counter, "outcome",
+                   {{"hit", figures.memtable_hits}, {"miss", figures.memtable_misses}}));
+}
+
+}  // namespace
+
+std::vector<MetricFamily> engine_figures(const kv::RocksDbEngine& engine) {
+  const auto used = engine.memory();
+  const auto figures = engine.figures();
+  std::vector<MetricFamily> out;
+  out.push_back(by("tidemark_database_memory_bytes", "Memory of the database, by part.", MetricType::Gauge, "part",
+                   {{"cache", used.cache_bytes}, {"write_buffers", used.write_buffers_bytes}}));
+  out.push_back(
+      gauge("tidemark_database_waiting_transactions", "Transactions that wait for the writer.", engine.queue_depth()));
+  add_writes(figures, out);
+  add_files(figures, out);
+  add_lookups(figures, out);
+  return out;
+}
+
+}  // namespace tidemark::service
