@@ -18,8 +18,8 @@ class TableHttp {
   Result<void> ensure_table(const std::string& table);
   /// Insert-or-replace of 1..100 entities (JSON with PartitionKey and RowKey) of one partition, in one transaction.
   Result<void> upsert(const std::string& table, const std::vector<nlohmann::json>& entities);
-  /// Which entities, and what of them. With `types`, what JSON cannot tell is beside it ("Size@odata.type":"Edm.Int64"),
-  /// so that upsert() makes the same entity again.
+  /// Which entities, and what of them. With `types`, what JSON cannot tell is beside it
+  /// ("Size@odata.type":"Edm.Int64"), so that upsert() makes the same entity again.
   struct Query {
     std::string table, filter = {}, select = {};
     bool types = false;

@@ -1,6 +1,6 @@
 // The api's routes: sessions, the audit trail, jobs, poison messages, schedules, indexes, change feeds, tables, queues,
-// limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store and
-// renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their
+// limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store
+// and renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their
 // table. Thread safe.
 #pragma once
 #include <array>

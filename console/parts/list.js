@@ -7,11 +7,12 @@ import { Busy, Empty, Failure } from "./basic.js";
 
 /// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
 export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {}, failed }) {
-  const [at, setAt] = useState(-1);
+  const [mark, setMark] = useState(null);  // by id: rows that come in above do not move it to another row
+  const at = items ? items.findIndex((each) => id(each) === mark) : -1;
   const body = useRef();
   const focus = (index) => {
     const to = Math.max(0, Math.min(items.length - 1, index));
-    setAt(to);
+    setMark(id(items[to]));
     body.current?.children[to]?.scrollIntoView({ block: "nearest" });
   };
   const toggle = (row) => {
@@ -27,14 +28,13 @@ export function List({ label, columns, items, id = (each) => each.id, href, sele
     Enter: () => current && href && go(href(current)),
     ...onCurrent,
   } : {});
-  useEffect(() => { if (items && at >= items.length) setAt(items.length - 1); }, [items?.length]);
   if (!items) return failed ? null : html`<${Busy} />`;
   if (!items.length) return html`<${Empty}>${empty}</${Empty}>`;
   const all = selected && items.every((each) => selected.has(id(each)));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
     <thead><tr>${selected && html`<th class="tick"><input type="checkbox" aria-label="Select all that are shown" checked=${all} onChange=${() => onSelect(all ? new Set() : new Set(items.map(id)))} /></th>`}
       ${columns.map((column) => html`<th scope="col" class=${column.number ? "number" : ""}>${column.name || html`<span class="sr">Actions</span>`}</th>`)}</tr></thead>
-    <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setAt(index)}>
+    <tbody ref=${body}>${items.map((row, index) => html`<tr key=${id(row)} class=${index === at ? "at" : ""} aria-current=${index === at ? "true" : undefined} onClick=${() => setMark(id(row))}>
       ${selected && html`<td class="tick"><input type="checkbox" aria-label=${`Select row ${index + 1}`} checked=${selected.has(id(row))} onChange=${() => toggle(row)} /></td>`}
       ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }

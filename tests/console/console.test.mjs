@@ -317,7 +317,9 @@ describe("jobs", () => {
     await page.getByLabel("kind").selectOption("copy");
     await until(() => /state=succeeded/.test(page.url()) && /kind=copy/.test(page.url()), "both in the address");
     await rows("Jobs").first().waitFor();
+    await until(async () => (await rows("Jobs").allTextContents()).every((text) => text.includes("copy")), "only what the filters let through");
     await page.keyboard.press("j");
+    await page.locator("tr[aria-current=true]").waitFor();
     await page.keyboard.press("Enter");
     await heading(/copy/);
     await page.goBack();
