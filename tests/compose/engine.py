@@ -1,4 +1,4 @@
-"""The container engine: found or started, the image built, one compose project brought up and always removed.
+"""The container engine: found, the image built, one compose project brought up and always removed.
 
 The image is built from the programs under TIDEMARK_BIN, with a build context that holds only what the Dockerfiles
 copy. Ports are free ones; the project's name is its own, so that a stack of the person who tests stays untouched.
@@ -47,12 +47,7 @@ def compose_command():
 
 
 def find_engine():
-    """The compose command. Starts an engine where the machine has a script for it beside the repository."""
-    starter = os.path.join(SOURCE, "..", "shared", "tools", "container-engine.sh")
-    if (not answers("docker", "info") or compose_command() is None) and os.access(starter, os.X_OK):
-        started = subprocess.run([starter, "up"], capture_output=True, text=True, timeout=600, check=False)
-        if started.returncode != 0:
-            raise NoEngine(f"the engine could not be started: {(started.stdout + started.stderr)[-1000:]}")
+    """The compose command."""
     if not answers("docker", "info"):
         raise NoEngine("`docker info` fails: no engine runs here, or this user may not use it")
     command = compose_command()
