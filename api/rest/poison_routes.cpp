@@ -46,7 +46,7 @@ Answer edit_poison(Api& api, http::Request& request, Action& action, std::string
   if (const auto queue = CO_TRY(queue_of(api, request))) {
     co_return co_await queue->edit(std::move(id), CO_TRY(std::move(body)));
   }
-  auto spec = CO_TRY(api.admitted(std::move(body), action.caller));
+  auto spec = CO_TRY(api.admitted(body, action.caller));
   const auto record = CO_TRY(co_await api.poison.edit(std::move(id), std::move(spec), who(request, action)));
   co_return json_response(200, to_json(record));
 }
