@@ -40,13 +40,11 @@ Result<void> check_rows(const Reader& rows, const KeyRange& range, CheckRun& run
     TRY(run.read_row(cursor->key(), cursor->value()));
     TRY(row(cursor->key(), cursor->value()));
   }
-  if (const auto whole = cursor->status(); whole.failed_with(ErrorCode::kCorruption)) {
-    run.found("checksum", range.lower.empty() ? "rows" : row_name(range.lower.substr(0, 1)),
-              "rows cannot be read: " + whole.error().detail);
-    return {};
-  } else {
-    return whole;
-  }
+  auto whole = cursor->status();
+  if (!whole.failed_with(ErrorCode::kCorruption)) return whole;
+  run.found("checksum", range.lower.empty() ? "rows" : row_name(range.lower.substr(0, 1)),
+            "rows cannot be read: " + whole.error().detail);
+  return {};
 }
 
 std::string row_name(std::string_view key) {
