@@ -162,11 +162,12 @@ def run(*line):
 
 
 def can_make_networks():
-    return os.geteuid() == 0 and run("unshare", "-n", "ip", "link", "add", "one-end", "type", "veth", "peer", "name",
-                                     "other-end").returncode == 0
+    tools = all(shutil.which(tool) for tool in ("ip", "iptables", "tc", "unshare"))
+    pair = ("unshare", "-n", "ip", "link", "add", "one-end", "type", "veth", "peer", "name", "other-end")
+    return tools and os.geteuid() == 0 and run(*pair).returncode == 0
 
 
-@unittest.skipUnless(can_make_networks(), "needs root and `ip` to make network namespaces: the test of two networks is skipped")
+@unittest.skipUnless(can_make_networks(), "needs root, `ip`, `tc` and `iptables` to make network namespaces: the test of two networks is skipped")
 class TwoNetworks(HostsCase):
     """10.77.1.0/24 is the link between the machines, which suffers; 10.77.2.0/24 is how the test reaches the api."""
     CLONE_NEWNET = 0x40000000
