@@ -61,7 +61,7 @@ Result<void> read_put_extensions(const Call& call, PutRequest& put) {
 std::string lease_token(const Message& message) { return std::to_string(message.epoch); }
 
 Result<LeaseKey> holder_in(const Call& call) {
-  LeaseKey holder{call.account(), call.queue, call.message_id};
+  LeaseKey holder{call.account(), call.target.queue, call.target.message_id};
   auto epoch = TRY(number_in(call, "x-ms-tidemark-lease", 1, INT64_MAX));
   holder.epoch = static_cast<std::uint64_t>(epoch.value_or(0));
   const auto receipt = call.parameter("popreceipt").value_or("");

@@ -44,7 +44,7 @@ Result<void> may_put_into(const Call& call, std::string_view queue) {
 
 /// The first was counted when the request came.
 void charge_further(const Call& call, std::size_t messages) {
-  if (messages > 1) call.charge_items({call.queue}, messages - 1);
+  if (messages > 1) call.charge_items({call.target.queue}, messages - 1);
 }
 
 http::Response updated(const Placed& placed) {
@@ -61,7 +61,7 @@ Answer put_message(Call& call) {
   CO_TRY(read_put_extensions(call, put));
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBodyBytes));
   put.text = CO_TRY(read_message_text(body));
-  auto placed = CO_TRY(co_await call.service.put(call.account(), call.queue, std::move(put)));
+  auto placed = CO_TRY(co_await call.service.put(call.account(), call.target.queue, std::move(put)));
   if (is_before(call.identity.version, kFirstVersionWithPutBody)) {
     co_return empty_response(201);
   }
@@ -73,7 +73,7 @@ namespace {
 /// Undoes a delivery to a client that went away while it waited: it was no attempt.
 Task<void> give_back(Call& call, std::vector<TakenMessage> taken) {
   for (auto& each : taken) {
-    LeaseKey holder{call.account(), call.queue, each.message.id, 0, each.receipt};
+    LeaseKey holder{call.account(), call.target.queue, each.message.id, 0, each.receipt};
     auto done = co_await call.service.release(std::move(holder), Duration::zero(), std::nullopt, false);
     static_cast<void>(done.has_value());  // if not, it comes back when its time is over
   }
@@ -92,7 +92,7 @@ Answer get_messages(Call& call) {
   request.lease = detail;  // which tells the token
   const auto& peer_gone = call.http.peer_gone;
   WaitRequest waiting{wait, {}, peer_gone};
-  auto taken = CO_TRY(co_await call.service.get(call.account(), call.queue, request, std::move(waiting)));
+  auto taken = CO_TRY(co_await call.service.get(call.account(), call.target.queue, request, std::move(waiting)));
   charge_further(call, taken.size());
   if (wait > Duration::zero() && !taken.empty() && peer_gone && peer_gone()) {
     co_await give_back(call, std::exchange(taken, {}));
@@ -110,7 +110,7 @@ Answer peek_messages(Call& call) {
   auto count = CO_TRY(call.number("numofmessages", 1, kMaxMessagesPerGet));
   auto detail = CO_TRY(wants_detail(call));
   const auto n = static_cast<std::uint32_t>(count.value_or(1));
-  auto messages = CO_TRY(co_await call.service.peek(call.account(), call.queue, n));
+  auto messages = CO_TRY(co_await call.service.peek(call.account(), call.target.queue, n));
   charge_further(call, messages.size());
   co_return uncached(xml_response(200, render_peeked(messages, detail)));
 }
@@ -176,7 +176,7 @@ Answer delete_message(Call& call) {
 }
 
 Answer clear_messages(Call& call) {
-  CO_TRY(co_await call.service.clear(call.account(), call.queue));
+  CO_TRY(co_await call.service.clear(call.account(), call.target.queue));
   co_return empty_response(204);
 }
 

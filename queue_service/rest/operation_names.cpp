@@ -45,17 +45,24 @@ Operation message_operation(const service::Call& call, bool of_one) {
   return {};
 }
 
-}  // namespace
-
-Operation QueueRoutes::operation_of(const service::Call& call) const {
-  if (call.http.method == "OPTIONS") return {"QueuePreflightRequest", kRead};
-  // A call that was refused has not been split.
-  Call named(call.front, call.http, service_);
-  if (!split_resource(call.resource.rest, named)) return {};
-  if (named.queue.empty()) return account_operation(call);
-  return named.messages ? message_operation(call, !named.message_id.empty()) : queue_operation(call);
+Operation operation_named(const service::Call& call, const Target& target) {
+  if (target.queue.empty()) return account_operation(call);
+  return target.messages ? message_operation(call, !target.message_id.empty()) : queue_operation(call);
 }
 
-std::string_view QueueRoutes::name_of(const service::Call& call) const { return static_cast<const Call&>(call).queue; }
+}  // namespace
+
+Operation QueueRoutes::operation_of(const service::Call& given) const {
+  const auto& call = static_cast<const Call&>(given);
+  if (call.http.method == "OPTIONS") return {"QueuePreflightRequest", kRead};
+  if (call.read) return operation_named(call, call.target);
+  // It was refused before anybody looked.
+  const auto target = parse_target(call.resource.rest);
+  return target ? operation_named(call, *target) : Operation();
+}
+
+std::string_view QueueRoutes::name_of(const service::Call& call) const {
+  return static_cast<const Call&>(call).target.queue;
+}
 
 }  // namespace tidemark::queue_service::rest

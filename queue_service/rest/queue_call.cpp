@@ -9,7 +9,7 @@ Result<std::optional<std::int64_t>> Call::number(std::string_view name, std::int
   return protocol::number_parameter(name, parameter(name), min, max);
 }
 
-Result<void> split_resource(std::string_view rest, Call& call) {
+Result<Target> parse_target(std::string_view rest) {
   while (rest.ends_with('/')) rest.remove_suffix(1);
   std::vector<std::string> parts;
   while (!rest.empty()) {
@@ -22,10 +22,11 @@ Result<void> split_resource(std::string_view rest, Call& call) {
   if (parts.size() > 3 || (parts.size() > 1 && !iequals_ascii(parts[1], "messages"))) {
     return fail(ErrorCode::kInvalidUri);
   }
-  if (!parts.empty()) call.queue = std::move(parts[0]);
-  call.messages = parts.size() > 1;
-  if (parts.size() > 2) call.message_id = to_lower_ascii(parts[2]);
-  return {};
+  Target target;
+  if (!parts.empty()) target.queue = std::move(parts[0]);
+  target.messages = parts.size() > 1;
+  if (parts.size() > 2) target.message_id = to_lower_ascii(parts[2]);
+  return target;
 }
 
 http::Response uncached(http::Response response) {

@@ -12,22 +12,27 @@ using protocol::empty_response;
 using protocol::xml_response;
 using service::Answer;
 
+/// What follows the account: "", "queue", "queue/messages", "queue/messages/id".
+struct Target {
+  std::string queue;      // empty for the account
+  bool messages = false;  // .../messages[/id]
+  std::string message_id;
+};
+/// kInvalidUri.
+Result<Target> parse_target(std::string_view rest);
+
 struct Call : service::Call {
   Call(service::Front& face, http::Request& request, QueueService& queues)
       : service::Call(face, request), service(queues) {}
 
   QueueService& service;
-  std::string queue;      // empty for the account
-  bool messages = false;  // .../messages[/id]
-  std::string message_id;
+  Target target;
+  bool read = false;  // the target was
 
   /// See protocol::number_parameter.
   [[nodiscard]] Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t min,
                                                            std::int64_t max) const;
 };
-
-/// Splits what follows the account: "", "queue", "queue/messages", "queue/messages/id". kInvalidUri.
-Result<void> split_resource(std::string_view rest, Call& call);
 
 /// Adds Cache-Control, which all documents of this service have.
 http::Response uncached(http::Response response);

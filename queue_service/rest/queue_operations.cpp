@@ -75,17 +75,17 @@ Answer create_queue(Call& call) {
   auto options = CO_TRY(queue_options_in(call));
   // The extension's headers win over metadata of the same name.
   auto metadata = patched(protocol::read_metadata(call.http), options);
-  auto outcome = CO_TRY(co_await call.service.create_queue(call.account(), call.queue, std::move(metadata)));
+  auto outcome = CO_TRY(co_await call.service.create_queue(call.account(), call.target.queue, std::move(metadata)));
   co_return empty_response(outcome == CreateOutcome::kCreated ? 201 : 204);
 }
 
 Answer delete_queue(Call& call) {
-  CO_TRY(co_await call.service.delete_queue(call.account(), call.queue));
+  CO_TRY(co_await call.service.delete_queue(call.account(), call.target.queue));
   co_return empty_response(204);
 }
 
 Answer get_metadata(Call& call) {
-  auto properties = CO_TRY(co_await call.service.get_properties(call.account(), call.queue));
+  auto properties = CO_TRY(co_await call.service.get_properties(call.account(), call.target.queue));
   auto response = uncached(empty_response(200));
   response.set("x-ms-approximate-messages-count", std::to_string(properties.messages));
   protocol::add_metadata(response, properties.metadata);
@@ -97,22 +97,22 @@ Answer set_metadata(Call& call) {
   auto options = CO_TRY(queue_options_in(call));
   if (metadata.empty() && !options.empty()) {
     // The extension's headers alone leave the rest of the metadata as it is.
-    CO_TRY(co_await call.service.patch_metadata(call.account(), call.queue, std::move(options)));
+    CO_TRY(co_await call.service.patch_metadata(call.account(), call.target.queue, std::move(options)));
     co_return empty_response(204);
   }
-  CO_TRY(co_await call.service.set_metadata(call.account(), call.queue, patched(std::move(metadata), options)));
+  CO_TRY(co_await call.service.set_metadata(call.account(), call.target.queue, patched(std::move(metadata), options)));
   co_return empty_response(204);
 }
 
 Answer get_acl(Call& call) {
-  auto acl = CO_TRY(call.service.get_acl(call.account(), call.queue));
+  auto acl = CO_TRY(call.service.get_acl(call.account(), call.target.queue));
   co_return uncached(xml_response(200, std::string(protocol::kXmlDeclaration) + protocol::render_stored_policies(acl)));
 }
 
 Answer set_acl(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBodyBytes));
   auto acl = CO_TRY(protocol::parse_stored_policies(body, kQueuePermissions));
-  CO_TRY(co_await call.service.set_acl(call.account(), call.queue, std::move(acl)));
+  CO_TRY(co_await call.service.set_acl(call.account(), call.target.queue, std::move(acl)));
   co_return empty_response(204);
 }
 

@@ -66,7 +66,7 @@ Result<Operation> find_queue_operation(const Call& call, std::string_view method
 Result<Operation> find_message_operation(const Call& call, std::string_view method) {
   using namespace operations;
   constexpr auto kObject = ResourceType::kObject;
-  if (call.message_id.empty()) {
+  if (call.target.message_id.empty()) {
     if (method == "POST") return Operation{queue_need(kObject, "a"), put_message};
     if (method == "DELETE") return Operation{account_need(kObject, "d"), clear_messages};
     if (method != "GET") return fail(ErrorCode::kUnsupportedHttpVerb);
@@ -91,20 +91,21 @@ Result<Operation> find_message_operation(const Call& call, std::string_view meth
 /// kUnsupportedHttpVerb, kInvalidQueryParameterValue, kInsufficientAccountPermissions for a write to the secondary.
 Result<Operation> find_operation(const Call& call) {
   const auto method = call.http.method;
-  auto operation = TRY(call.queue.empty() ? find_account_operation(call, method)
-                       : call.messages    ? find_message_operation(call, method)
-                                          : find_queue_operation(call, method));
+  auto operation = TRY(call.target.queue.empty() ? find_account_operation(call, method)
+                       : call.target.messages    ? find_message_operation(call, method)
+                                                 : find_queue_operation(call, method));
   const bool writes = !call.reads() || operation.run == operations::get_messages;
   if (call.resource.secondary && writes) return fail(ErrorCode::kInsufficientAccountPermissions);
   return operation;
 }
 
 Answer answer(Call& call) {
-  CO_TRY(split_resource(call.resource.rest, call));
+  call.target = CO_TRY(parse_target(call.resource.rest));
+  call.read = true;
   const auto operation = CO_TRY(find_operation(call));
-  CO_TRY(auth::authorize(call.identity, operation.need, call.queue));
+  CO_TRY(auth::authorize(call.identity, operation.need, call.target.queue));
   if (operation.run == operations::get_messages) CO_TRY(call.front.check_source(call));
-  if (call.messages) CO_TRY(call.take_items({call.queue}, 1));
+  if (call.target.messages) CO_TRY(call.take_items({call.target.queue}, 1));
   co_return co_await operation.run(call);
 }
 
