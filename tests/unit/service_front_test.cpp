@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-
 #include "blob_store/rest/blob_routes.h"
 #include "common/base/encoding.h"
 #include "common/process/failures.h"
@@ -12,6 +10,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/task_runner.h"
 #include "tests/support/temporary_payloads.h"
 
 namespace tidemark {
@@ -60,19 +59,8 @@ class TextBody final : public http::BodyReader {
   std::string text_;
 };
 
-class StoreFronts : public ::testing::Test {
+class StoreFronts : public ::testing::Test, protected TaskRunner {
  protected:
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
   /// Signed with an account SAS that allows everything.
   http::Response send(service::Front& front, const std::string& method, const std::string& resource,
                       const std::string& body = {}) {
@@ -106,7 +94,6 @@ class StoreFronts : public ::testing::Test {
                               "\" code=StorageFailure detail=\"No space left on device: /data/000123.log\"\n");
   }
 
-  asio::io_context io_;
   BreakableEngine engine_;
   std::unique_ptr<Clock> clock_ = make_system_clock();
   std::unique_ptr<Random> random_ = make_seeded_random(7);
