@@ -4,6 +4,7 @@
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
 #include "blob_store/storage/blob_check.h"
+#include "blob_store/storage/blob_holdings.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "common/service/store_process.h"
 
@@ -79,7 +80,8 @@ int main(int argc, char** argv) {
                                               blob_store::kApartFromBytes,
                                               &blob_store::check_unstamped,
                                               blob_store::kDataFormat,
-                                              &blob_store::check_data};
+                                              &blob_store::check_data,
+                                              {&blob_store::each_container, &blob_store::content_bytes}};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });
