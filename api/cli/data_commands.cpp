@@ -106,6 +106,19 @@ void add_plan(const Commands& entities) {
 
 std::string whole(const json& number) { return number.is_number() ? std::to_string(number.get<std::int64_t>()) : ""; }
 
+void print_overview(const json& answer) {
+  for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
+  static const auto kPoints = member_of("points", table_of({{"at", "/at", time_of},
+                                                            {">ready", "/ready"},
+                                                            {">in flight", "/inFlight"},
+                                                            {">poison", "/poison"},
+                                                            {">in/s", "/inPerSecond", whole},
+                                                            {">out/s", "/outPerSecond", whole},
+                                                            {">oldest s", "/oldestSeconds", whole},
+                                                            {">requests", "/requests"}}));
+  kPoints(answer);
+}
+
 }  // namespace
 
 void add_data_commands(const Commands& program) {
@@ -115,17 +128,9 @@ void add_data_commands(const Commands& program) {
   add_put(entities);
   add_delete(entities);
   add_plan(entities);
-  program.add("overview", "the last hour in figures, every ten seconds", [](const GlobalOptions& options) {
-    return call_and_print(options, "GET", "/v1/overview",
-                          member_of("points", table_of({{"at", "/at", time_of},
-                                                        {">ready", "/ready"},
-                                                        {">in flight", "/inFlight"},
-                                                        {">poison", "/poison"},
-                                                        {">in/s", "/inPerSecond", whole},
-                                                        {">out/s", "/outPerSecond", whole},
-                                                        {">oldest s", "/oldestSeconds", whole},
-                                                        {">requests", "/requests"}})));
-  });
+  program.add(
+      "overview", "what is nearly full, and the last hour in figures, every ten seconds",
+      [](const GlobalOptions& options) { return call_and_print(options, "GET", "/v1/overview", print_overview); });
 }
 
 }  // namespace tidemark::cli
