@@ -17,6 +17,7 @@
 #include "api/rest/stored_figures.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "common/service/other_hosts.h"
 #include "common/service/sas_signer.h"
 #include "feeds/consumers/consumer_store.h"
 #include "feeds/on_change/on_change_store.h"
@@ -57,6 +58,7 @@ struct Api {
   Clock& clock;
   Random& random;
   jobs::ObjectAccess objects;
+  const service::StoreLinks* stores = nullptr;
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
