@@ -15,6 +15,7 @@
 #include "api/rest/entry.h"
 #include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
+#include "api/rest/waits.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
 #include "common/service/other_hosts.h"
@@ -75,6 +76,7 @@ struct Api {
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
   std::shared_ptr<Backups> backups = {};
+  std::shared_ptr<Waits> waits = std::make_shared<Waits>();
 
   /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
   /// kAuthorizationPermissionMismatch.
