@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "api/cli/commands.h"
@@ -115,17 +116,23 @@ void add_data_commands(const Commands& program) {
   add_put(entities);
   add_delete(entities);
   add_plan(entities);
-  program.add("overview", "the last hour in figures, every ten seconds", [](const GlobalOptions& options) {
-    return call_and_print(options, "GET", "/v1/overview",
-                          member_of("points", table_of({{"at", "/at", time_of},
-                                                        {">ready", "/ready"},
-                                                        {">in flight", "/inFlight"},
-                                                        {">poison", "/poison"},
-                                                        {">in/s", "/inPerSecond", whole},
-                                                        {">out/s", "/outPerSecond", whole},
-                                                        {">oldest s", "/oldestSeconds", whole},
-                                                        {">requests", "/requests"}})));
-  });
+  const auto table = table_of({{"at", "/at", time_of},
+                               {">ready", "/ready"},
+                               {">in flight", "/inFlight"},
+                               {">poison", "/poison"},
+                               {">in/s", "/inPerSecond", whole},
+                               {">out/s", "/outPerSecond", whole},
+                               {">oldest s", "/oldestSeconds", whole},
+                               {">requests", "/requests"}},
+                              "nothing is known yet: the first figures come ten seconds after the api's start");
+  program.add("overview", "the last hour in figures, every ten seconds, newest first",
+              [table](const GlobalOptions& options) {
+                return call_and_print(options, "GET", "/v1/overview", [table](const json& overview) {
+                  auto points = overview.value("points", json::array());
+                  std::reverse(points.begin(), points.end());
+                  table(points);
+                });
+              });
 }
 
 }  // namespace tidemark::cli
