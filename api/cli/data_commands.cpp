@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "api/cli/commands.h"
@@ -108,15 +109,18 @@ std::string whole(const json& number) { return number.is_number() ? std::to_stri
 
 void print_overview(const json& answer) {
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
-  static const auto kPoints = member_of("points", table_of({{"at", "/at", time_of},
-                                                            {">ready", "/ready"},
-                                                            {">in flight", "/inFlight"},
-                                                            {">poison", "/poison"},
-                                                            {">in/s", "/inPerSecond", whole},
-                                                            {">out/s", "/outPerSecond", whole},
-                                                            {">oldest s", "/oldestSeconds", whole},
-                                                            {">requests", "/requests"}}));
-  kPoints(answer);
+  static const auto kPoints = table_of({{"at", "/at", time_of},
+                                        {">ready", "/ready"},
+                                        {">in flight", "/inFlight"},
+                                        {">poison", "/poison"},
+                                        {">in/s", "/inPerSecond", whole},
+                                        {">out/s", "/outPerSecond", whole},
+                                        {">oldest s", "/oldestSeconds", whole},
+                                        {">requests", "/requests"}},
+                                       "nothing is known yet: the first figures come ten seconds after the api's start");
+  auto points = answer.value("points", json::array());
+  std::reverse(points.begin(), points.end());
+  kPoints(points);
 }
 
 }  // namespace
@@ -129,7 +133,7 @@ void add_data_commands(const Commands& program) {
   add_delete(entities);
   add_plan(entities);
   program.add(
-      "overview", "what is nearly full, and the last hour in figures, every ten seconds",
+      "overview", "what is nearly full, and the last hour in figures, every ten seconds, newest first",
       [](const GlobalOptions& options) { return call_and_print(options, "GET", "/v1/overview", print_overview); });
 }
 

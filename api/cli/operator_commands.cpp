@@ -38,7 +38,8 @@ void add_operator_commands(const Commands& program) {
                                       {">pid", "/pid"},
                                       {"version", "/version"},
                                       {"since", "/startedAt", time_of},
-                                      {"last heard", "/heartbeatAt", time_of}});
+                                      {"last heard", "/heartbeatAt", time_of}},
+                                     "no workers: is one running?");
   program.family("worker", "the workers of the stack")
       .add("list", "workers that are alive, and those lost recently", [worker_table](const GlobalOptions& options) {
         return list_and_print(options, "/v1/workers", "workers", 0, worker_table);

@@ -133,6 +133,7 @@ Answer overview(Api& api, http::Request&, std::string) {
 Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }
 
 Answer ready(Api& api, http::Request&, std::string) {
+  if (api.stores != nullptr) CO_TRY(co_await api.stores->answer());
   std::string table(jobs::kJobTable);
   const auto there = CO_TRY(co_await api.tables.table_exists(std::move(table)));
   if (!there) CO_TRY(co_await api.jobs.ensure_ready());

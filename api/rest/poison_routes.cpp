@@ -8,7 +8,7 @@ namespace {
 
 Answer list_poison(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(
-      request, {"limit", "continuation", "kind", "fingerprint", "movedAfter", "movedBefore", "queue"}));
+      request, {"limit", "continuation", "kind", "source", "fingerprint", "movedAfter", "movedBefore", "queue"}));
   const auto limit = CO_TRY(parameters.limit());
   if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
     co_return co_await queue->list(limit, parameters.text("continuation"));
@@ -19,7 +19,7 @@ Answer list_poison(Api& api, http::Request& request, std::string) {
 }
 
 Answer group_poison(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"kind", "fingerprint", "movedAfter", "movedBefore"}));
+  auto parameters = CO_TRY(Parameters::read(request, {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
   auto filter = CO_TRY(parameters.poison_filter());
   const auto found = CO_TRY(co_await api.poison.groups(std::move(filter)));
   co_return json_response(200, {{"groups", list_json(found.groups)}, {"complete", found.complete}});
@@ -74,11 +74,33 @@ Answer remove_poison(Api& api, http::Request& request, std::string id) {
   co_return no_content();
 }
 
+/// A page; whoever deletes many comes again with the continuation.
+Answer remove_many(Api& api, http::Request& request, Action& action, std::string) {
+  auto parameters = CO_TRY(Parameters::read(
+      request, {"limit", "continuation", "kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
+  const auto limit = CO_TRY(parameters.limit());
+  auto filter = CO_TRY(parameters.poison_filter());
+  if (!filter.moved_before) {
+    co_return fail(ErrorCode::kInvalidQueryParameterValue,
+                   "movedBefore is needed: what became poison after somebody looked must not be deleted unseen.");
+  }
+  for (const auto* name : {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
+    if (parameters.has(name))
+      action.detail += (action.detail.empty() ? "" : " ") + std::string(name) + "=" + parameters.text(name);
+  }
+  const auto swept = CO_TRY(co_await api.poison.remove_page(limit, parameters.text("continuation"), std::move(filter)));
+  action.count = static_cast<std::int64_t>(swept.removed);
+  nlohmann::json body{{"deleted", swept.removed}};
+  if (!swept.continuation.empty()) body["continuation"] = swept.continuation;
+  co_return json_response(200, body);
+}
+
 }  // namespace
 
 std::span<const Route> poison_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/poison", Role::kViewer, list_poison},
+      {"DELETE", "v1/poison", Role::kOperator, remove_many},
       {"GET", "v1/poison/groups", Role::kViewer, group_poison},
       {"GET", "v1/poison/*", Role::kViewer, show_poison},
       {"PUT", "v1/poison/*", Role::kOperator, edit_poison},

@@ -37,7 +37,7 @@ Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& p
   if (queue.empty() || queue_service::is_poison_queue(queue)) {
     return fail(ErrorCode::kInvalidQueryParameterValue, "queue names the queue itself, without -poison.");
   }
-  for (const auto* filter : {"kind", "fingerprint", "movedAfter", "movedBefore"}) {
+  for (const auto* filter : {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
     if (!parameters.has(filter)) continue;
     return fail(ErrorCode::kInvalidQueryParameterValue,
                 std::string(filter) + " selects among the jobs' poison messages; those of a queue have no such thing.");
