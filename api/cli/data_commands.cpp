@@ -109,15 +109,16 @@ std::string whole(const json& number) { return number.is_number() ? std::to_stri
 
 void print_overview(const json& answer) {
   for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
-  static const auto kPoints = table_of({{"at", "/at", time_of},
-                                        {">ready", "/ready"},
-                                        {">in flight", "/inFlight"},
-                                        {">poison", "/poison"},
-                                        {">in/s", "/inPerSecond", whole},
-                                        {">out/s", "/outPerSecond", whole},
-                                        {">oldest s", "/oldestSeconds", whole},
-                                        {">requests", "/requests"}},
-                                       "nothing is known yet: the first figures come ten seconds after the api's start");
+  static const auto kPoints =
+      table_of({{"at", "/at", time_of},
+                {">ready", "/ready"},
+                {">in flight", "/inFlight"},
+                {">poison", "/poison"},
+                {">in/s", "/inPerSecond", whole},
+                {">out/s", "/outPerSecond", whole},
+                {">oldest s", "/oldestSeconds", whole},
+                {">requests", "/requests"}},
+               "nothing is known yet: the first figures come ten seconds after the api's start");
   auto points = answer.value("points", json::array());
   std::reverse(points.begin(), points.end());
   kPoints(points);
