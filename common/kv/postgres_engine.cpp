@@ -132,6 +132,7 @@ class OwnerEngine final : public PostgresEngine {
   Result<void> hold_writes(std::chrono::milliseconds) override { return no_files(); }
   Result<std::chrono::microseconds> resume_writes() override { return no_files(); }
   Result<void> checkpoint(const std::filesystem::path&) override { return no_files(); }
+  std::optional<std::uint64_t> estimate_bytes(const KeyRange&) const override { return std::nullopt; }
   Result<std::vector<StoredFile>> files() const override { return std::vector<StoredFile>(); }
 
   EngineMemory memory() const override { return {known_bytes_.load(), 0}; }

@@ -304,7 +304,9 @@ class RocksEngine final : public RocksDbEngine {
     return detail::make_checkpoint(*db_, directory);
   }
 
-  std::uint64_t estimate_bytes(const KeyRange& range) const override { return detail::estimate_bytes(*db_, range); }
+  std::optional<std::uint64_t> estimate_bytes(const KeyRange& range) const override {
+    return detail::estimate_bytes(*db_, range);
+  }
 
   Result<std::vector<StoredFile>> files() const override { return detail::files_of(*db_); }
 

@@ -36,8 +36,10 @@ Result<Amounts> estimate(const kv::Engine& engine, const Holdings& holdings, con
   const auto rows = engine.snapshot();
   TRY(holdings.each_unit(*rows, account, [&](std::span<const kv::KeyRange> ranges) -> Result<void> {
     ++amounts.units;
-    if (amounts.bytes) {
-      for (const auto& range : ranges) *amounts.bytes += bytes(range);
+    for (const auto& range : ranges) {
+      if (!amounts.bytes) break;
+      const auto of_range = bytes(range);
+      amounts.bytes = of_range ? std::optional(*amounts.bytes + *of_range) : std::nullopt;
     }
     return {};
   }));

@@ -21,8 +21,8 @@ struct Holdings {
   std::function<std::uint64_t(const kv::Reader& rows, std::string_view key, std::string_view value)> weigh;
 };
 
-/// About how many bytes a range takes up; empty if nobody knows.
-using EstimateBytes = std::function<std::uint64_t(const kv::KeyRange& range)>;
+/// About how many bytes a range takes up; nothing if nobody knows.
+using EstimateBytes = std::function<std::optional<std::uint64_t>(const kv::KeyRange& range)>;
 
 struct Amounts {
   std::uint64_t units = 0;
