@@ -68,7 +68,8 @@ class Reads::Walk final : public Cursor {
   Result<void> status() const override { return failure_ ? fail(*failure_) : Result<void>(); }
   void next() override {
     bytes_ += key().size() + value().size();
-    if (++row_ < rows_->size() || row_ < limit_) return;
+    ++row_;
+    if (row_ < rows_->size() || row_ < limit_) return;
     const auto last = rows_->bytes(row_ - 1, 0);
     if (direction_ == Direction::kForward) {
       left_.lower.assign(last).push_back('\0');

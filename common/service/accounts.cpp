@@ -60,7 +60,7 @@ Result<void> read_bound(const std::string& text, auth::Account& account) {
                     " must be tables=, queues= or containers= and a number, or table_bytes=, queue_bytes= or "
                     "blob_bytes= and a number with KiB, MiB, GiB, TiB or nothing");
   }
-  account.bounds.at(static_cast<std::size_t>(known->service)).*(known->bound) = *amount;
+  account.bounds.at(static_cast<std::size_t>(known->service)).*(known->bound) = amount;
   return {};
 }
 

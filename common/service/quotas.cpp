@@ -77,7 +77,7 @@ void Quotas::set_bounds(const std::vector<auth::Account>& accounts) {
   for (const auto& account : accounts) {
     const auto& own = account.bounds[static_cast<std::size_t>(service_)];
     const auto known = accounts_.find(account.name);
-    auto& kept = next[account.name] = known == accounts_.end() ? Account() : std::move(known->second);
+    auto& kept = next[account.name] = known == accounts_.end() ? Account() : known->second;
     kept.units.bound = own.units.value_or(*defaults_.units);
     kept.bytes.bound = own.bytes.value_or(*defaults_.bytes);
     any = any || kept.units.bound != 0 || kept.bytes.bound != 0;

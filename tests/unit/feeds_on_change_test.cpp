@@ -8,7 +8,6 @@
 namespace tidemark::feeds {
 namespace {
 
-
 OnChangeDefinition definition_of(std::string_view text) {
   auto parsed = parse_on_change(text);
   EXPECT_TRUE(parsed) << parsed.error().message;
