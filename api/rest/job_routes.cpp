@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "api/rest/waiting.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_members.h"
@@ -55,7 +58,7 @@ Answer Api::plan(jobs::JobSpec spec) {
                           to_json(CO_TRY(co_await jobs::plan_job({jobs, poison, tables, objects}, std::move(spec)))));
 }
 
-std::shared_ptr<void> EventStreams::take() const {
+std::shared_ptr<void> Slots::take() const {
   if (open->fetch_add(1) >= most) {
     open->fetch_sub(1);
     return nullptr;
@@ -126,13 +129,20 @@ Answer list_jobs(Api& api, http::Request& request, std::string) {
   }
   const auto found =
       CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
-  co_return page_response("jobs", found.jobs, found.continuation);
+  const bool waits =
+      std::ranges::find(found.jobs, jobs::JobState::kQueued, &jobs::JobRecord::state) != found.jobs.end();
+  std::optional<Waiting> waiting;
+  if (waits) waiting = co_await Waiting::look(api);
+  co_return page_response("jobs", found.jobs, found.continuation,
+                          [&](const jobs::JobRecord& job) { return job_json(job, waiting ? &*waiting : nullptr); });
 }
 
 Answer show_job(Api& api, http::Request&, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(std::move(id)));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
-  co_return json_response(200, to_json(*job));
+  if (job->state != jobs::JobState::kQueued) co_return json_response(200, to_json(*job));
+  const auto waiting = co_await Waiting::look(api);
+  co_return json_response(200, job_json(*job, &waiting));
 }
 
 Answer show_group(Api& api, http::Request&, std::string id) {
