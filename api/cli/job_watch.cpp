@@ -139,8 +139,10 @@ std::string job_details(const json& job) {
   for (const auto& [name, shown] : kTimes) {
     if (job.contains(name)) text += std::string(shown) + ": " + time_cell(job, name) + "\n";
   }
-  for (const auto* name : {"worker", "error"}) {
-    if (job.contains(name)) text += std::string(name) + ": " + cell(job, name) + "\n";
+  constexpr std::pair<const char*, const char*> kTexts[] = {
+      {"worker", "worker"}, {"waitsFor", "waits"}, {"error", "error"}};
+  for (const auto& [name, shown] : kTexts) {
+    if (job.contains(name)) text += std::string(shown) + ": " + cell(job, name) + "\n";
   }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   for (const auto& skip : job.value("skips", json::array())) {

@@ -96,6 +96,10 @@ void add_lists(const Commands& poison) {
   filter->which.declare_queue(listing);
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
   filter->declare(listing);
+  poison.add("queues", "your queues that have poison messages", [](const GlobalOptions& options) {
+    return list_and_print(options, "/v1/poison/queues", "queues", 0,
+                          table_of({{"queue", "/name"}, {">messages", "/messages"}}));
+  });
   filter->declare(
       poison.add("groups", "count poison messages by kind of failure", [filter](const GlobalOptions& options) {
         return call_and_print(options, "GET", "/v1/poison/groups" + filter->query(), print_groups);
@@ -141,6 +145,41 @@ void add_edits(const Commands& poison) {
   redriving.add_option("--file", *file, "replace the job by this JSON, or with --queue the text; - for standard input");
 }
 
+/// Counts first, and asks a person before it deletes.
+Result<int> delete_all(const GlobalOptions& options, const std::string& query, bool yes) {
+  auto api = TRY(ApiClient::create(options));
+  const auto path = "/v1/poison" + query;
+  if (!yes) {
+    const auto dry = path + (query.empty() ? "?" : "&") + "dryRun=true";
+    const auto found = TRY(api.call("DELETE", dry));
+    std::cerr << "This forgets " << found.value("matched", 0) << (found.value("complete", true) ? "" : " or more")
+              << " messages for good. Type yes to go on: " << std::flush;
+    std::string answer;
+    if (!std::getline(std::cin, answer) || answer != "yes") {
+      return fail(ErrorCode::kInvalidInput, "nothing was deleted; --yes deletes without asking");
+    }
+  }
+  std::int64_t deleted = 0;
+  json done;
+  do {
+    done = TRY(api.call("DELETE", path));
+    deleted += done.value("deleted", std::int64_t{0});
+  } while (!done.value("complete", true) && done.value("deleted", std::int64_t{0}) > 0);
+  print_answer(options, {{"deleted", deleted}},
+               [](const json& answer) { std::cout << "deleted: " << cell(answer, "deleted") << "\n"; });
+  return kOk;
+}
+
+void add_delete_all(const Commands& poison) {
+  auto filter = std::make_shared<Filter>();
+  auto yes = std::make_shared<bool>(false);
+  auto& deleting = poison.add("delete-all", "forget all messages that match; their jobs stay poisoned",
+                              [=](const GlobalOptions& options) { return delete_all(options, filter->query(), *yes); });
+  filter->which.declare_queue(deleting);
+  filter->declare(deleting);
+  deleting.add_flag("--yes", *yes, "without asking");
+}
+
 void add_for_one(const Commands& poison) {
   auto which = std::make_shared<Which>();
   which->declare(poison.add(
@@ -165,6 +204,7 @@ void add_poison_commands(const Commands& program) {
       ->required();
   add_edits(poison);
   add_for_one(poison);
+  add_delete_all(poison);
 }
 
 }  // namespace tidemark::cli
