@@ -530,7 +530,8 @@ class ApiTest(unittest.TestCase):
         self.refused(404, "BlobNotFound", "GET", "/v1/containers/looked/blob?name=half")
 
     def test_poison_is_deleted_by_a_filter(self):
-        failed = [self.finish({"kind": "delete", "source": source, "filter": ""}) for source in ("Gone", "Gone", "Lost")]
+        failed = [self.finish({"kind": kind, "source": "Gone", "filter": "", **more})
+                  for kind, more in (("delete", {}), ("delete", {}), ("copy", {"destination": "Old"}))]
         self.assertEqual({job["state"] for job in failed}, {"poisoned"})
         wait_until(lambda: len(self.api.poison()) == 3, "three poison messages")
         group = self.api.call("GET", "/v1/poison/groups")["groups"][0]
