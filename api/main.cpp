@@ -26,6 +26,8 @@ namespace tidemark::api {
 namespace {
 
 constexpr std::size_t kFileThreads = 2;
+// Nobody who asks should wait for a store that is away.
+constexpr Duration kPatience = std::chrono::milliseconds(900);
 
 struct ApiSettings {
   std::string host = "127.0.0.1";
@@ -110,6 +112,19 @@ Task<Result<void>> await_stores(jobs::JobStore& jobs, Clock& clock, const ApiSet
   }
 }
 
+/// False if a signal ends the process before.
+Result<bool> wait_for_stores(Task<Result<void>> stores, Executor executor) {
+  std::promise<Result<void>> ended;
+  auto outcome = ended.get_future();
+  asio::co_spawn(executor, std::move(stores), [&ended](const std::exception_ptr&, Result<void> came) {
+    ended.set_value(std::move(came));
+    process::interrupt_wait();
+  });
+  if (process::wait_for_shutdown() == process::Waited::kSignal) return false;
+  TRY(outcome.get());
+  return true;
+}
+
 http::Response refuse_address(const http::Request& request, const service::TooMuch& refusal) {
   const auto operation = std::string(request.method) + " " + std::string(request.path);
   process::log_failed_request(request.request_id, operation, refusal.error, request.trace);
@@ -165,7 +180,7 @@ http::ServerOptions server_options(const ApiSettings& settings, std::shared_ptr<
 
 Result<void> run(const ApiSettings& settings) {
   const auto data = std::filesystem::absolute(settings.data);
-  const auto pid_file = TRY(process::PidFile::create(data, settings.name));
+  auto pid_file = TRY(process::PidFile::create(data, settings.name));
 
   const auto certificate = TRY(http::Certificate::load(settings.tls));
   const auto tokens = TRY(load_tokens(settings, data));
@@ -183,7 +198,7 @@ Result<void> run(const ApiSettings& settings) {
   const auto tracer = TRY(tracing::Tracer::create(settings.tracing, "api", *clock, *random, metrics));
   auto server = TRY(http::bind_server(server_options(settings, certificate), *random));
 
-  auto links = TRY(service::StoreLinks::open(settings.stores, data.string()));
+  auto links = TRY(service::StoreLinks::open(settings.stores, data.string(), kPatience));
   table_store::TableClient tables(*links.table, settings.account);
   queue_service::QueueClient queues(*links.queue, settings.account);
   blob_store::BlobClient blobs(*links.blob, settings.account);
@@ -204,10 +219,16 @@ Result<void> run(const ApiSettings& settings) {
   api.backups = std::make_shared<Backups>(
       std::vector<StoreLink>{{"table", links.table.get()}, {"queue", links.queue.get()}, {"blob", links.blob.get()}},
       *clock, TIDEMARK_VERSION, files.get_executor());
+  api.stores = &links;
   ApiRoutes routes(std::move(api));
 
-  TRY(asio::co_spawn(server->executor(), await_stores(job_store, *clock, settings, links.where), asio::use_future)
-          .get());
+  spdlog::info("waiting for the stores at={}", links.where);
+  if (!TRY(wait_for_stores(await_stores(job_store, *clock, settings, links.where), server->executor()))) {
+    {
+      const auto gone = std::move(pid_file);
+    }
+    process::leave();  // whatever is under way
+  }
   if (!settings.seed_file.empty()) {
     indexes::IndexStore indexes(tables, *clock, *random);
     TRY(seed_stores(settings.seed_file, {tables, queues, blobs, indexes}, *server));

@@ -4,6 +4,7 @@
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/rest/blob_routes.h"
 #include "blob_store/storage/blob_check.h"
+#include "blob_store/storage/blob_holdings.h"
 #include "blob_store/storage/blob_lookup.h"
 #include "common/service/store_process.h"
 
@@ -17,6 +18,10 @@ constexpr std::size_t kApartFromBytes = 16UL << 10;
 
 constexpr std::uint32_t kDataFormat = 2;
 constexpr const char* kPayloads = "payloads";  // below the store's folder
+
+Result<void> check_data(const kv::Engine& engine, const std::filesystem::path& folder, kv::CheckRun& run) {
+  return check_blobs(engine, folder / kPayloads, run);
+}
 
 Result<void> check_unstamped(const kv::Engine& engine) { return check_stored_format(*engine.snapshot()); }
 
@@ -75,7 +80,8 @@ int main(int argc, char** argv) {
                                               blob_store::kApartFromBytes,
                                               &blob_store::check_unstamped,
                                               blob_store::kDataFormat,
-                                              &blob_store::check_blobs};
+                                              &blob_store::check_data,
+                                              {&blob_store::each_container, &blob_store::content_bytes}};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<blob_store::BlobStore>(context);
   });

@@ -5,6 +5,7 @@
 #include "queue_service/rest/queue_metrics.h"
 #include "queue_service/rest/queue_routes.h"
 #include "queue_service/storage/queue_check.h"
+#include "queue_service/storage/queue_holdings.h"
 
 namespace tidemark::queue_service {
 namespace {
@@ -74,7 +75,8 @@ int main(int argc, char** argv) {
       0,
       {},
       queue_service::kDataFormat,
-      &queue_service::check_data};
+      &queue_service::check_data,
+      {&queue_service::each_queue, {}}};
   return service::run_store(argc, argv, description, [&](service::StoreContext& context) {
     return std::make_unique<queue_service::QueueStore>(context, settings);
   });

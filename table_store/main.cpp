@@ -5,6 +5,7 @@
 #include "table_store/rest/follower_metrics.h"
 #include "table_store/rest/table_routes.h"
 #include "table_store/storage/table_check.h"
+#include "table_store/storage/table_holdings.h"
 #include "table_store/storage/table_keys.h"
 
 namespace tidemark::table_store {
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
                                               0,
                                               {},
                                               table_store::kDataFormat,
-                                              &table_store::check_data};
+                                              &table_store::check_data,
+                                              {&table_store::each_table, {}}};
   return service::run_store(argc, argv, description, [](service::StoreContext& context) {
     return std::make_unique<table_store::TableStore>(context);
   });

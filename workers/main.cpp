@@ -113,22 +113,28 @@ void declare_metrics(process::Metrics& metrics) {
 }
 
 Task<http::Response> serve_health(const process::Metrics& metrics, const service::MetricsAccess& access,
-                                  std::shared_ptr<std::atomic<bool>> ready, http::Request& request) {
+                                  const service::StoreLinks& stores, std::shared_ptr<std::atomic<bool>> ready,
+                                  http::Request& request) {
   http::Response response;
   response.set("Content-Type", "text/plain; charset=utf-8");
   if (request.path == "/metrics") {
     if (const auto admitted = access.admit(request); !admitted) co_return service::refuse_metrics(admitted.error());
     response.body = metrics.render();
-  } else if (request.path == "/healthz" || (request.path == "/readyz" && ready->load())) {
+  } else if (request.path == "/healthz") {
     response.body = "ok\n";
+  } else if (request.path == "/readyz") {
+    const auto answered = co_await stores.answer();
+    const bool begun = ready->load();
+    response.status = answered && begun ? 200 : 503;
+    response.body = !answered ? answered.error().message + "\n" : begun ? "ok\n" : "the worker is starting\n";
   } else {
-    response.status = request.path == "/readyz" ? 503 : 404;
+    response.status = 404;
   }
   co_return response;
 }
 
 Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, Random& random,
-                                                    process::Metrics& metrics,
+                                                    process::Metrics& metrics, const service::StoreLinks& stores,
                                                     std::shared_ptr<std::atomic<bool>> ready) {
   http::ServerOptions options;
   options.host = config.metrics_host;
@@ -138,8 +144,8 @@ Result<std::unique_ptr<http::Server>> start_metrics(const WorkerConfig& config, 
   const auto data = std::filesystem::absolute(config.data);
   auto access = TRY(service::MetricsAccess::create(config.metrics_host, TRY(auth::bearer_token(data, config.token))));
   auto server = TRY(http::bind_server(options, random));
-  server->start([&metrics, access = std::move(access),
-                 ready](http::Request& request) { return serve_health(metrics, access, ready, request); },
+  server->start([&metrics, &stores, access = std::move(access),
+                 ready](http::Request& request) { return serve_health(metrics, access, stores, ready, request); },
                 [](const Error& error, const std::string&) {
                   http::Response response;
                   response.status = http_status_of(error.code);
@@ -272,7 +278,7 @@ Result<void> run(const WorkerConfig& config) {
   auto callbacks = TRY(make_callbacks(config));
   std::unique_ptr<http::Server> metrics_server;
   if (config.metrics) {
-    metrics_server = TRY(start_metrics(config, *random, metrics, ready));
+    metrics_server = TRY(start_metrics(config, *random, metrics, stores.links, ready));
   }
   JobServices services{stores.tables, stores.queues, stores.jobs, *clock, *random};
   services.callbacks = callbacks ? &callbacks->services : nullptr;

@@ -1,6 +1,9 @@
 #include "api/cli/answers.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -8,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "api/cli/terminal.h"
 #include "common/base/encoding.h"
 #include "common/base/json.h"
 #include "common/base/text.h"
@@ -19,23 +23,53 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kLocalTime = "%Y-%m-%d %H:%M:%S";
+constexpr std::size_t kDateBytes = 10;
 
 /// Null if it is absent.
 json at(const json& value, const json::json_pointer& where) { return value.contains(where) ? value.at(where) : json(); }
 
 bool is_figure(const Column& column) { return column.title[0] == '>'; }
 
-/// With the columns aligned; the last one is not padded.
-void print_rows(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
+using Rows = std::vector<std::vector<std::string>>;  // the first has the titles
+
+void shorten_ids(const std::vector<Column>& columns, Rows& rows) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].shown != id_of) continue;
+    std::vector<std::string> ids;
+    for (std::size_t row = 1; row < rows.size(); ++row) ids.push_back(rows[row][i]);
+    ids = shortened(ids);
+    for (std::size_t row = 1; row < rows.size(); ++row) rows[row][i] = std::move(ids[row - 1]);
+  }
+}
+
+/// Of columns that say nothing.
+void drop_empty(std::vector<Column>& columns, Rows& rows) {
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(rows.begin() + 1, rows.end(), [i](const auto& row) { return !row[i].empty(); })) continue;
+    columns.erase(columns.begin() + at);
+    for (auto& row : rows) row.erase(row.begin() + at);
+  }
+}
+
+/// With the columns aligned, and on a terminal within its width; the last one is not padded.
+void print_rows(std::vector<Column> columns, Rows rows) {
+  const auto room = terminal_width(STDOUT_FILENO);
+  if (room > 0) {
+    drop_empty(columns, rows);
+    shorten_ids(columns, rows);
+  }
   std::vector<std::size_t> widths(columns.size());
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], utf16_length(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], length_of(row[i]));
   }
+  if (room > 0) widths = fitted(std::move(widths), room);
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - utf16_length(row[i]), ' ');
-      line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + row[i] : row[i] + padding);
+      const auto shown = cut(row[i], widths[i]);
+      const std::string padding(widths[i] - length_of(shown), ' ');
+      line += (i > 0 ? "  " : "") + (is_figure(columns[i]) ? padding + shown : shown + padding);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     std::cout << line << "\n";
@@ -77,6 +111,15 @@ Result<int> list_and_print(const GlobalOptions& options, const std::string& path
   if (!continuation.empty()) all["continuation"] = continuation;
   print_answer(options, all, member_of(member, print));
   return kOk;
+}
+
+int wrong_arguments(const GlobalOptions& options, const std::string& why) {
+  if (options.json) {
+    std::cerr << json{{"error", {{"code", "WrongArguments"}, {"message", why}}}} << "\n";
+  } else {
+    std::cerr << "error: " << why << "\n";
+  }
+  return kUsage;
 }
 
 std::string item_path(const std::string& collection, const std::string& name, const std::string& ending) {
@@ -128,8 +171,13 @@ std::string time_of(const json& value) {
   std::tm local{};
   ::localtime_r(&seconds, &local);
   std::array<char, 32> shown{};
-  return {shown.data(), std::strftime(shown.data(), shown.size(), kLocalTime, &local)};
+  const auto size = std::strftime(shown.data(), shown.size(), "%Y-%m-%d %H:%M:%S%z", &local);
+  std::string out(shown.data(), size);
+  if (local.tm_gmtoff == 0) return out.replace(out.size() - 5, 5, "Z");
+  return out.insert(out.size() - 2, ":");
 }
+
+std::string id_of(const json& value) { return text_of(value); }
 
 std::string cell(const json& object, const char* member) { return text_of(at(object, json::json_pointer() / member)); }
 
@@ -152,15 +200,19 @@ std::string history_line(const json& entry) {
   return line + "  " + cell(entry, "errorClass") + "  " + cell(entry, "code") + ": " + cell(entry, "message");
 }
 
-Print table_of(std::vector<Column> columns) {
-  return [columns = std::move(columns)](const json& items) {
+Print table_of(std::vector<Column> columns, const char* nothing) {
+  return [columns = std::move(columns), nothing](const json& items) {
+    if (items.is_array() && items.empty()) {
+      std::cout << nothing << "\n";
+      return;
+    }
     std::vector<std::vector<std::string>> rows(1);
     for (const auto& column : columns) rows[0].emplace_back(column.title + (is_figure(column) ? 1 : 0));
     for (const auto& item : items.is_array() ? items : json::array({items})) {
       auto& row = rows.emplace_back();
       for (const auto& column : columns) row.push_back(column.shown(at(item, json::json_pointer(column.path))));
     }
-    print_rows(columns, rows);
+    print_rows(columns, std::move(rows));
   };
 }
 
@@ -182,6 +234,8 @@ void accept_local_time(CLI::Option& option) {
           if (end == nullptr || *end != '\0') continue;
           return to_iso8601(Time(std::chrono::seconds(::mktime(&local))));
         }
+        // As time_of() shows it.
+        if (text.size() > kDateBytes && text[kDateBytes] == ' ') text[kDateBytes] = 'T';
         return text;
       },
       "");

@@ -25,6 +25,9 @@ Result<int> call_and_print(const GlobalOptions& options, const std::string& meth
 Result<int> list_and_print(const GlobalOptions& options, const std::string& path, const char* member, std::size_t most,
                            const Print& print);
 
+/// Says what is wrong with the arguments; gives kUsage.
+int wrong_arguments(const GlobalOptions& options, const std::string& why);
+
 /// "/v1/COLLECTION/{name}ENDING"
 std::string item_path(const std::string& collection, const std::string& name, const std::string& ending = {});
 /// "?name=value&...", without those that are empty.
@@ -39,7 +42,7 @@ Result<void> read_json_lines(std::istream& input, const std::function<Result<voi
 
 /// A text as it is, anything else as JSON writes it, null as "".
 std::string text_of(const nlohmann::json& value);
-/// A time, in this machine's time zone and to the second: "2026-11-21 23:51:39".
+/// A time, in this machine's time zone and to the second: "2026-11-21 23:51:39+01:00".
 std::string time_of(const nlohmann::json& value);
 /// text_of and time_of of a member, which may be absent.
 std::string cell(const nlohmann::json& object, const char* member);
@@ -54,8 +57,10 @@ struct Column {
   const char* path;   // JSON pointer of the value, "/progress/done"
   std::string (*shown)(const nlohmann::json& value) = text_of;  // null if it is absent
 };
-/// Prints an array's objects, or one object, as the rows of a table.
-Print table_of(std::vector<Column> columns);
+/// Shows an id; on a terminal, where it is a column of a table, only so much of its end as tells it from the others.
+std::string id_of(const nlohmann::json& value);
+/// Prints an array's objects, or one object, as the rows of a table; an empty array as `nothing`.
+Print table_of(std::vector<Column> columns, const char* nothing = "nothing to list");
 /// Prints a member of the answer.
 Print member_of(const char* member, Print print);
 /// Prints a text, whatever the answer.

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "api/cli/commands.h"
@@ -106,6 +107,23 @@ void add_plan(const Commands& entities) {
 
 std::string whole(const json& number) { return number.is_number() ? std::to_string(number.get<std::int64_t>()) : ""; }
 
+void print_overview(const json& answer) {
+  for (const auto& warning : answer.value("warnings", json::array())) std::cout << cell(warning, "message") << "\n";
+  static const auto kPoints =
+      table_of({{"at", "/at", time_of},
+                {">ready", "/ready"},
+                {">in flight", "/inFlight"},
+                {">poison", "/poison"},
+                {">in/s", "/inPerSecond", whole},
+                {">out/s", "/outPerSecond", whole},
+                {">oldest s", "/oldestSeconds", whole},
+                {">requests", "/requests"}},
+               "nothing is known yet: the first figures come ten seconds after the api's start");
+  auto points = answer.value("points", json::array());
+  std::reverse(points.begin(), points.end());
+  kPoints(points);
+}
+
 }  // namespace
 
 void add_data_commands(const Commands& program) {
@@ -115,17 +133,9 @@ void add_data_commands(const Commands& program) {
   add_put(entities);
   add_delete(entities);
   add_plan(entities);
-  program.add("overview", "the last hour in figures, every ten seconds", [](const GlobalOptions& options) {
-    return call_and_print(options, "GET", "/v1/overview",
-                          member_of("points", table_of({{"at", "/at", time_of},
-                                                        {">ready", "/ready"},
-                                                        {">in flight", "/inFlight"},
-                                                        {">poison", "/poison"},
-                                                        {">in/s", "/inPerSecond", whole},
-                                                        {">out/s", "/outPerSecond", whole},
-                                                        {">oldest s", "/oldestSeconds", whole},
-                                                        {">requests", "/requests"}})));
-  });
+  program.add(
+      "overview", "what is nearly full, and the last hour in figures, every ten seconds, newest first",
+      [](const GlobalOptions& options) { return call_and_print(options, "GET", "/v1/overview", print_overview); });
 }
 
 }  // namespace tidemark::cli

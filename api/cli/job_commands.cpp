@@ -8,6 +8,7 @@
 #include "api/cli/job_options.h"
 #include "api/cli/job_watch.h"
 #include "api/cli/print_plan.h"
+#include "api/cli/short_ids.h"
 
 namespace tidemark::cli {
 namespace {
@@ -22,7 +23,7 @@ struct SubmitArguments {
 
 Result<std::string> specification(const SubmitArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
-  return job_of(a.job).dump();
+  return TRY(job_of(a.job)).dump();
 }
 
 /// Many jobs, and what is said of all of them: group and onEnd.
@@ -116,12 +117,13 @@ void add_show(const Commands& jobs) {
   auto watching = std::make_shared<bool>(false);
   auto& showing =
       jobs.add("show", "show a job with its history", [id, watching](const GlobalOptions& options) -> Result<int> {
+        const auto whole = TRY(whole_job_id(options, *id));
         if (!*watching) {
-          return call_and_print(options, "GET", item_path("jobs", *id),
+          return call_and_print(options, "GET", item_path("jobs", whole),
                                 [](const json& job) { std::cout << job_details(job); });
         }
         auto api = TRY(ApiClient::create(options));
-        return watch_job(options, api, *id);
+        return watch_job(options, api, whole);
       });
   showing.add_option("id", *id, "the job's id")->required();
   showing.add_flag("--watch", *watching, "wait until the job ends, with a progress bar");
@@ -133,14 +135,16 @@ struct ListArguments {
 };
 
 Result<int> list(const GlobalOptions& options, const ListArguments& a) {
-  const auto table = table_of({{"job", "/id"},
+  const auto table = table_of({{"job", "/id", id_of},
                                {"kind", "/kind"},
                                {"state", "/state"},
                                {">done", "/progress/done"},
                                {">skipped", "/progress/skipped"},
                                {">attempts", "/attempts"},
                                {"submitted", "/submittedAt", time_of},
-                               {"worker", "/worker"}});
+                               {"worker", "/worker"},
+                               {"waiting", "/waiting/text"}},
+                              "no jobs");
   return list_and_print(options, "/v1/jobs" + query_of({{"kind", a.kind}, {"state", a.state}}), "jobs", a.limit, table);
 }
 
@@ -164,13 +168,19 @@ void add_job_commands(const Commands& program) {
   add_show(jobs);
   auto id = std::make_shared<std::string>();
   jobs.add("follow", "print a line for every change of a job until it ends",
-           [id](const GlobalOptions& options) { return follow_job(options, *id); })
+           [id](const GlobalOptions& options) -> Result<int> {
+             return follow_job(options, TRY(whole_job_id(options, *id)));
+           })
       .add_option("id", *id, "the job's id")
       ->required();
   add_list(jobs);
-  jobs.add_for_one("jobs", "id", "the job's id",
-                   {{"cancel", "cancel a job; a worker that runs it stops within a page", "POST", "/cancel",
-                     [](const json& job) { std::cout << job_summary(job) << "\n"; }}});
+  jobs.add("cancel", "cancel a job; a worker that runs it stops within a page",
+           [id](const GlobalOptions& options) -> Result<int> {
+             return call_and_print(options, "POST", item_path("jobs", TRY(whole_job_id(options, *id)), "/cancel"),
+                                   [](const json& job) { std::cout << job_summary(job) << "\n"; });
+           })
+      .add_option("id", *id, "the job's id")
+      ->required();
 }
 
 }  // namespace tidemark::cli

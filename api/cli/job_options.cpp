@@ -7,6 +7,7 @@
 #include "api/cli/answers.h"
 #include "jobs/kinds/kinds.h"
 #include "jobs/spec/names.h"
+#include "jobs/spec/spec_members.h"
 
 namespace tidemark::cli {
 namespace {
@@ -107,6 +108,61 @@ void add_option(CLI::App& command, JobArguments& arguments, const KindOption& op
   }
 }
 
+/// The kinds that take an option; nothing if all do.
+std::optional<std::vector<std::string_view>> takers_of(std::string_view flag) {
+  constexpr std::string_view kOfMany[] = {"--source", "--destination",  "--partition-key", "--row-key",
+                                          "--filter", "--max-affected", "--max-per-second"};
+  std::vector<std::string_view> out;
+  bool special = std::ranges::find(kOfMany, flag) != std::end(kOfMany);
+  if (flag == "--header" || flag == "--body") return std::vector{jobs::CallbackSpec::kName};
+  const auto* common = std::ranges::find(kCommonOptions, flag, [](const auto& each) { return each.flag; });
+  const std::string member = flag == "--filter" ? "filter" : common == std::end(kCommonOptions) ? "" : common->member;
+  jobs::Kinds::for_each([&]<class Spec>(Spec spec) {
+    const auto none = nlohmann::json::object();
+    jobs::SpecMembers members(none);
+    spec.members(members);
+    const bool own = std::ranges::any_of(Spec::kOptions, [&](const auto& each) { return each.flag == flag; });
+    const bool of_entities = Spec::kSelectsEntities && flag.starts_with("--max-");
+    special = special || (own && common == std::end(kCommonOptions));
+    if (own || of_entities || (!member.empty() && members.knows(member))) out.push_back(Spec::kName);
+  });
+  return special ? std::optional(std::move(out)) : std::nullopt;
+}
+
+/// What the kind says of its option, if it says anything of its own.
+std::optional<std::string> meaning_for(std::string_view kind, std::string_view flag) {
+  std::optional<std::string> out;
+  jobs::Kinds::for_each([&]<class Spec>(const Spec&) {
+    if (Spec::kName != kind) return;
+    for (const auto& option : Spec::kOptions) {
+      if (option.flag == flag) out = option.meaning;
+    }
+  });
+  return out;
+}
+
+/// Shows, of the options that only some kinds have, those of the kind that was named.
+class KindHelp final : public CLI::Formatter {
+ public:
+  explicit KindHelp(CLI::App& command) : command_(command) {}
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    const auto* positional = command_.get_option("kind");
+    const auto kind = positional->count() > 0 ? positional->results().front() : std::string();
+    for (auto* option : command_.get_options([](const CLI::Option* each) { return !each->get_lnames().empty(); })) {
+      const auto flag = "--" + option->get_lnames().front();
+      const auto takers = takers_of(flag);
+      if (!takers) continue;
+      option->group(std::ranges::find(*takers, kind) == takers->end() ? "" : "Options of " + kind);
+      if (const auto meaning = meaning_for(kind, flag)) option->description(*meaning);
+    }
+    return Formatter::make_help(app, std::move(name), mode);
+  }
+
+ private:
+  CLI::App& command_;
+};
+
 void add_callback(nlohmann::json& job, const JobArguments& a) {
   for (const auto& header : a.headers) {
     const auto colon = header.find(':');
@@ -129,7 +185,7 @@ CLI::Validator positive_number() {
 }
 
 void add_job_options(CLI::App& command, JobArguments& arguments) {
-  command.add_option("kind", arguments.kind, jobs::joined(jobs::Kinds::kNames));
+  command.add_option("kind", arguments.kind, jobs::joined(jobs::Kinds::kNames) + "; with --help after it, its options");
   std::set<std::string_view> known;
   for (const auto& option : kCommonOptions) {
     add_option(command, arguments, option, option.meaning);
@@ -149,9 +205,12 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
       "--body", [&arguments](const std::string& text) { arguments.body = text; },
       "callback: what to send; as JSON if it is JSON");
   command.add_option("--on-end", arguments.on_end, "URL to call when the job has ended");
+  const auto column = command.get_formatter()->get_column_width();
+  command.formatter(std::make_shared<KindHelp>(command));
+  command.get_formatter()->column_width(column);
 }
 
-nlohmann::json job_of(const JobArguments& a) {
+Result<nlohmann::json> job_of(const JobArguments& a) {
   auto job = nlohmann::json::object();
   if (!a.kind.empty()) job["kind"] = a.kind;
   auto left = a.given;
@@ -159,12 +218,14 @@ nlohmann::json job_of(const JobArguments& a) {
   if (left.contains("--partition-key") != left.contains("--row-key")) {
     for (const auto* key : {"--partition-key", "--row-key"}) left.emplace(key, "");
   }
+  const char* twice = nullptr;
   const auto take = [&](const KindOption& option, bool own) {
     auto value = left.extract(option.flag);
     if (!value) return;
     // An option of other kinds becomes a member that the api refuses.
     auto& into = own && option.object != nullptr ? job[option.object] : job;
     if (!into.is_object()) into = nlohmann::json::object();
+    if (into.contains(option.member)) twice = option.flag;
     into[option.member] = std::move(value.mapped());
   };
   for (const bool own : {true, false}) {
@@ -178,6 +239,11 @@ nlohmann::json job_of(const JobArguments& a) {
     });
   }
   if (a.filter_option != nullptr && a.filter_option->count() > 0) job["filter"] = a.filter;
+  if (twice != nullptr) {
+    return fail(ErrorCode::kConfigInvalid, std::string(twice) +
+                                               " names a table, and another option an archive outside of tables: only "
+                                               "one of the two can be meant");
+  }
   add_callback(job, a);
   return job;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -27,8 +29,10 @@ struct JobArguments {
 
 /// A check with an answer that a person understands.
 CLI::Validator positive_number();
-/// With the kind as a positional argument. The arguments must live as long as the command.
+/// With the kind as a positional argument; after it, --help shows the options of that kind alone. The arguments must
+/// live as long as the command.
 void add_job_options(CLI::App& command, JobArguments& arguments);
-nlohmann::json job_of(const JobArguments& arguments);
+/// kConfigInvalid if two options contradict each other.
+Result<nlohmann::json> job_of(const JobArguments& arguments);
 
 }  // namespace tidemark::cli

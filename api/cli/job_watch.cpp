@@ -1,6 +1,5 @@
 #include "api/cli/job_watch.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +9,7 @@
 
 #include "api/cli/answers.h"
 #include "api/cli/event_reader.h"
+#include "api/cli/terminal.h"
 
 namespace tidemark::cli {
 namespace {
@@ -30,6 +30,13 @@ bool ended(const json& job) {
 
 int exit_code_of(const json& job) { return job.value("state", "") == "succeeded" ? kOk : kJobNotSucceeded; }
 
+/// Empty if it does not wait.
+std::string why_it_waits(const json& job) {
+  const auto waiting = job.value("waiting", json::object());
+  if (waiting.contains("until")) return "begins at " + time_cell(waiting, "until");
+  return cell(waiting, "text");
+}
+
 /// A bar where the total is known, a running count otherwise; how fast, and how long it will take.
 std::string progress_line(const json& job) {
   const auto progress = job.value("progress", json::object());
@@ -48,7 +55,8 @@ std::string progress_line(const json& job) {
     line += "  " + std::to_string(static_cast<std::uint64_t>(progress.value("perSecond", 0.0))) + "/s";
   }
   if (progress.contains("secondsLeft")) line += "  " + readable_duration(progress.value("secondsLeft", 0.0)) + " left";
-  const auto phase = progress.value("phase", "");
+  const auto waiting = why_it_waits(job);
+  const auto phase = waiting.empty() ? progress.value("phase", "") : waiting;
   return phase.empty() ? line : line + "  " + phase;
 }
 
@@ -56,13 +64,10 @@ std::string progress_line(const json& job) {
 class ProgressDisplay {
  public:
   void show(const json& job) {
-    auto line = progress_line(job);
+    const auto line = progress_line(job);
     if (terminal_) {
-      // A line that is wider than the terminal could not be rewritten.
-      winsize size{};
-      if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        line.resize(std::min<std::size_t>(line.size(), size.ws_col - 1U));
-      std::cerr << "\r\033[K" << line << (ended(job) ? "\n" : "") << std::flush;
+      rewrite(line);
+      if (ended(job)) std::cerr << "\n" << std::flush;
       return;
     }
     const auto now = SteadyClock::now();
@@ -72,8 +77,20 @@ class ProgressDisplay {
     shown_ = now;
     std::cerr << line << "\n";
   }
+  /// The api is away.
+  void lost() {
+    state_.clear();  // what comes next is news again
+    if (terminal_) return rewrite("reconnecting...");
+    std::cerr << "reconnecting...\n";
+  }
 
  private:
+  static void rewrite(const std::string& line) {
+    // A line that is wider than the terminal could not be rewritten.
+    const auto room = terminal_width(STDERR_FILENO);
+    std::cerr << "\r\033[K" << (room > 1 ? cut(line, room - 1) : line) << std::flush;
+  }
+
   const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
   std::string state_;
   SteadyClock::time_point shown_;
@@ -100,9 +117,11 @@ class InterruptNote {
 };
 std::string InterruptNote::text_;
 
-/// Every change until the end: the job as it ended.
-Result<json> follow(ApiClient& api, const std::string& id, const std::function<void(const json&)>& each) {
+/// Every change until the end: the job as it ended. `lost` is called whenever the api is away.
+Result<json> follow(ApiClient& api, const std::string& id, const std::function<void(const json&)>& each,
+                    const std::function<void()>& lost) {
   json last;
+  bool told = false;
   auto heard = SteadyClock::now();
   for (;;) {
     EventReader reader([&](std::string_view event, std::string_view data) {
@@ -110,6 +129,7 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
       if (event != "job" || !job.is_object()) return;
       last = job;
       heard = SteadyClock::now();
+      told = false;
       each(job);
     });
     const auto ran = api.stream(item_path("jobs", id, "/events"), [&](std::string_view piece) { reader.read(piece); });
@@ -117,6 +137,7 @@ Result<json> follow(ApiClient& api, const std::string& id, const std::function<v
     const bool may_pass = ran || ran.error().code == ErrorCode::kUnavailable;
     const bool known = last.is_object();  // a job that was never seen may not exist, or the api is not there at all
     if (!ran && (!may_pass || !known || SteadyClock::now() - heard > kPatience)) return fail(ran.error());
+    if (!ran && !std::exchange(told, true)) lost();
     std::this_thread::sleep_for(kRetryEvery);
   }
 }
@@ -129,7 +150,8 @@ std::string job_summary(const json& job) {
                      std::to_string(progress.value("done", 0ULL)) + ", skipped " +
                      std::to_string(progress.value("skipped", 0ULL));
   if (job.value("attempts", 0) > 1) text += ", attempt " + std::to_string(job.value("attempts", 0));
-  return text;
+  const auto waiting = why_it_waits(job);
+  return waiting.empty() ? text : text + ", waiting: " + waiting;
 }
 
 std::string job_details(const json& job) {
@@ -139,10 +161,8 @@ std::string job_details(const json& job) {
   for (const auto& [name, shown] : kTimes) {
     if (job.contains(name)) text += std::string(shown) + ": " + time_cell(job, name) + "\n";
   }
-  constexpr std::pair<const char*, const char*> kTexts[] = {
-      {"worker", "worker"}, {"waitsFor", "waits"}, {"error", "error"}};
-  for (const auto& [name, shown] : kTexts) {
-    if (job.contains(name)) text += std::string(shown) + ": " + cell(job, name) + "\n";
+  for (const auto* name : {"worker", "error"}) {
+    if (job.contains(name)) text += std::string(name) + ": " + cell(job, name) + "\n";
   }
   if (job.contains("result")) text += "result: " + job["result"].dump() + "\n";
   for (const auto& skip : job.value("skips", json::array())) {
@@ -159,21 +179,31 @@ std::string job_details(const json& job) {
   return text;
 }
 
-Result<int> watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
+Result<json> await_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
   ProgressDisplay display;
   const InterruptNote note(id);
-  const auto job = TRY(follow(api, id, [&](const json& seen) {
-    if (!options.json) display.show(seen);
-  }));
+  return follow(
+      api, id,
+      [&](const json& seen) {
+        if (!options.json) display.show(seen);
+      },
+      [&] { display.lost(); });
+}
+
+Result<int> watch_job(const GlobalOptions& options, ApiClient& api, const std::string& id) {
+  const auto job = TRY(await_job(options, api, id));
   print_answer(options, job, [](const json& ended) { std::cout << job_details(ended); });
   return exit_code_of(job);
 }
 
 Result<int> follow_job(const GlobalOptions& options, const std::string& id) {
   auto api = TRY(ApiClient::create(options));
-  return exit_code_of(TRY(follow(api, id, [&](const json& seen) {
-    std::cout << (options.json ? seen.dump() : job_summary(seen)) << std::endl;  // flushed: somebody reads along
-  })));
+  return exit_code_of(TRY(follow(
+      api, id,
+      [&](const json& seen) {
+        std::cout << (options.json ? seen.dump() : job_summary(seen)) << std::endl;  // flushed: somebody reads along
+      },
+      [] { std::cerr << "reconnecting...\n"; })));
 }
 
 }  // namespace tidemark::cli

@@ -22,7 +22,8 @@ Print limit_table() {
                    {"name", "/name"},
                    {">at once", "/maxRunning", amount},
                    {">entities/s", "/maxPerSecond", amount},
-                   {"partition", "/partitionKey"}});
+                   {"partition", "/partitionKey"}},
+                  "no limits");
 }
 
 void add_scope(const Commands& limits, const std::string& scope, const char* meaning) {

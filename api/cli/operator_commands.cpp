@@ -7,6 +7,13 @@ namespace {
 
 using nlohmann::json;
 
+/// Of all that it may have.
+std::string part_used(const json& holding) {
+  if (!holding.contains("used") || !holding.contains("most")) return "";
+  const auto percent = 100 * holding["used"].get<double>() / holding["most"].get<double>();
+  return std::to_string(static_cast<int>(percent)) + " %";
+}
+
 std::string life(const json& alive) { return alive == true ? "alive" : "lost"; }
 
 }  // namespace
@@ -31,10 +38,22 @@ void add_operator_commands(const Commands& program) {
                                       {">pid", "/pid"},
                                       {"version", "/version"},
                                       {"since", "/startedAt", time_of},
-                                      {"last heard", "/heartbeatAt", time_of}});
+                                      {"last heard", "/heartbeatAt", time_of}},
+                                     "no workers: is one running?");
   program.family("worker", "the workers of the stack")
       .add("list", "workers that are alive, and those lost recently", [worker_table](const GlobalOptions& options) {
         return list_and_print(options, "/v1/workers", "workers", 0, worker_table);
+      });
+
+  const auto account_table = table_of({{"account", "/account"},
+                                       {"store", "/store"},
+                                       {"of", "/of"},
+                                       {">has", "/used"},
+                                       {">may have", "/most"},
+                                       {">", "", part_used}});
+  program.family("account", "what accounts have in the stores")
+      .add("list", "what each account has, and may have, in each store", [account_table](const GlobalOptions& options) {
+        return call_and_print(options, "GET", "/v1/accounts", member_of("accounts", account_table));
       });
 }
 

@@ -1,8 +1,13 @@
 #include <CLI/CLI.hpp>
+#include <deque>
 #include <iostream>
 
 #include "api/cli/commands.h"
+#include "api/cli/job_options.h"
+#include "api/cli/poison_bulk.h"
+#include "api/cli/poison_edit.h"
 #include "api/cli/print_plan.h"
+#include "common/base/encoding.h"
 
 namespace tidemark::cli {
 namespace {
@@ -11,12 +16,18 @@ using nlohmann::json;
 
 constexpr const char* kId = "the message's id, or the job's";
 
+std::string shown_body(const json& message) {
+  const auto body = cell(message, "body");
+  const auto decoded = decoded_text(body);
+  return decoded ? *decoded + "\n(in Base64: " + body + ")" : body;
+}
+
 /// Of a queue that is not the jobs'.
 void print_message(const json& message) {
   std::cout << cell(message, "id") << "  from " << cell(message, "queue") << ", dequeued "
             << message.value("dequeueCount", 0) << " times\n"
             << "put at: " << time_cell(message, "insertedAt") << "\nmoved at: " << time_cell(message, "movedAt") << "  "
-            << cell(message, "reason") << "\nbody: " << cell(message, "body") << "\n";
+            << cell(message, "reason") << "\nbody: " << shown_body(message) << "\n";
 }
 
 void print_details(const json& poison) {
@@ -24,7 +35,7 @@ void print_details(const json& poison) {
   std::cout << cell(poison, "id") << "  job " << cell(poison, "jobId") << "  " << cell(poison, "kind") << "  "
             << cell(poison, "reason") << "\nfingerprint: " << cell(poison, "fingerprint")
             << "\nmoved at: " << time_cell(poison, "movedAt") << "\nfrom: " << cell(poison, "queue") << ", sent back "
-            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump()
+            << poison.value("redrives", 0) << " times\nbody: " << poison.value("body", json()).dump(2)
             << "\nattempts:\n";
   for (const auto& attempt : poison.value("attempts", json::array())) {
     std::cout << "  " << history_line(attempt) << "\n";
@@ -35,65 +46,73 @@ void print_groups(const json& page) {
   member_of("groups", table_of({{">count", "/count"},
                                 {"fingerprint", "/fingerprint"},
                                 {"kind", "/kind"},
+                                {"source", "/source"},
                                 {"last", "/lastMovedAt", time_of},
-                                {"reason", "/reason"}}))(page);
+                                {"reason", "/reason"}},
+                               "no poison messages"))(page);
   if (!page.value("complete", true)) std::cout << "(there are more: only the first were counted)\n";
 }
 
 /// Which message, and of which queue.
 struct Which {
-  std::string id, queue;
+  std::string id;
+  PoisonQueue queue;
 
   void declare(CLI::App& command) {
     command.add_option("id", id, kId)->required();
-    declare_queue(command);
-  }
-  void declare_queue(CLI::App& command) {
-    command.add_option("--queue", queue, "a queue of yours, whose poison is in NAME-poison; without it, the jobs' own");
-  }
-  [[nodiscard]] std::string path(const std::string& ending = {}) const {
-    return item_path("poison", id, ending) + query_of({{"queue", queue}});
+    queue.declare(command);
   }
 };
 
-struct Filter {
-  std::string kind, fingerprint, moved_after, moved_before;
-  Which which = {};  // of the list
+/// The newest `most` (0: all) of a list that the api gives oldest first. As one document, as list_and_print().
+Result<int> list_newest_first(const GlobalOptions& options, const std::string& path, std::size_t most,
+                              const Print& print) {
+  auto api = TRY(ApiClient::create(options));
+  std::deque<json> newest;
+  bool more = false;
+  std::string continuation;
+  do {
+    auto target = path + (path.find('?') == std::string::npos ? "?" : "&") + "limit=1000";
+    if (!continuation.empty()) target += "&continuation=" + percent_encode(continuation);
+    auto page = TRY(api.call("GET", target));
+    for (auto& message : page["poison"]) {
+      newest.push_front(std::move(message));
+      if (most == 0 || newest.size() <= most) continue;
+      newest.pop_back();
+      more = true;
+    }
+    continuation = page.value("continuation", "");
+  } while (!continuation.empty());
+  print_answer(options, {{"poison", newest}}, member_of("poison", print));
+  if (more && !options.json) std::cout << "(the newest " << most << "; there are more: --limit 0 shows all)\n";
+  return kOk;
+}
 
-  void declare(CLI::App& command) {
-    command.add_option("--kind", kind, "of this kind of job; unknown if it is not a job");
-    command.add_option("--fingerprint", fingerprint, "with this kind of failure, as shown by `poison groups`");
-    accept_local_time(*command.add_option("--moved-after", moved_after, "that became poison at or after this time"));
-    accept_local_time(*command.add_option("--moved-before", moved_before, "and before this time"));
-  }
-  [[nodiscard]] std::string query() const {
-    return query_of({{"kind", kind},
-                     {"fingerprint", fingerprint},
-                     {"movedAfter", moved_after},
-                     {"movedBefore", moved_before},
-                     {"queue", which.queue}});
-  }
-};
+std::string text_in(const json& body) { return decoded_text(text_of(body)).value_or(text_of(body)); }
 
 void add_lists(const Commands& poison) {
-  const auto table = table_of({{"message", "/id"},
-                               {"job", "/jobId"},
+  const auto table = table_of({{"message", "/id", id_of},
+                               {"job", "/jobId", id_of},
                                {"kind", "/kind"},
+                               {"source", "/source"},
                                {"moved", "/movedAt", time_of},
                                {"fingerprint", "/fingerprint"},
-                               {"reason", "/reason"}});
-  const auto messages = table_of({{"message", "/id"},
+                               {"reason", "/reason"}},
+                              "no poison messages");
+  const auto messages = table_of({{"message", "/id", id_of},
                                   {">dequeued", "/dequeueCount"},
                                   {"put", "/insertedAt", time_of},
                                   {"moved", "/movedAt", time_of},
-                                  {"body", "/body"}});
+                                  {"body", "/body", text_in}},
+                                 "no poison messages");
   auto limit = std::make_shared<std::size_t>(50);
-  auto filter = std::make_shared<Filter>();
-  auto& listing = poison.add("list", "list poison messages", [=](const GlobalOptions& options) {
-    return list_and_print(options, "/v1/poison" + filter->query(), "poison", *limit,
-                          filter->which.queue.empty() ? table : messages);
+  auto filter = std::make_shared<PoisonFilter>();
+  auto queue = std::make_shared<PoisonQueue>();
+  auto& listing = poison.add("list", "list poison messages, newest first", [=](const GlobalOptions& options) {
+    return list_newest_first(options, "/v1/poison" + filter->query(*queue), *limit,
+                             queue->name.empty() ? table : messages);
   });
-  filter->which.declare_queue(listing);
+  queue->declare(listing);
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
   filter->declare(listing);
   poison.add("queues", "your queues that have poison messages", [](const GlobalOptions& options) {
@@ -108,86 +127,77 @@ void add_lists(const Commands& poison) {
 
 Result<int> plan(const GlobalOptions& options, const std::string& id) {
   auto api = TRY(ApiClient::create(options));
-  return print_plan(options, TRY(api.call("GET", item_path("poison", id, "/plan"))));
+  return print_plan(options, TRY(api.call("GET", TRY(PoisonQueue().path(options, id, "/plan")))));
 }
 
-/// A file's job; of a queue that is not the jobs', its text.
-Result<std::string> content_of(const std::string& file, const Which& which) {
-  auto content = TRY(read_file(file));
-  if (which.queue.empty()) return content;
-  return json{{"body", std::move(content)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+Result<int> edit(const GlobalOptions& options, const Which& which, const std::string& file) {
+  const auto content = file.empty() ? TRY(edit_by_hand(options, which.id, which.queue))
+                                    : std::optional(TRY(edited_content(file, which.queue)));
+  if (!content) {
+    std::cerr << "unchanged\n";
+    return kOk;
+  }
+  return call_and_print(options, "PUT", TRY(which.queue.path(options, which.id)), print_details, *content);
 }
 
-/// Commands that take a job, or a text, in a file.
-void add_edits(const Commands& poison) {
+void add_edit(const Commands& poison) {
   auto which = std::make_shared<Which>();
   auto file = std::make_shared<std::string>();
-  auto& editing =
-      poison.add("edit", "replace a message's job; the message stays where it is",
-                 [which, file](const GlobalOptions& options) -> Result<int> {
-                   return call_and_print(options, "PUT", which->path(), print_details, TRY(content_of(*file, *which)));
-                 });
+  auto& editing = poison.add("edit", "replace a message's job, in $EDITOR; the message stays where it is",
+                             [which, file](const GlobalOptions& options) { return edit(options, *which, *file); });
   which->declare(editing);
-  editing.add_option("--file", *file, "the new job as JSON, or with --queue the new text; - for standard input")
-      ->required();
-
-  auto& redriving = poison.add("redrive", "send a message back to its queue; for many: tidemark job submit redrive",
-                               [which, file](const GlobalOptions& options) -> Result<int> {
-                                 const auto content = file->empty() ? std::string() : TRY(content_of(*file, *which));
-                                 const auto print = [](const json& message) {
-                                   const bool job = message.contains("jobId");
-                                   std::cout << "sent back: " << (job ? "job " : "message ")
-                                             << cell(message, job ? "jobId" : "id") << "\n";
-                                 };
-                                 return call_and_print(options, "POST", which->path("/redrive"), print, content);
-                               });
-  which->declare(redriving);
-  redriving.add_option("--file", *file, "replace the job by this JSON, or with --queue the text; - for standard input");
+  editing.add_option("--file", *file,
+                     "instead: the new job as JSON, or what show --json printed, or with --queue the new text; - for "
+                     "standard input");
 }
 
-/// Counts first, and asks a person before it deletes.
-Result<int> delete_all(const GlobalOptions& options, const std::string& query, bool yes) {
-  auto api = TRY(ApiClient::create(options));
-  const auto path = "/v1/poison" + query;
-  if (!yes) {
-    const auto dry = path + (query.empty() ? "?" : "&") + "dryRun=true";
-    const auto found = TRY(api.call("DELETE", dry));
-    std::cerr << "This forgets " << found.value("matched", 0) << (found.value("complete", true) ? "" : " or more")
-              << " messages for good. Type yes to go on: " << std::flush;
-    std::string answer;
-    if (!std::getline(std::cin, answer) || answer != "yes") {
-      return fail(ErrorCode::kInvalidInput, "nothing was deleted; --yes deletes without asking");
-    }
-  }
-  std::int64_t deleted = 0;
-  json done;
-  do {
-    done = TRY(api.call("DELETE", path));
-    deleted += done.value("deleted", std::int64_t{0});
-  } while (!done.value("complete", true) && done.value("deleted", std::int64_t{0}) > 0);
-  print_answer(options, {{"deleted", deleted}},
-               [](const json& answer) { std::cout << "deleted: " << cell(answer, "deleted") << "\n"; });
-  return kOk;
+std::string problem_of(const RedriveArguments& a) {
+  if (auto wrong = a.which.problem(); !wrong.empty()) return wrong;
+  const bool by_job = a.which.queue.name.empty() && a.which.ids.empty();
+  if (!a.file.empty() && a.which.ids.size() != 1) return "--file is for one message";
+  if (a.wait && !a.which.queue.name.empty()) return "--wait is for jobs: what becomes of other messages is not known";
+  const bool paced = a.per_second > 0 || a.canary > 0 || a.limit > 0;
+  return paced && !by_job ? "--per-second, --canary and --limit are for what a filter or --all selects" : "";
 }
 
-void add_delete_all(const Commands& poison) {
-  auto filter = std::make_shared<Filter>();
-  auto yes = std::make_shared<bool>(false);
-  auto& deleting = poison.add("delete-all", "forget all messages that match; their jobs stay poisoned",
-                              [=](const GlobalOptions& options) { return delete_all(options, filter->query(), *yes); });
-  filter->which.declare_queue(deleting);
-  filter->declare(deleting);
-  deleting.add_flag("--yes", *yes, "without asking");
+void add_redrive(const Commands& poison) {
+  auto a = std::make_shared<RedriveArguments>();
+  auto& redriving =
+      poison.add("redrive", "send messages back to their queues", [a](const GlobalOptions& options) -> Result<int> {
+        if (const auto wrong = problem_of(*a); !wrong.empty()) {
+          return wrong_arguments(options, wrong);
+        }
+        if (a->which.ids.size() != 1) return redrive_many(options, *a);
+        const auto& queue = a->which.queue;
+        return redrive_one(options, *a, a->file.empty() ? "" : TRY(edited_content(a->file, queue)));
+      });
+  a->which.declare(redriving);
+  redriving.add_option("--file", a->file,
+                       "of one message: replace the job by this JSON, or with --queue the text; - for standard input");
+  redriving.add_option("--per-second", a->per_second, "of those that match: so many a second")
+      ->check(positive_number());
+  redriving.add_option("--canary", a->canary, "send so many first, the rest only if they succeed")
+      ->check(positive_number());
+  redriving.add_option("--limit", a->limit, "at most so many")->check(positive_number());
+  redriving.add_flag("--wait", a->wait, "wait for the jobs that were sent back; fail if one failed again");
 }
 
-void add_for_one(const Commands& poison) {
+void add_delete(const Commands& poison) {
+  auto which = std::make_shared<PoisonSelection>();
+  which->declare(poison.add("delete", "forget messages; their jobs stay poisoned",
+                            [which](const GlobalOptions& options) -> Result<int> {
+                              if (const auto wrong = which->problem(); !wrong.empty()) {
+                                return wrong_arguments(options, wrong);
+                              }
+                              return delete_many(options, *which);
+                            }));
+}
+
+void add_show(const Commands& poison) {
   auto which = std::make_shared<Which>();
   which->declare(poison.add(
-      "show", "show a message with its reason and history",
-      [which](const GlobalOptions& options) { return call_and_print(options, "GET", which->path(), print_details); }));
-  which->declare(
-      poison.add("delete", "forget a message; its job stays poisoned", [which](const GlobalOptions& options) {
-        return call_and_print(options, "DELETE", which->path(), said("deleted"));
+      "show", "show a message with its reason and history", [which](const GlobalOptions& options) -> Result<int> {
+        return call_and_print(options, "GET", TRY(which->queue.path(options, which->id)), print_details);
       }));
 }
 
@@ -202,9 +212,10 @@ void add_poison_commands(const Commands& program) {
            [id](const GlobalOptions& options) { return plan(options, *id); })
       .add_option("id", *id, kId)
       ->required();
-  add_edits(poison);
-  add_for_one(poison);
-  add_delete_all(poison);
+  add_show(poison);
+  add_edit(poison);
+  add_redrive(poison);
+  add_delete(poison);
 }
 
 }  // namespace tidemark::cli

@@ -23,7 +23,8 @@ Print schedule_table() {
                    {"its state", "/lastRun", last_state},
                    {">runs", "/runs"},
                    {">skipped", "/skipped"},
-                   {">missed", "/missed"}});
+                   {">missed", "/missed"}},
+                  "no schedules");
 }
 
 void print_details(const json& schedule) {
@@ -45,7 +46,7 @@ struct PutArguments {
 
 Result<std::string> definition(const PutArguments& a) {
   if (!a.file.empty()) return read_file(a.file);
-  json out{{"cron", a.cron}, {"job", job_of(a.job)}};
+  json out{{"cron", a.cron}, {"job", TRY(job_of(a.job))}};
   for (const auto& [name, value] : {std::pair<const char*, const std::string&>("timeZone", a.zone),
                                     std::pair<const char*, const std::string&>("catchUp", a.catch_up),
                                     std::pair<const char*, const std::string&>("overlap", a.overlap),

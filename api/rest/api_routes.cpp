@@ -90,10 +90,20 @@ Result<void> may(const Route& route, const Caller& caller, const http::Request& 
   return route.method == "GET" ? Result<void>() : Entry::check_csrf(request, caller);
 }
 
+/// "There is no such job: 7f...", of an error that says no more than its code.
+void say_what_is_missing(const std::string& name, Error& error) {
+  if (http_status_of(error.code) != 404 || name.empty() || error.message != default_message_of(error.code)) return;
+  while (error.message.ends_with('.')) error.message.pop_back();
+  error.message += ": " + name.substr(0, kShownBytes);
+}
+
 Answer handle(Api& api, const Route& route, Action& action, http::Request& request) {
-  auto name = action.target;
-  if (const auto* plain = std::get_if<PlainHandler>(&route.handler)) return (*plain)(api, request, std::move(name));
-  return std::get<ActionHandler>(route.handler)(api, request, action, std::move(name));
+  const auto name = action.target;
+  const auto* plain = std::get_if<PlainHandler>(&route.handler);
+  auto answer = plain != nullptr ? co_await (*plain)(api, request, name)
+                                 : co_await std::get<ActionHandler>(route.handler)(api, request, action, name);
+  if (!answer) say_what_is_missing(name, answer.error());
+  co_return answer;
 }
 
 /// There are no more of these than requests at once: while the store is away, no action begins.

@@ -15,8 +15,10 @@
 #include "api/rest/entry.h"
 #include "api/rest/recent_figures.h"
 #include "api/rest/stored_figures.h"
+#include "api/rest/waits.h"
 #include "common/http/http.h"
 #include "common/process/metrics.h"
+#include "common/service/other_hosts.h"
 #include "common/service/sas_signer.h"
 #include "feeds/consumers/consumer_store.h"
 #include "feeds/on_change/on_change_store.h"
@@ -61,6 +63,7 @@ struct Api {
   Clock& clock;
   Random& random;
   jobs::ObjectAccess objects;
+  const service::StoreLinks* stores = nullptr;
   jobs::Limits limits{tables, clock};
   jobs::ScheduleStore schedules{tables, clock};
   indexes::IndexStore indexes{tables, clock, random};
@@ -77,6 +80,7 @@ struct Api {
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
   std::shared_ptr<Backups> backups = {};
+  std::shared_ptr<Waits> waits = std::make_shared<Waits>();
   std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
   Slots transfers = {.most = 16};  // of blobs; each holds up to 8 MiB
   const blob_store::BlobBrowser* blobs = nullptr;

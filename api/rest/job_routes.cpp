@@ -1,9 +1,6 @@
-#include <algorithm>
-
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
-#include "api/rest/waiting.h"
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
 #include "jobs/spec/spec_members.h"
@@ -129,20 +126,16 @@ Answer list_jobs(Api& api, http::Request& request, std::string) {
   }
   const auto found =
       CO_TRY(co_await api.jobs.list(limit, parameters.text("continuation"), std::move(kind), std::move(state)));
-  const bool waits =
-      std::ranges::find(found.jobs, jobs::JobState::kQueued, &jobs::JobRecord::state) != found.jobs.end();
-  std::optional<Waiting> waiting;
-  if (waits) waiting = co_await Waiting::look(api);
-  co_return page_response("jobs", found.jobs, found.continuation,
-                          [&](const jobs::JobRecord& job) { return job_json(job, waiting ? &*waiting : nullptr); });
+  nlohmann::json page{{"jobs", nlohmann::json::array()}};
+  for (const auto& job : found.jobs) page["jobs"].push_back(co_await job_with_wait(api, job));
+  if (!found.continuation.empty()) page["continuation"] = found.continuation;
+  co_return json_response(200, page);
 }
 
 Answer show_job(Api& api, http::Request&, std::string id) {
   const auto job = CO_TRY(co_await api.jobs.find(std::move(id)));
   if (!job) co_return fail(ErrorCode::kJobNotFound);
-  if (job->state != jobs::JobState::kQueued) co_return json_response(200, to_json(*job));
-  const auto waiting = co_await Waiting::look(api);
-  co_return json_response(200, job_json(*job, &waiting));
+  co_return json_response(200, co_await job_with_wait(api, *job));
 }
 
 Answer show_group(Api& api, http::Request&, std::string id) {
@@ -160,20 +153,19 @@ constexpr Duration kLook = std::chrono::milliseconds(200);
 constexpr Duration kKeepAlive = std::chrono::seconds(10);
 constexpr Duration kLongestStream = std::chrono::hours(1);
 
-/// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, and "end" after the
-/// last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for whoever watches
-/// that long to ask again.
+/// A job as server-sent events: event "job" with the job's JSON whenever its record has changed, or why it waits, and
+/// "end" after the last. A comment every few seconds keeps the connection known to be alive. It ends after an hour, for
+/// whoever watches that long to ask again.
 class JobEvents final : public http::BodySource {
  public:
-  JobEvents(jobs::JobStore& jobs, Clock& clock, std::string job_id, std::shared_ptr<const std::atomic<bool>> stopping,
-            std::shared_ptr<void> slot, std::function<bool()> peer_gone)
-      : jobs_(jobs),
-        clock_(clock),
+  JobEvents(Api& api, std::string job_id, std::shared_ptr<void> slot, std::function<bool()> peer_gone)
+      : api_(api),
+        clock_(api.clock),
         job_id_(std::move(job_id)),
-        stopping_(std::move(stopping)),
+        stopping_(api.stopping),
         slot_(std::move(slot)),
         peer_gone_(std::move(peer_gone)),
-        begun_(clock.monotonic()) {}
+        begun_(clock_.monotonic()) {}
 
   Task<Result<std::string>> next() override {
     auto said = clock_.monotonic();
@@ -183,12 +175,12 @@ class JobEvents final : public http::BodySource {
         if (peer_gone_ && peer_gone_()) co_return std::string();
       }
       looked_ = true;
-      auto found = co_await jobs_.find(job_id_);
+      auto found = co_await api_.jobs.find(job_id_);
       // A store that is away for a moment does not end the stream.
       if (found && !found->has_value()) co_return end("gone");
-      if (found && (*found)->version != seen_) {
-        seen_ = (*found)->version;
-        auto text = "id: " + std::to_string(seen_) + "\nevent: job\ndata: " + json_text(to_json(**found)) + "\n\n";
+      auto news = found ? co_await news_of(**found) : std::nullopt;
+      if (news) {
+        auto text = "id: " + std::to_string(seen_) + "\nevent: job\ndata: " + *news + "\n\n";
         if (jobs::is_terminal((*found)->state)) text += end(std::string(jobs::state_name((*found)->state)));
         co_return text;
       }
@@ -198,12 +190,24 @@ class JobEvents final : public http::BodySource {
   }
 
  private:
+  /// The job, if anything of it was not told yet.
+  Task<std::optional<std::string>> news_of(const jobs::JobRecord& job) {
+    const bool changed = job.version != seen_;
+    if (!changed && job.state != jobs::JobState::kQueued) co_return std::nullopt;
+    const auto shown = co_await job_with_wait(api_, job);
+    auto waiting = shown.value("waiting", nlohmann::json());
+    if (!changed && waiting == waiting_) co_return std::nullopt;
+    seen_ = job.version;
+    waiting_ = std::move(waiting);
+    co_return json_text(shown);
+  }
+
   std::string end(const std::string& state) {
     ended_ = true;
     return "event: end\ndata: " + json_text(nlohmann::json(state)) + "\n\n";
   }
 
-  jobs::JobStore& jobs_;
+  Api& api_;
   Clock& clock_;
   std::string job_id_;
   std::shared_ptr<const std::atomic<bool>> stopping_;
@@ -211,6 +215,7 @@ class JobEvents final : public http::BodySource {
   std::function<bool()> peer_gone_;
   Duration begun_;
   table_store::Version seen_ = 0;
+  nlohmann::json waiting_;
   bool looked_ = false;
   bool ended_ = false;
 };
@@ -227,8 +232,7 @@ Answer job_events(Api& api, http::Request& request, std::string id) {
   http::Response response;
   response.set("Content-Type", "text/event-stream");
   response.set("Cache-Control", "no-store");
-  response.source =
-      std::make_unique<JobEvents>(api.jobs, api.clock, std::move(id), api.stopping, std::move(slot), request.peer_gone);
+  response.source = std::make_unique<JobEvents>(api, std::move(id), std::move(slot), request.peer_gone);
   co_return response;
 }
 

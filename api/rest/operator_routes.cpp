@@ -1,9 +1,12 @@
-// What operators look at: queues, workers, the story of an entity, health, metrics and the description of the api.
+// What operators look at: queues, workers, what accounts have, the story of an entity, health, metrics and the
+// description of the api.
 #include "api/explain/explain.h"
 #include "api/rest/api_routes.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
+#include "common/rpc/call.h"
+#include "common/service/quotas.h"
 
 namespace tidemark::api {
 namespace {
@@ -70,14 +73,67 @@ nlohmann::json sample_json(const RecentSample& sample) {
           {"meanMs", seconds(sample.mean) * 1000}};
 }
 
+/// One of the two that an account has in a store.
+struct Holding {
+  std::string store, account, of;
+  std::optional<std::uint64_t> used;
+  std::uint64_t most = 0;  // 0: as much as it likes
+  [[nodiscard]] bool near() const { return used && service::is_near(*used, most); }
+};
+
+nlohmann::json holding_json(const Holding& holding) {
+  nlohmann::json out{{"account", holding.account}, {"store", holding.store}, {"of", holding.of}};
+  if (holding.used) out["used"] = *holding.used;
+  if (holding.most > 0) out["most"] = holding.most;
+  return out;
+}
+
+nlohmann::json warning_json(const Holding& holding) {
+  auto out = holding_json(holding);
+  const bool full = *holding.used >= holding.most;
+  out["full"] = full;
+  out["message"] = "Account " + holding.account + " has " + std::to_string(*holding.used) + " of " +
+                   std::to_string(holding.most) + " " + holding.of + " in the " + holding.store + " store" +
+                   (full ? ", so what adds to them is refused" : "");
+  return out;
+}
+
+/// In all stores that answer in time; why another one does not, in `trouble`.
+Task<std::vector<Holding>> holdings(Api& api, Duration patience, std::optional<Error>& trouble) {
+  std::vector<Holding> out;
+  for (const auto& store : api.backups->stores()) {
+    const auto accounts = co_await rpc::call(*store.link, service::ReadAccountUse{}, patience);
+    if (!accounts && !trouble) trouble = accounts.error();
+    if (!accounts) continue;
+    for (const auto& use : *accounts) {
+      out.push_back({store.name, use.account, use.unit + "s", use.units, use.most_units});
+      out.push_back({store.name, use.account, "bytes", use.bytes, use.most_bytes});
+    }
+  }
+  co_return out;
+}
+
+Answer list_accounts(Api& api, http::Request&, std::string) {
+  std::optional<Error> trouble;
+  const auto found = co_await holdings(api, std::chrono::seconds(2), trouble);
+  if (trouble) co_return fail(std::move(*trouble));
+  co_return json_response(200, {{"accounts", list_json(found, holding_json)}});
+}
+
+/// A store that does not answer is told of by /readyz.
 Answer overview(Api& api, http::Request&, std::string) {
+  std::optional<Error> trouble;
+  auto near = co_await holdings(api, std::chrono::milliseconds(500), trouble);
+  std::erase_if(near, [](const Holding& holding) { return !holding.near(); });
   co_return json_response(200, {{"stepSeconds", RecentFigures::kStep / std::chrono::seconds(1)},
-                                {"points", list_json(api.recent->samples(), sample_json)}});
+                                {"points", list_json(api.recent->samples(), sample_json)},
+                                {"warnings", list_json(near, warning_json)}});
 }
 
 Answer healthy(Api&, http::Request&, std::string) { co_return text_response("ok\n"); }
 
 Answer ready(Api& api, http::Request&, std::string) {
+  if (api.stores != nullptr) CO_TRY(co_await api.stores->answer());
   std::string table(jobs::kJobTable);
   const auto there = CO_TRY(co_await api.tables.table_exists(std::move(table)));
   if (!there) CO_TRY(co_await api.jobs.ensure_ready());
@@ -106,6 +162,7 @@ std::span<const Route> operator_routes() {
       {"POST", "v1/queues/*/resume", Role::kOperator, set_queue<false>},
       {"GET", "v1/explain", Role::kViewer, explain},
       {"GET", "v1/workers", Role::kViewer, list_workers},
+      {"GET", "v1/accounts", Role::kViewer, list_accounts},
       {"GET", "openapi.json", Role::kNone, openapi, Entrance::kOpen},
       {"GET", "healthz", Role::kNone, healthy, Entrance::kOpen},
       {"GET", "readyz", Role::kNone, ready, Entrance::kOpen},

@@ -67,6 +67,7 @@ Result<bool> Parameters::flag(std::string_view name) const {
 Result<jobs::PoisonFilter> Parameters::poison_filter() const {
   jobs::PoisonFilter filter;
   filter.kind = text("kind");
+  filter.source = text("source");
   filter.fingerprint = text("fingerprint");
   for (const auto& [name, into] : {std::pair<const char*, std::optional<Time>*>("movedAfter", &filter.moved_after),
                                    std::pair<const char*, std::optional<Time>*>("movedBefore", &filter.moved_before)}) {

@@ -27,7 +27,7 @@ class Parameters {
   /// A whole number; nothing if absent. kOutOfRangeQueryParameterValue.
   [[nodiscard]] Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t min,
                                                            std::int64_t max) const;
-  /// kind, fingerprint, movedAfter, movedBefore.
+  /// kind, source, fingerprint, movedAfter, movedBefore.
   [[nodiscard]] Result<jobs::PoisonFilter> poison_filter() const;
 
  private:

@@ -2,14 +2,13 @@
 #include "api/rest/parameters.h"
 #include "api/rest/queue_poison.h"
 #include "api/rest/render.h"
-#include "common/base/side_by_side.h"
 
 namespace tidemark::api {
 namespace {
 
 Answer list_poison(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(
-      request, {"limit", "continuation", "kind", "fingerprint", "movedAfter", "movedBefore", "queue"}));
+      request, {"limit", "continuation", "kind", "source", "fingerprint", "movedAfter", "movedBefore", "queue"}));
   const auto limit = CO_TRY(parameters.limit());
   if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
     co_return co_await queue->list(limit, parameters.text("continuation"));
@@ -20,7 +19,7 @@ Answer list_poison(Api& api, http::Request& request, std::string) {
 }
 
 Answer group_poison(Api& api, http::Request& request, std::string) {
-  auto parameters = CO_TRY(Parameters::read(request, {"kind", "fingerprint", "movedAfter", "movedBefore"}));
+  auto parameters = CO_TRY(Parameters::read(request, {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
   auto filter = CO_TRY(parameters.poison_filter());
   const auto sum = CO_TRY(co_await api.poison_summary->read(std::move(filter)));
   co_return json_response(200, {{"groups", list_json(sum.groups)},
@@ -80,58 +79,35 @@ Answer remove_poison(Api& api, http::Request& request, std::string id) {
   co_return no_content();
 }
 
-constexpr std::int64_t kMostRemoved = 10'000;
-
-using Ids = std::pair<std::vector<std::string>, bool>;  // and whether these are all that match
-
-Task<Result<Ids>> ids_that_match(Api& api, jobs::PoisonFilter filter, std::size_t most) {
-  Ids out;
-  auto& [ids, all] = out;
-  std::string continuation;
-  do {
-    const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(most - ids.size(), 1000));
-    auto page = CO_TRY(co_await api.poison.list(room, std::move(continuation), filter));
-    for (auto& record : page.records) ids.push_back(std::move(record.message_id));
-    continuation = std::move(page.continuation);
-  } while (!continuation.empty() && ids.size() < most);
-  all = continuation.empty();
-  co_return out;
-}
-
-/// Ends early if nobody waits for the answer any more. Gives how many are gone; what was gone before does not count.
-Task<Result<void>> remove_each(Api& api, const http::Request& request, const std::optional<QueuePoison>& queue,
-                               const std::vector<std::string>& ids, std::int64_t& removed) {
-  Step step = [&](std::size_t number) -> Task<Result<void>> {
-    if (api.stopping->load() || (request.peer_gone && request.peer_gone())) co_return fail(ErrorCode::kUnavailable);
-    auto done = queue ? co_await queue->forget(ids[number]) : co_await api.poison.remove(ids[number]);
-    if (done) ++removed;
-    if (done.failed_with(ErrorCode::kPoisonNotFound)) co_return Result<void>();
-    co_return done;
-  };
-  co_return co_await side_by_side(api.clock, ids.size(), std::move(step));
+/// How many of a page match, or how many of them are gone; whoever wants more comes again with the continuation.
+Task<Result<jobs::PoisonSweep>> sweep(Api& api, const Parameters& parameters, bool dry) {
+  const auto limit = CO_TRY(parameters.limit());
+  auto continuation = parameters.text("continuation");
+  if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
+    co_return co_await queue->sweep(limit, std::move(continuation), dry);
+  }
+  auto filter = CO_TRY(parameters.poison_filter());
+  if (!filter.moved_before) {
+    co_return fail(ErrorCode::kInvalidQueryParameterValue,
+                   "movedBefore is needed: what became poison after somebody looked must not be deleted unseen.");
+  }
+  if (!dry) co_return co_await api.poison.remove_page(limit, std::move(continuation), std::move(filter));
+  auto page = CO_TRY(co_await api.poison.list(limit, std::move(continuation), std::move(filter)));
+  co_return jobs::PoisonSweep{page.records.size(), std::move(page.continuation)};
 }
 
 Answer remove_many(Api& api, http::Request& request, Action& action, std::string) {
-  auto parameters = CO_TRY(
-      Parameters::read(request, {"kind", "fingerprint", "movedAfter", "movedBefore", "queue", "limit", "dryRun"}));
-  const auto most =
-      static_cast<std::size_t>(CO_TRY(parameters.number("limit", 1, kMostRemoved)).value_or(kMostRemoved));
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "source", "fingerprint",
+                                                      "movedAfter", "movedBefore", "queue", "dryRun"}));
   const bool dry = CO_TRY(parameters.flag("dryRun"));
-  const auto queue = CO_TRY(QueuePoison::of(api, parameters));
-  action.target = queue ? parameters.text("queue") : std::string(jobs::kPoisonQueue);
-  for (const auto* name : {"kind", "fingerprint", "movedAfter", "movedBefore"}) {
-    if (parameters.has(name)) action.detail += std::string(name) + " " + parameters.text(name) + " ";
+  for (const auto* name : {"queue", "kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
+    if (parameters.has(name))
+      action.detail += (action.detail.empty() ? "" : " ") + std::string(name) + "=" + parameters.text(name);
   }
-  auto filter = CO_TRY(parameters.poison_filter());
-  const auto [ids, all] = CO_TRY(queue ? co_await queue->ids(most) : co_await ids_that_match(api, filter, most));
-  nlohmann::json body{{"matched", ids.size()}, {"complete", all}};
-  if (!dry) {
-    std::int64_t removed = 0;
-    const auto done = co_await remove_each(api, request, queue, ids, removed);
-    action.count = removed;
-    CO_TRY(done);
-    body["deleted"] = removed;
-  }
+  const auto swept = CO_TRY(co_await sweep(api, parameters, dry));
+  action.count = static_cast<std::int64_t>(swept.removed);
+  nlohmann::json body{{dry ? "matched" : "deleted", swept.removed}};
+  if (!swept.continuation.empty()) body["continuation"] = swept.continuation;
   co_return json_response(200, body);
 }
 

@@ -15,8 +15,6 @@ using nlohmann::json;
 using queue_service::Message;
 using queue_service::poison_queue_of;
 
-constexpr std::size_t kIdsPage = 1000;
-
 /// The queue is there once the first message went wrong.
 template <class T>
 Result<T> or_not_found(Result<T> outcome) {
@@ -72,7 +70,7 @@ Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& p
   if (queue.empty() || queue_service::is_poison_queue(queue)) {
     return fail(ErrorCode::kInvalidQueryParameterValue, "queue names the queue itself, without -poison.");
   }
-  for (const auto* filter : {"kind", "fingerprint", "movedAfter", "movedBefore"}) {
+  for (const auto* filter : {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
     if (!parameters.has(filter)) continue;
     return fail(ErrorCode::kInvalidQueryParameterValue,
                 std::string(filter) + " selects among the jobs' poison messages; those of a queue have no such thing.");
@@ -135,27 +133,26 @@ Answer QueuePoison::redrive(std::string id, std::string body) const {
   co_return json_response(202, to_json(message));
 }
 
-Task<Result<void>> QueuePoison::forget(std::string id) const {
-  co_return or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(id)));
-}
-
 Answer QueuePoison::remove(std::string id) const {
-  CO_TRY(co_await forget(std::move(id)));
+  CO_TRY(or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(id))));
   co_return no_content();
 }
 
-Task<Result<std::pair<std::vector<std::string>, bool>>> QueuePoison::ids(std::size_t most) const {
-  std::vector<std::string> ids;
-  std::string continuation;
-  do {
-    const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(most - ids.size(), kIdsPage));
-    auto page = co_await queues_.list(poison_queue_of(queue_), room, std::move(continuation));
-    if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
-    auto found = CO_TRY(std::move(page));
-    for (auto& message : found.messages) ids.push_back(std::move(message.id));
-    continuation = std::move(found.continuation);
-  } while (!continuation.empty() && ids.size() < most);
-  co_return std::pair(std::move(ids), continuation.empty());
+Task<Result<jobs::PoisonSweep>> QueuePoison::sweep(std::uint32_t limit, std::string continuation, bool dry) const {
+  jobs::PoisonSweep out;
+  auto page = co_await queues_.list(poison_queue_of(queue_), limit, std::move(continuation));
+  if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
+  auto found = CO_TRY(std::move(page));
+  out.continuation = std::move(found.continuation);
+  if (dry) out.removed = found.messages.size();
+  for (std::size_t i = 0; !dry && i < found.messages.size(); ++i) {
+    const auto removed =
+        or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(found.messages[i].id)));
+    if (removed) ++out.removed;
+    // Somebody else was faster.
+    if (!removed && removed.error().code != ErrorCode::kPoisonNotFound) co_return fail(removed.error());
+  }
+  co_return out;
 }
 
 }  // namespace tidemark::api

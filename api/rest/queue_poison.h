@@ -23,9 +23,8 @@ class QueuePoison {
   /// Back to the queue, to be tried anew; with another text if there is a body.
   Answer redrive(std::string id, std::string body) const;
   Answer remove(std::string id) const;
-  /// For all of them: the ids of the first `most`, and whether these are all.
-  Task<Result<std::pair<std::vector<std::string>, bool>>> ids(std::size_t most) const;
-  Task<Result<void>> forget(std::string id) const;
+  /// Of a page of them: forgets them, or only counts them.
+  Task<Result<jobs::PoisonSweep>> sweep(std::uint32_t limit, std::string continuation, bool dry) const;
 
  private:
   QueuePoison(Api& api, std::string queue) : queues_(api.queues), queue_(std::move(queue)) {}

@@ -1,5 +1,6 @@
 #include "api/rest/render.h"
 
+#include "common/base/encoding.h"
 #include "common/base/json.h"
 #include "jobs/schedules/schedule_plan.h"
 #include "jobs/spec/spec_members.h"
@@ -13,6 +14,15 @@ nlohmann::json parsed_or_text(const std::string& text) {
   return parsed.is_discarded() ? nlohmann::json(text) : parsed;
 }
 
+/// Some SDKs put a job into its queue in Base64.
+nlohmann::json body_json(const std::string& text) {
+  auto parsed = parsed_or_text(text);
+  if (!parsed.is_string()) return parsed;
+  const auto decoded = base64_decode(text);
+  auto inner = decoded ? json_or_discarded(*decoded) : nlohmann::json();
+  return inner.is_object() ? inner : parsed;
+}
+
 /// Members that are left out if there is nothing to say.
 void put(nlohmann::json& out, const char* member, const std::optional<Time>& time) {
   if (time) out[member] = to_iso8601(*time);
@@ -23,12 +33,13 @@ void put(nlohmann::json& out, const char* member, const std::string& text) {
 
 /// Rate and estimate of the rest, once there is something to go by.
 void add_rate(const jobs::JobRecord& job, nlohmann::json& progress) {
-  if (!job.started_at || job.state != jobs::JobState::kRunning || !job.claimed_at) return;
-  // The record's Timestamp is its last change: that is when `done` was true.
+  if (job.state != jobs::JobState::kRunning || !job.claimed_at) return;
+  // The record's Timestamp is its last change: that is when `done` was true. The time before this delivery does not
+  // count, for the job may have waited, or its worker may have been dead.
   const auto changed = Time(Ticks(job.version));
-  const auto took = std::chrono::duration<double>(changed - *job.started_at).count();
-  if (took <= 0 || job.done == 0) return;
-  const auto rate = static_cast<double>(job.done) / took;
+  const auto took = std::chrono::duration<double>(changed - *job.claimed_at).count();
+  if (took <= 0 || job.done <= job.done_before) return;
+  const auto rate = static_cast<double>(job.done - job.done_before) / took;
   progress["perSecond"] = rate;
   const auto handled = job.done + job.skipped;
   if (job.total && *job.total > handled) progress["secondsLeft"] = static_cast<double>(*job.total - handled) / rate;
@@ -81,8 +92,9 @@ nlohmann::json to_json(const jobs::GroupStatus& status) {
 nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   nlohmann::json out{{"id", poison.message_id},
                      {"kind", poison.kind},
-                     {"body", parsed_or_text(poison.body)},
+                     {"body", body_json(poison.body)},
                      {"attempts", list_json(poison.attempts)}};
+  put(out, "source", poison.source);
   jobs::add_members(out, poison, jobs::kPoisonFields);
   return out;
 }
@@ -91,6 +103,7 @@ nlohmann::json to_json(const jobs::SummedGroup& summed) {
   const auto& group = summed.group;
   nlohmann::json out{{"fingerprint", group.fingerprint}, {"kind", group.kind},       {"count", group.count},
                      {"reason", group.reason},           {"samples", group.samples}, {"trend", summed.trend}};
+  put(out, "source", group.source);
   put(out, "firstMovedAt", group.first_moved_at);
   put(out, "lastMovedAt", group.last_moved_at);
   return out;

@@ -133,6 +133,48 @@ class FirstByte(Stream):
         return Measurement(times[len(times) // 2] * 1000)
 
 
+class Parallel(Stream):
+    """One curl, as many streams at once as there are of --streams, which share the megabytes of one."""
+    subjects = [Subject("tidemark", TidemarkBlobs)]
+    expectations = []
+
+    def prepare(self, system, subject):
+        azure.fill_container(system.blob, CONTAINER, 0, 0)
+        self.streams = self.options.streams
+        self.mib = max(1, self.options.stream_mib // self.streams) * self.streams
+        self.file = os.path.join(os.path.dirname(system.directory), "part")
+        with open(self.file, "wb") as file:
+            for _ in range(self.mib // self.streams):
+                file.write(os.urandom(1 << 20))
+        self.put(system)
+
+    def curl(self, system, *arguments):
+        begun = time.monotonic()
+        url, headers = system.object_url(f"part[1-{self.streams}]")
+        line = ["curl", "--silent", "--show-error", "--fail", "--output", "/dev/null", *arguments]
+        line += ["--parallel", "--parallel-immediate", "--parallel-max", str(self.streams)]
+        for name, value in headers.items():
+            line += ["--header", f"{name}: {value}"]
+        subprocess.run([*line, url], capture_output=True, text=True, check=True)
+        return {"time_total": time.monotonic() - begun}
+
+
+class ParallelUp(Parallel):
+    name, title = "blob-parallel-up", "many PUTs of large objects at once (--streams), together"
+    aspects = memory_of(name)
+
+    def measure(self, system, subject, repeat):
+        return self.rate(self.put(system), system)
+
+
+class ParallelDown(Parallel):
+    name, title = "blob-parallel-down", "many GETs of large objects at once (--streams), together"
+    aspects = memory_of(name)
+
+    def measure(self, system, subject, repeat):
+        return self.rate(self.curl(system), system)
+
+
 class List(Workload):
     name, unit = "blob-list", "ms"
     title = "the slowest page of 5,000 names of a container, from its first page to its last (--names)"
@@ -159,4 +201,4 @@ class List(Workload):
         return Measurement(times[-1] * 1000, detail={"median_ms": times[len(times) // 2] * 1000})
 
 
-ALL = [Put, Get, PutSmall, Append, Up, Down, FirstByte, List]
+ALL = [Put, Get, PutSmall, Append, Up, Down, FirstByte, ParallelUp, ParallelDown, List]

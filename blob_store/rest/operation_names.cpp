@@ -18,6 +18,7 @@ struct Named {
 };
 
 using enum Access;
+using enum analytics::Effect;
 constexpr Named kNames[] = {
     {'a', "GET", "", "list", {"ListContainers", kRead}},
     {'a', "GET", "service", "properties", {"GetBlobServiceProperties", kRead}},
@@ -36,7 +37,7 @@ constexpr Named kNames[] = {
     {'c', "PUT", "container", "", {"CreateContainer", kWrite}},
     {'c', "PUT", "container", "metadata", {"SetContainerMetadata", kWrite}},
     {'c', "PUT", "container", "acl", {"SetContainerACL", kWrite}},
-    {'c', "DELETE", "container", "", {"DeleteContainer", kDelete}},
+    {'c', "DELETE", "container", "", {"DeleteContainer", kDelete, kRemovesUnit}},
     {'b', "HEAD", "", "", {"GetBlobProperties", kRead}},
     {'b', "GET", "", "", {"GetBlob", kRead}},
     {'b', "GET", "", "metadata", {"GetBlobMetadata", kRead}},
@@ -44,9 +45,9 @@ constexpr Named kNames[] = {
     {'b', "GET", "", "tags", {"GetBlobTags", kRead}},
     {'b', "GET", "", "pagelist", {"GetPageRanges", kRead}},
     {'b', "GET", "account", "properties", {"GetAccountInformation", kRead}},
-    {'b', "PUT", "", "block", {"PutBlock", kWrite}},
+    {'b', "PUT", "", "block", {"PutBlock", kWrite, kAddsBytes}},
     {'b', "PUT", "", "blocklist", {"PutBlockList", kWrite}},
-    {'b', "PUT", "", "appendblock", {"AppendBlock", kWrite}},
+    {'b', "PUT", "", "appendblock", {"AppendBlock", kWrite, kAddsBytes}},
     {'b', "PUT", "", "seal", {"AppendBlobSeal", kWrite}},
     {'b', "PUT", "", "properties", {"SetBlobProperties", kWrite}},
     {'b', "PUT", "", "metadata", {"SetBlobMetadata", kWrite}},
@@ -78,11 +79,11 @@ Operation lease_operation(std::string_view action, bool of_blob) {
 Operation put_operation(const http::Request& request, bool of_pages) {
   if (of_pages) {
     const auto write = request.header("x-ms-page-write").value_or("");
-    return {iequals_ascii(write, "clear") ? "ClearPage" : "PutPage", kWrite};
+    return iequals_ascii(write, "clear") ? Operation{"ClearPage", kWrite} : Operation{"PutPage", kWrite, kAddsBytes};
   }
   const bool whole = request.header("x-ms-blob-type").has_value();
-  if (!request.header("x-ms-copy-source")) return {"PutBlob", kWrite};
-  return {whole ? "PutBlobFromURL" : "CopyBlob", kWrite};
+  if (!request.header("x-ms-copy-source")) return {"PutBlob", kWrite, kAddsBytes};
+  return {whole ? "PutBlobFromURL" : "CopyBlob", kWrite, kAddsBytes};
 }
 
 }  // namespace

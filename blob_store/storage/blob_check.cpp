@@ -17,25 +17,86 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Someone has a content or a payload, and reads it up to here.
-struct Owned {
-  std::uint64_t id = 0;
-  std::uint64_t end = 0;
-  bool operator<(const Owned& other) const { return id < other.id || (id == other.id && end < other.end); }
+constexpr std::uint64_t kMostSlices = 1 << 16;
+
+/// A part of the ids, of which each has about the same number.
+struct Slice {
+  std::uint64_t number = 0, count = 1;  // count: a power of two
+  [[nodiscard]] bool has(std::uint64_t id) const {
+    constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // ids follow each other
+    return ((id * kMix) >> 32 & (count - 1)) == number;
+  }
 };
 
-std::vector<std::uint64_t> numbers_of(const kv::Reader& rows, char kind, Result<void>& done) {
-  std::vector<std::uint64_t> numbers;
-  const auto cursor = rows.scan_long(blob_keys::all(kind));
-  for (; cursor->valid(); cursor->next()) numbers.push_back(blob_keys::number(cursor->key()));
-  done = cursor->status();
-  return numbers;
+/// A content or a payload: so many read it, up to here; or it has so many further owners, or bytes.
+struct OfId {
+  std::uint64_t id = 0;
+  std::uint64_t value = 0;
+  std::uint64_t owners = 1;
+};
+using OfIds = std::vector<OfId>;
+
+/// `of` is sorted.
+const OfId* find_id(const OfIds& of, std::uint64_t id) {
+  const auto found = std::ranges::lower_bound(of, id, {}, &OfId::id);
+  return found == of.end() || found->id != id ? nullptr : &*found;
 }
 
-Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind) {
-  Result<void> done;
-  auto numbers = numbers_of(rows, kind, done);
-  TRY(done);
+/// What the rows say of the contents and payloads of a slice.
+struct References {
+  Slice slice;
+  bool divides = false;                     // the slice becomes smaller if there is more than that
+  std::size_t at_once = kReferencesAtOnce;  // then entries are merged
+  OfIds owned = {};                         // up to where
+  OfIds counted = {};                       // how many further owners
+  OfIds row_payloads = {};                  // how many bytes
+
+  void add(OfIds& to, std::uint64_t id, std::uint64_t value) {
+    if (id == 0 || !slice.has(id)) return;
+    to.push_back({id, value});
+    if (size() > at_once) make_room();
+  }
+  /// Sorts, with one entry for each id. `counted` and `row_payloads` are so because their rows are.
+  void merge() {
+    std::ranges::sort(owned, {}, &OfId::id);
+    std::size_t merged = 0;
+    for (const auto& one : owned) {
+      if (merged > 0 && owned[merged - 1].id == one.id) {
+        owned[merged - 1].value = std::max(owned[merged - 1].value, one.value);
+        owned[merged - 1].owners += one.owners;
+      } else {
+        owned[merged++] = one;
+      }
+    }
+    owned.resize(merged);
+  }
+
+ private:
+  [[nodiscard]] std::size_t size() const { return owned.size() + counted.size() + row_payloads.size(); }
+  /// However many refer to one id, it cannot be divided.
+  [[nodiscard]] bool can_divide() const {
+    return divides && slice.count < kMostSlices && (owned.size() > 1 || counted.size() > 1 || row_payloads.size() > 1);
+  }
+  void make_room() {
+    merge();
+    while (size() > at_once / 2 && can_divide()) {
+      slice.count *= 2;
+      for (auto* each : {&owned, &counted, &row_payloads}) {
+        std::erase_if(*each, [this](const OfId& one) { return !slice.has(one.id); });
+      }
+    }
+    at_once = std::max(at_once, 2 * size());  // there is no more room, and to merge at each entry would take forever
+  }
+};
+
+Result<std::vector<std::uint64_t>> numbers_of(const kv::Reader& rows, char kind, const Slice& slice = {}) {
+  std::vector<std::uint64_t> numbers;
+  const auto cursor = rows.scan_long(blob_keys::all(kind));
+  for (; cursor->valid(); cursor->next()) {
+    const auto number = blob_keys::number(cursor->key());
+    if (slice.has(number)) numbers.push_back(number);
+  }
+  TRY(cursor->status());
   return numbers;
 }
 
@@ -46,14 +107,14 @@ Result<std::uint64_t> next_id(const kv::Reader& rows) {
 
 /// Files below the directory, by payload. What has another name is none of the store's.
 using OnDisk = std::map<PayloadId, fs::path>;
-Result<OnDisk> files_below(const fs::path& payloads) {
+Result<OnDisk> files_below(const fs::path& payloads, const Slice& slice = {}) {
   OnDisk files;
   std::error_code failed;
   auto entry = fs::recursive_directory_iterator(payloads, failed);
   for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
     const auto id =
         entry->is_regular_file(failed) ? PayloadFiles::id_of(entry->path().filename().string()) : std::nullopt;
-    if (id) files.emplace(*id, entry->path());
+    if (id && slice.has(*id)) files.emplace(*id, entry->path());
   }
   if (failed && failed != std::errc::no_such_file_or_directory) {
     return fail(error_for_log(ErrorCode::kStorageFailure, "reading " + payloads.string() + ": " + failed.message()));
@@ -61,16 +122,16 @@ Result<OnDisk> files_below(const fs::path& payloads) {
   return files;
 }
 
-/// Ids whose files nobody counts on: pending, dead, or younger than the rows.
+/// Ids of a slice whose files nobody counts on: pending, dead, or younger than the rows.
 struct Unsettled {
   std::set<std::uint64_t> ids;
   std::uint64_t next = 0;
   [[nodiscard]] bool has(PayloadId id) const { return id >= next || ids.contains(id); }
 };
-Result<Unsettled> unsettled_in(const kv::Reader& rows) {
+Result<Unsettled> unsettled_in(const kv::Reader& rows, const Slice& slice = {}) {
   Unsettled out;
   for (const char kind : {'Q', blob_keys::kDead}) {
-    for (const auto id : TRY(numbers_of(rows, kind))) out.ids.insert(id);
+    for (const auto id : TRY(numbers_of(rows, kind, slice))) out.ids.insert(id);
   }
   out.next = TRY(next_id(rows));
   return out;
@@ -79,12 +140,11 @@ Result<Unsettled> unsettled_in(const kv::Reader& rows) {
 /// One walk over the rows of one state.
 class RowCheck {
  public:
-  RowCheck(const kv::Reader& rows, kv::CheckRun& run) : rows_(rows), run_(run) {}
+  RowCheck(const kv::Reader& rows, kv::CheckRun& run, References references)
+      : rows_(rows), run_(run), references_(std::move(references)) {}
   Result<void> walk();
-  /// Owners of contents and payloads against what is counted, and payloads that are rows against their owners.
-  Result<void> settle_accounts();
-  /// Sorted.
-  [[nodiscard]] const std::vector<Owned>& owned() const { return owned_; }
+  /// What it found; sorted.
+  [[nodiscard]] const References& references() const { return references_; }
 
  private:
   Result<void> look_at(std::string_view key, std::string_view value);
@@ -98,19 +158,15 @@ class RowCheck {
   void check_tags(std::string_view key, const Blob& blob);
   void look_at_row_payload(std::string_view key, std::string_view value);
   void check_generation(std::string_view key);
-  void own(std::uint64_t id, std::uint64_t end) {
-    if (id != 0) owned_.push_back({id, end});
-  }
+  void own(std::uint64_t id, std::uint64_t end) { references_.add(references_.owned, id, end); }
   void wrong(std::string_view kind, std::string_view key, std::string what) {
     run_.found(kind, kv::row_name(key), std::move(what));
   }
 
   const kv::Reader& rows_;
   kv::CheckRun& run_;
+  References references_;
   std::set<std::uint64_t> generations_;
-  std::vector<Owned> owned_;
-  std::map<std::uint64_t, std::uint64_t> counted_;       // further owners
-  std::map<std::uint64_t, std::uint64_t> row_payloads_;  // bytes
 };
 
 template <class Format>
@@ -154,7 +210,8 @@ void RowCheck::look_at_blob(std::string_view key, const Blob& blob) {
 
 void RowCheck::look_at_row_payload(std::string_view key, std::string_view value) {
   const auto id = blob_keys::number(key);
-  row_payloads_.emplace(id, value.size() < sizeof(std::uint32_t) ? 0 : value.size() - sizeof(std::uint32_t));
+  const auto bytes = value.size() < sizeof(std::uint32_t) ? 0 : value.size() - sizeof(std::uint32_t);
+  references_.add(references_.row_payloads, id, bytes);
   if (!open_chunk(id, 0, std::string(value))) wrong("payload", key, "its bytes do not have their checksum");
 }
 
@@ -182,7 +239,7 @@ Result<void> RowCheck::look_at(std::string_view key, std::string_view value) {
       return {};
     case 'R':
       if (const auto count = records::decode_number(value)) {
-        counted_.emplace(blob_keys::number(key), *count);
+        references_.add(references_.counted, blob_keys::number(key), *count);
       } else {
         wrong("record", key, "cannot be read");
       }
@@ -233,38 +290,37 @@ Result<void> RowCheck::walk() {
   }
   TRY(containers->status());
   TRY(kv::check_rows(rows_, {}, run_, [this](auto key, auto value) { return look_at(key, value); }));
-  std::ranges::sort(owned_, {}, [](const Owned& one) { return std::pair(one.id, one.end); });
+  references_.merge();
   return {};
 }
 
-Result<void> RowCheck::settle_accounts() {
-  const auto unsettled = TRY(unsettled_in(rows_));
-  for (auto first = owned_.begin(); first != owned_.end();) {
-    const auto id = first->id;
-    const auto end = std::find_if(first, owned_.end(), [id](const Owned& one) { return one.id != id; });
-    const auto owners = static_cast<std::uint64_t>(end - first);
-    const auto counted = counted_.contains(id) ? counted_.extract(id).mapped() + 1 : 1;
-    if (owners != counted) {
-      run_.found("figure", fmt::format("content or payload {}", id),
-                 fmt::format("is counted to have {} owners, and has {}", counted, owners));
-    }
-    if (const auto row = row_payloads_.find(id); row != row_payloads_.end()) {
-      if (row->second < std::prev(end)->end) {
-        run_.found("payload", fmt::format("payload {}", id),
-                   fmt::format("has {} bytes, fewer than are referred to", row->second));
-      }
-      row_payloads_.erase(row);
-    }
-    first = end;
+/// Those who have one content or payload, against what is counted and what is there.
+void settle(const OfId& owned, const References& references, kv::CheckRun& run) {
+  const auto* const further = find_id(references.counted, owned.id);
+  const auto counted = further != nullptr ? further->value + 1 : 1;
+  if (owned.owners != counted) {
+    run.found("figure", fmt::format("content or payload {}", owned.id),
+              fmt::format("is counted to have {} owners, and has {}", counted, owned.owners));
   }
-  for (const auto& [id, count] : counted_) {
-    if (!unsettled.has(id))
-      run_.found("figure", fmt::format("content or payload {}", id), "has counted owners, and none");
+  const auto* const row = find_id(references.row_payloads, owned.id);
+  if (row != nullptr && row->value < owned.value) {
+    run.found("payload", fmt::format("payload {}", owned.id),
+              fmt::format("has {} bytes, fewer than are referred to", row->value));
   }
-  for (const auto& [id, bytes] : row_payloads_) {
-    if (!unsettled.has(id)) run_.found("stray", fmt::format("payload {}", id), "a row that nothing refers to");
+}
+
+/// Owners of contents and payloads against what is counted, and payloads that are rows against their owners.
+void settle_accounts(const References& references, const Unsettled& unsettled, kv::CheckRun& run) {
+  for (const auto& one : references.owned) settle(one, references, run);
+  const auto is_lost = [&](const OfId& one) {
+    return find_id(references.owned, one.id) == nullptr && !unsettled.has(one.id);
+  };
+  for (const auto& one : references.counted) {
+    if (is_lost(one)) run.found("figure", fmt::format("content or payload {}", one.id), "has counted owners, and none");
   }
-  return {};
+  for (const auto& one : references.row_payloads) {
+    if (is_lost(one)) run.found("stray", fmt::format("payload {}", one.id), "a row that nothing refers to");
+  }
 }
 
 /// The bytes of a file that hold their checksums; less than it should have if one does not.
@@ -286,21 +342,20 @@ Result<std::uint64_t> check_payload_file(const fs::path& path, PayloadId id, kv:
 }
 
 /// Each payload that is a file, with the last byte of it that somebody has.
-std::map<PayloadId, std::uint64_t> files_owned(const std::vector<Owned>& owned) {
+std::map<PayloadId, std::uint64_t> files_owned(const OfIds& owned) {
   std::map<PayloadId, std::uint64_t> files;
   for (const auto& one : owned) {
-    if (is_file(one.id)) files[one.id] = std::max(files[one.id], one.end);
+    if (is_file(one.id)) files[one.id] = std::max(files[one.id], one.value);
   }
   return files;
 }
 
 /// Files without an owner, and owners whose file lacks something. What is wrong may have been given up and removed
 /// since the rows were read: it counts if it has an owner in a later state.
-Result<void> check_payload_files(const kv::Engine& engine, const kv::Reader& rows, const std::vector<Owned>& owned,
+Result<void> check_payload_files(const kv::Engine& engine, const References& references, const Unsettled& unsettled,
                                  const fs::path& payloads, kv::CheckRun& run) {
-  const auto unsettled = TRY(unsettled_in(rows));
-  const auto wanted = files_owned(owned);
-  const auto there = TRY(files_below(payloads));
+  const auto wanted = files_owned(references.owned);
+  const auto there = TRY(files_below(payloads, references.slice));
   for (const auto& [id, path] : there) {
     if (!wanted.contains(id) && !unsettled.has(id)) {
       run.found("stray", "file " + PayloadFiles::name_of(id).string(), "is a payload that nothing refers to");
@@ -318,9 +373,9 @@ Result<void> check_payload_files(const kv::Engine& engine, const kv::Reader& row
   if (suspects.empty()) return {};
   const auto later = engine.snapshot();
   kv::CheckRun quiet;
-  RowCheck again(*later, quiet);
+  RowCheck again(*later, quiet, {.slice = references.slice});
   TRY(again.walk());
-  const auto still_wanted = files_owned(again.owned());
+  const auto still_wanted = files_owned(again.references().owned);
   for (const auto& [id, what] : suspects) {
     if (still_wanted.contains(id)) run.found("payload", "file " + PayloadFiles::name_of(id).string(), what);
   }
@@ -329,12 +384,28 @@ Result<void> check_payload_files(const kv::Engine& engine, const kv::Reader& row
 
 }  // namespace
 
-Result<void> check_blobs(const kv::Engine& engine, const fs::path& folder, kv::CheckRun& run) {
-  auto rows = engine.snapshot();
-  RowCheck check(*rows, run);
-  TRY(check.walk());
-  TRY(check.settle_accounts());
-  return check_payload_files(engine, *rows, check.owned(), folder / "payloads", run);
+Result<void> check_blobs(const kv::Engine& engine, const fs::path& payloads, kv::CheckRun& run, std::size_t at_once) {
+  const auto rows = engine.snapshot();
+  const auto settle_slice = [&](const References& references) -> Result<void> {
+    const auto unsettled = TRY(unsettled_in(*rows, references.slice));
+    settle_accounts(references, unsettled, run);
+    return check_payload_files(engine, references, unsettled, payloads, run);
+  };
+  Slice slice;
+  {
+    RowCheck check(*rows, run, {.slice = slice, .divides = true, .at_once = at_once});
+    TRY(check.walk());
+    slice = check.references().slice;
+    TRY(settle_slice(check.references()));
+  }
+  while (++slice.number < slice.count) {
+    // Nothing that one row alone shows is told again, and only the pace is that of the check.
+    kv::CheckRun quiet([&](std::uint64_t bytes) { return run.read_bytes(bytes).has_value(); });
+    RowCheck check(*rows, quiet, {.slice = slice});
+    TRY(check.walk());
+    TRY(settle_slice(check.references()));
+  }
+  return {};
 }
 
 Result<std::vector<fs::path>> files_of_rows(const kv::Reader& rows, const fs::path& payloads) {

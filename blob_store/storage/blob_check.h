@@ -9,8 +9,13 @@
 
 namespace tidemark::blob_store {
 
-/// `folder`: of the store. Keeps 16 bytes for each reference to a content or payload while it is at work.
-Result<void> check_blobs(const kv::Engine& engine, const std::filesystem::path& folder, kv::CheckRun& run);
+/// So much that the rows say of contents and payloads is compared at a time: 48 MiB.
+inline constexpr std::size_t kReferencesAtOnce = 2UL << 20;
+
+/// `payloads`: the directory of their files. Where there is more to compare than `at_once`, the rows are walked several
+/// times, each time for a part of the ids.
+Result<void> check_blobs(const kv::Engine& engine, const std::filesystem::path& payloads, kv::CheckRun& run,
+                         std::size_t at_once = kReferencesAtOnce);
 
 /// The files that these rows refer to, as PayloadFiles names them. They are whole if none was removed since. A file
 /// that was being written is not among them, and neither is what is dead: the collector expects both to be missing.

@@ -14,9 +14,13 @@ namespace tidemark::analytics {
 /// Which setting of Logging an operation falls under. A log's LogType is a set of them.
 enum class Access : std::uint8_t { kRead = 1, kWrite = 2, kDelete = 4 };
 
+/// What an operation does to the amount that the account has.
+enum class Effect : std::uint8_t { kNone, kAddsBytes, kRemovesUnit };  // a table, queue or container
+
 struct Operation {
   std::string_view name;  // "GetBlob"; a literal. Empty: the request names no operation, and is not recorded
   Access access = Access::kRead;
+  Effect effect = Effect::kNone;
 };
 
 /// How the caller said who he is, whether that was right or not.

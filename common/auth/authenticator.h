@@ -2,6 +2,7 @@
 // request. Pure bytes: no socket, no clock. Rules and test vectors: the storage services' REST documentation,
 // "Authorize with Shared Key" and "Create a service/account SAS".
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,9 +21,16 @@ namespace tidemark::auth {
 
 enum class Service { kBlob, kQueue, kTable };
 
+/// What an account may have in a store: 0 is as much as it likes; nothing: what the store's settings say.
+struct Bounds {
+  std::optional<std::uint64_t> units = {};  // tables, queues or containers
+  std::optional<std::uint64_t> bytes = {};
+};
+
 struct Account {
   std::string name;
-  std::vector<std::string> keys;  // decoded, one or two
+  std::vector<std::string> keys;      // decoded, one or two
+  std::array<Bounds, 3> bounds = {};  // by Service
 };
 
 /// The request as it was on the wire.

@@ -20,6 +20,7 @@ Result<Database> open_database_to_read(const RocksDbOptions& options);
 // Of a database that is open; see StoredEngine.
 Result<void> make_checkpoint(rocksdb::DB& db, const std::filesystem::path& directory);
 Result<std::vector<StoredFile>> files_of(rocksdb::DB& db);
+std::uint64_t estimate_bytes(rocksdb::DB& db, const KeyRange& range);
 
 /// open_rocksdb() with the files of a test, which forget what was not synced.
 Result<std::unique_ptr<RocksDbEngine>> open_rocksdb_on(const RocksDbOptions& options, rocksdb::Env* env);

@@ -304,6 +304,10 @@ class RocksEngine final : public RocksDbEngine {
     return detail::make_checkpoint(*db_, directory);
   }
 
+  std::optional<std::uint64_t> estimate_bytes(const KeyRange& range) const override {
+    return detail::estimate_bytes(*db_, range);
+  }
+
   Result<std::vector<StoredFile>> files() const override { return detail::files_of(*db_); }
 
  private:

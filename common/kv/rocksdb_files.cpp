@@ -100,6 +100,17 @@ Result<void> check_files(const StoredEngine& engine, CheckRun& run) {
   return {};
 }
 
+std::uint64_t detail::estimate_bytes(rocksdb::DB& db, const KeyRange& range) {
+  const std::string last(64, '\xff');  // no key is greater
+  const rocksdb::Range whole(slice(range.lower), range.upper.empty() ? slice(last) : slice(range.upper));
+  rocksdb::SizeApproximationOptions both;
+  both.include_memtables = true;
+  both.include_files = true;
+  std::uint64_t bytes = 0;
+  const auto status = db.GetApproximateSizes(both, db.DefaultColumnFamily(), &whole, 1, &bytes);
+  return status.ok() ? bytes : 0;
+}
+
 Result<void> detail::make_checkpoint(rocksdb::DB& db, const fs::path& directory) {
   rocksdb::Checkpoint* made = nullptr;
   auto status = rocksdb::Checkpoint::Create(&db, &made);

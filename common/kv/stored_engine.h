@@ -31,6 +31,9 @@ class StoredEngine : public Engine {
   /// Makes `directory`, which must not exist, a copy of the database as it is now. Files that never change are hard
   /// links if it is on the same file system.
   virtual Result<void> checkpoint(const std::filesystem::path& directory) = 0;
+  /// About how many bytes a range takes up, with what was deleted and is not yet removed from the files; nothing if that
+  /// cannot be told without reading it. Costs some microseconds.
+  [[nodiscard]] virtual std::optional<std::uint64_t> estimate_bytes(const KeyRange& range) const = 0;
   /// The files that the database consists of now.
   [[nodiscard]] virtual Result<std::vector<StoredFile>> files() const = 0;
 };

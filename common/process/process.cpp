@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -22,6 +23,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common/base/numbers.h"
 
@@ -120,6 +122,19 @@ bool is_file_of(int file, const fs::path& path) {
          opened.st_ino == named.st_ino;
 }
 
+/// A process that was killed holds its locks until the kernel has taken its memory apart. Who starts its successor need
+/// not wait for that.
+bool lock_soon(int file) {
+  constexpr auto kPatience = std::chrono::seconds(1);
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 }  // namespace
 
 void declare(Settings& settings, LogOptions& options) {
@@ -156,7 +171,7 @@ Result<PidFile> PidFile::create(const std::filesystem::path& data, const std::st
       return fail(ErrorCode::kConfigInvalid, "The pid file " + path.string() + " cannot be written: " + why() + ".");
     }
     PidFile mine(path, Descriptor(file));
-    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_soon(file)) {
       std::ifstream in(path);
       std::string other;
       in >> other;

@@ -23,7 +23,8 @@ void start_logging(const std::string& process_name, const LogOptions& options);
 /// it.
 class [[nodiscard]] PidFile {
  public:
-  /// A name has letters, digits and ._- only. kConfigInvalid if it is not valid or another process has it.
+  /// A name has letters, digits and ._- only. kConfigInvalid if it is not valid or another process still has it after
+  /// a second.
   static Result<PidFile> create(const std::filesystem::path& data, const std::string& name);
   PidFile(PidFile&&) = default;
   ~PidFile();

@@ -36,7 +36,8 @@ struct Call {
   std::string method;
   std::string payload;
   SteadyClock::time_point deadline;
-  Executor executor;  // counts as work, so that the caller's context runs on until the reply
+  SteadyClock::time_point due;  // by when it must be sent, and then its deadline
+  Executor executor;            // counts as work, so that the caller's context runs on until the reply
   Completion complete;
   bool sent = false;
 };
@@ -87,6 +88,7 @@ struct Inbox {
 /// Where the server is, and how this process proves who it is; without keys, by being on the same machine.
 struct Destination {
   std::string endpoint;
+  std::string name;
   std::optional<TcpServer> tcp = {};
 };
 
@@ -120,7 +122,7 @@ class Link {
     }
     for (auto& call : submitted) {
       auto id = call.id;
-      deadlines_.emplace(call.deadline, id);
+      due_.emplace(call.due, id);
       waiting_.push_back(id);
       calls_.emplace(id, std::move(call));
     }
@@ -187,7 +189,7 @@ class Link {
     for (const auto& [id, call] : calls_) {
       if (call.sent) lost.push_back(id);
     }
-    for (auto id : lost) end(id, fail(ErrorCode::kUnavailable, "The connection to the service broke."));
+    for (auto id : lost) end(id, fail(ErrorCode::kUnavailable, "The connection to the " + to_.name + " broke."));
     monitor_.reset();
     socket_.reset();
     connected_ = false;
@@ -227,15 +229,23 @@ class Link {
     return true;
   }
 
+  [[nodiscard]] std::string absence() const {
+    return "The " + to_.name + " at " + to_.endpoint + " cannot be reached. Is it running?";
+  }
+
   void expire() {
     auto now = SteadyClock::now();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      auto id = deadlines_.begin()->second;
-      const bool sent = calls_.at(id).sent;
-      if (!sent && !trouble_.empty()) {
-        end(id, fail(ErrorCode::kUnavailable, trouble_));
+    while (!due_.empty() && due_.begin()->first <= now) {
+      const auto id = due_.begin()->second;
+      auto& call = calls_.at(id);
+      if (!call.sent) {
+        end(id, fail(ErrorCode::kUnavailable, trouble_.empty() ? absence() : trouble_));
+      } else if (call.deadline <= now) {
+        end(id, fail(ErrorCode::kDeadlineExceeded, "The " + to_.name + " did not answer in time."));
       } else {
-        end(id, fail(sent ? ErrorCode::kDeadlineExceeded : ErrorCode::kUnavailable));
+        due_.erase(due_.begin());
+        call.due = call.deadline;
+        due_.emplace(call.due, id);
       }
     }
   }
@@ -246,7 +256,7 @@ class Link {
     if (found == calls_.end()) return;
     auto call = std::move(found->second);
     calls_.erase(found);
-    deadlines_.erase({call.deadline, id});
+    due_.erase({call.due, id});
     inbox_->note_finished(call.payload.size());
     finish(std::move(call), std::move(result));
   }
@@ -269,10 +279,10 @@ class Link {
     if ((items[0].revents & ZMQ_POLLIN) != 0) inbox_->wake.clear();
   }
 
-  /// Until the next deadline, or the next try to connect; -1: there is none.
+  /// Until the next call is due, or the next try to connect; -1: there is none.
   [[nodiscard]] long next_timeout() const {
     std::optional<SteadyClock::time_point> next;
-    if (!deadlines_.empty()) next = deadlines_.begin()->first;
+    if (!due_.empty()) next = due_.begin()->first;
     const auto sooner = [&next](SteadyClock::time_point at) { next = std::min(next.value_or(at), at); };
     if (!socket_ && !waiting_.empty()) sooner(retry_at_);
     if (socket_ && !connected_) sooner(give_up_at_);
@@ -290,13 +300,14 @@ class Link {
   int failures_ = 0;                      // since it was connected
   std::string trouble_;                   // what the last handshake failed by
   std::unordered_map<std::uint64_t, Call> calls_;
-  std::set<std::pair<SteadyClock::time_point, std::uint64_t>> deadlines_;
+  std::set<std::pair<SteadyClock::time_point, std::uint64_t>> due_;
   std::deque<std::uint64_t> waiting_;  // not sent yet, oldest first
 };
 
 class ZmqTransport final : public Transport {
  public:
-  ZmqTransport(Destination to, std::optional<Error> wrong) : endpoint_error_(std::move(wrong)) {
+  ZmqTransport(Destination to, Duration patience, std::optional<Error> wrong)
+      : patience_(patience), endpoint_error_(std::move(wrong)) {
     thread_ = std::thread([inbox = inbox_, to = std::move(to)]() mutable { Link(inbox, std::move(to)).run(); });
   }
   ~ZmqTransport() override {
@@ -314,12 +325,15 @@ class ZmqTransport final : public Transport {
     if (payload.size() > kMaxMessageBytes) co_return fail(ErrorCode::kRequestBodyTooLarge);
     auto executor = co_await asio::this_coro::executor;
     // Far enough for anyone, near enough that the sum cannot overflow.
-    auto patience = std::min<Duration>(deadline, kLongestDeadline);
-    auto initiate = [inbox = inbox_, executor, patience, &method, &payload](auto handler) {
+    const auto longest = std::min<Duration>(deadline, kLongestDeadline);
+    const auto unsent = std::min(longest, patience_);
+    auto initiate = [inbox = inbox_, executor, longest, unsent, &method, &payload](auto handler) {
       Call call;
       call.method = std::move(method);
       call.payload = std::move(payload);
-      call.deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(patience);
+      const auto now = SteadyClock::now();
+      call.deadline = now + std::chrono::duration_cast<SteadyClock::duration>(longest);
+      call.due = now + std::chrono::duration_cast<SteadyClock::duration>(unsent);
       call.executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
       call.complete = [handler = std::move(handler)](Result<std::string> result) mutable {
         std::move(handler)(std::move(result));
@@ -336,20 +350,22 @@ class ZmqTransport final : public Transport {
 
  private:
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  const Duration patience_;
   std::optional<Error> endpoint_error_;
   std::thread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> connect(const std::string& endpoint) {
+std::unique_ptr<Transport> connect(const std::string& endpoint, ClientOptions options) {
   auto path = socket_path(endpoint);
-  return std::make_unique<ZmqTransport>(Destination{endpoint}, path ? std::nullopt : std::optional(path.error()));
+  return std::make_unique<ZmqTransport>(Destination{endpoint, std::move(options.name)}, options.patience,
+                                        path ? std::nullopt : std::optional(path.error()));
 }
 
-std::unique_ptr<Transport> connect(const TcpServer& server) {
+std::unique_ptr<Transport> connect(const TcpServer& server, ClientOptions options) {
   auto right = check_tcp_address(server.address, 1);
-  return std::make_unique<ZmqTransport>(Destination{server.address, server},
+  return std::make_unique<ZmqTransport>(Destination{server.address, std::move(options.name), server}, options.patience,
                                         right ? std::nullopt : std::optional(right.error()));
 }
 

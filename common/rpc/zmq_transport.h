@@ -68,11 +68,16 @@ class Server {
 /// Runs `dispatch` as a coroutine on `executor` for each call. kConfigInvalid if the endpoint cannot be bound.
 Result<std::unique_ptr<Server>> serve(const ServerOptions& options, Executor executor, Dispatch dispatch);
 
+struct ClientOptions {
+  std::string name = "service";                // for people: "table store"
+  Duration patience = std::chrono::hours(24);  // how long a call waits for a connection, if its deadline is later
+};
+
 /// Connects when it is first used, and reconnects by itself. Deadlines run on the client's own thread; a call resumes
-/// on its caller's executor. If a call was not sent by its deadline, it fails with kUnavailable and will not take
-/// effect. If it was sent, it fails with kDeadlineExceeded, or with kUnavailable as soon as its connection breaks.
-/// Destroy the client before the executors that call through it; pending calls end with kCancelled.
-std::unique_ptr<Transport> connect(const std::string& endpoint);
+/// on its caller's executor. If a call was not sent by its deadline or within the patience, it fails with kUnavailable
+/// and will not take effect. If it was sent, it fails with kDeadlineExceeded, or with kUnavailable as soon as its
+/// connection breaks. Destroy the client before the executors that call through it; pending calls end with kCancelled.
+std::unique_ptr<Transport> connect(const std::string& endpoint, ClientOptions options = {});
 
 /// A server on another machine.
 struct TcpServer {
@@ -81,6 +86,6 @@ struct TcpServer {
   KeyPair keys;            // this process's
 };
 /// The same. Until the server admits this process's key, calls fail with kUnavailable, and the message says so.
-std::unique_ptr<Transport> connect(const TcpServer& server);
+std::unique_ptr<Transport> connect(const TcpServer& server, ClientOptions options = {});
 
 }  // namespace tidemark::rpc

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <boost/algorithm/string/split.hpp>
+#include <charconv>
+#include <limits>
+#include <sstream>
 
 #include "common/base/encoding.h"
 #include "common/base/text.h"
@@ -19,6 +22,48 @@ bool is_account_name(const std::string& name) {
          std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
+/// "10", "64KiB", "10GiB".
+std::optional<std::uint64_t> parse_amount(std::string_view text) {
+  constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  std::uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc()) return std::nullopt;
+  const auto unit = std::ranges::find(kUnits, text.substr(static_cast<std::size_t>(end - text.data())));
+  if (unit == std::end(kUnits)) return std::nullopt;
+  const auto shift = 10 * (unit - std::begin(kUnits));
+  if (number > (std::numeric_limits<std::uint64_t>::max() >> (shift + 1))) return std::nullopt;
+  return number << shift;
+}
+
+struct BoundName {
+  std::string_view name;
+  auth::Service service;
+  std::optional<std::uint64_t> auth::Bounds::* bound;
+};
+constexpr BoundName kBounds[] = {
+    {"containers", auth::Service::kBlob, &auth::Bounds::units},
+    {"blob_bytes", auth::Service::kBlob, &auth::Bounds::bytes},
+    {"queues", auth::Service::kQueue, &auth::Bounds::units},
+    {"queue_bytes", auth::Service::kQueue, &auth::Bounds::bytes},
+    {"tables", auth::Service::kTable, &auth::Bounds::units},
+    {"table_bytes", auth::Service::kTable, &auth::Bounds::bytes},
+};
+
+/// "tables=100", of an account.
+Result<void> read_bound(const std::string& text, auth::Account& account) {
+  const auto equals = std::min(text.find('='), text.size());
+  const auto known = std::ranges::find(kBounds, std::string_view(text).substr(0, equals), &BoundName::name);
+  const auto amount = parse_amount(std::string_view(text).substr(std::min(equals + 1, text.size())));
+  if (known == std::end(kBounds) || !amount) {
+    return fail(ErrorCode::kConfigInvalid,
+                "accounts: what follows the keys of account " + account.name +
+                    " must be tables=, queues= or containers= and a number, or table_bytes=, queue_bytes= or "
+                    "blob_bytes= and a number with KiB, MiB, GiB, TiB or nothing");
+  }
+  account.bounds.at(static_cast<std::size_t>(known->service)).*(known->bound) = *amount;
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
@@ -28,7 +73,10 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
     return accounts;
   }
   for (const auto& item : split(text, ',')) {
-    const auto parts = split(item, ':');
+    std::istringstream words(item);
+    std::string keys, bound;
+    words >> keys;
+    const auto parts = split(keys, ':');
     auth::Account account{parts[0], {}};
     if (!is_account_name(account.name)) {
       return fail(
@@ -46,6 +94,7 @@ Result<std::vector<auth::Account>> parse_accounts(const std::string& text) {
     if (account.keys.empty() || account.keys.size() > 2) {
       return fail(ErrorCode::kConfigInvalid, "accounts: account " + account.name + " needs one or two keys");
     }
+    while (words >> bound) TRY(read_bound(bound, account));
     accounts.push_back(std::move(account));
   }
   return accounts;

@@ -73,6 +73,23 @@ Result<void> Call::take_items(std::initializer_list<std::string_view> part, std:
   return fail(std::move(refusal->error));
 }
 
+Result<void> Call::admit_bytes(std::uint64_t bytes) {
+  auto* const quotas = front.quotas();
+  if (quotas == nullptr) return {};
+  TRY(quotas->admit(account(), {.units = 0, .bytes = bytes}, true));
+  admitted.bytes += bytes;
+  adds_bytes = true;
+  return {};
+}
+
+Result<void> Call::admit_unit() {
+  auto* const quotas = front.quotas();
+  if (quotas == nullptr) return {};
+  TRY(quotas->admit(account(), {.units = 1, .bytes = 0}, false));
+  ++admitted.units;
+  return {};
+}
+
 void Call::note_part(std::string_view name, std::string_view partition) {
   if (const auto* meter = front.meter(); meter != nullptr && meter->samples()) sample(name, partition);
 }
@@ -141,10 +158,13 @@ std::optional<Result<http::Response>> Front::admit(Call& call) const {
   if (!parameters) return fail(dialect_.broken_query);
   if (auto known = authenticate(call); !known) return fail(std::move(known.error()));
   if (auto harmless = check_page(call); !harmless) return fail(std::move(harmless.error()));
-  auto refusal = limits_ != nullptr ? limits_->admit_account(call.account(), request) : std::nullopt;
-  if (!refusal) return std::nullopt;
-  call.retry_after_s = refusal->retry_after_s;
-  return fail(std::move(refusal->error));
+  if (auto refusal = limits_ != nullptr ? limits_->admit_account(call.account(), request) : std::nullopt) {
+    call.retry_after_s = refusal->retry_after_s;
+    return fail(std::move(refusal->error));
+  }
+  if (quotas() == nullptr || operation_of(call).effect != analytics::Effect::kAddsBytes) return std::nullopt;
+  if (auto room = call.admit_bytes(request.body->content_length().value_or(0)); !room) return fail(room.error());
+  return std::nullopt;
 }
 
 Result<void> Front::identify(Call& call) const {
@@ -210,6 +230,7 @@ http::Response Front::finish(const Call& call, Result<http::Response> answered) 
   const auto operation = operation_of(call);
   call.http.operation = operation.name;
   measure(call, response, operation);
+  settle(call, response, operation);
   if (recorder_ != nullptr && recorder_->wants(call.account())) {
     record(call, response, operation, failed && answered.error().code == ErrorCode::kOperationTimedOut);
   }
@@ -224,6 +245,17 @@ void Front::measure(const Call& call, const http::Response& response, const anal
   const auto now = std::chrono::steady_clock::now();
   meter_->record(call.account(), name, operation.access, response.status, now - call.begun);
   if (call.sampled && response.status < 400) meter_->sample(*call.sampled, now);
+}
+
+void Front::settle(const Call& call, const http::Response& response, const analytics::Operation& operation) const {
+  if (quotas_ == nullptr || !call.authenticated) return;
+  const bool removes = operation.effect == analytics::Effect::kRemovesUnit;
+  if (!removes && !call.adds_bytes && call.admitted.units == 0) return;
+  Growth added;
+  const bool succeeded = response.status < 400;
+  if (succeeded) added = call.admitted;
+  if (succeeded && call.adds_bytes) added.bytes = std::max(added.bytes, call.http.body->bytes_read());
+  quotas_->settle(call.account(), call.admitted, added, removes && succeeded ? 1 : 0);
 }
 
 void Front::record(const Call& call, const http::Response& response, const analytics::Operation& operation,

@@ -21,6 +21,7 @@
 #include "common/kv/account_properties.h"
 #include "common/protocol/cors.h"
 #include "common/service/page_guard.h"
+#include "common/service/quotas.h"
 #include "common/service/request_limits.h"
 #include "common/service/usage_meter.h"
 
@@ -51,6 +52,8 @@ struct Call {
   auth::Identity identity;
   bool authenticated = false;
   std::uint64_t retry_after_s = 0;            // of a refusal by a limit
+  Growth admitted;                            // by the account's quotas, until the end
+  bool adds_bytes = false;                    // how many is known at the end, if the client does not say
   std::unique_ptr<UsageMeter::Part> sampled;  // the partition, if the request is one of those that stand for others
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
@@ -64,6 +67,10 @@ struct Call {
   [[nodiscard]] std::string endpoint() const;
   /// Items, such as entities, of a part of the account's data, before anything is done with them. kServerBusy.
   Result<void> take_items(std::initializer_list<std::string_view> part, std::uint64_t count);
+  /// So many bytes are going to be added to what the account has. kInsufficientAccountPermissions.
+  Result<void> admit_bytes(std::uint64_t bytes);
+  /// A table, queue or container is going to be made. kInsufficientAccountPermissions.
+  Result<void> admit_unit();
   /// What the request is about, for metrics of the partitions that are asked for most.
   void note_part(std::string_view name, std::string_view partition);
   void sample(std::string_view name, std::string_view partition);
@@ -98,6 +105,10 @@ class Front {
   /// Before the first request; `limits` must outlive the front.
   void limit_by(RequestLimits& limits) { limits_ = &limits; }
   [[nodiscard]] RequestLimits* limits() const { return limits_; }
+  /// Before the first request; `quotas` must outlive the front.
+  void bound_by(Quotas& quotas) { quotas_ = &quotas; }
+  /// Null if no account has bounds.
+  [[nodiscard]] Quotas* quotas() const { return quotas_ != nullptr && quotas_->bounds_any() ? quotas_ : nullptr; }
   /// Before the first request; `meter` must outlive the front.
   void meter_by(UsageMeter& meter) { meter_ = &meter; }
   [[nodiscard]] UsageMeter* meter() const { return meter_; }
@@ -144,6 +155,7 @@ class Front {
   void record(const Call& call, const http::Response& response, const analytics::Operation& operation,
               bool timed_out) const;
   void measure(const Call& call, const http::Response& response, const analytics::Operation& operation) const;
+  void settle(const Call& call, const http::Response& response, const analytics::Operation& operation) const;
   /// The service properties changed, or are read for the first time.
   void heed_properties(const std::string& account);
   void heed_all_properties();
@@ -154,6 +166,7 @@ class Front {
   const kv::AccountProperties& properties_;
   protocol::CorsPolicies cors_;
   RequestLimits* limits_ = nullptr;
+  Quotas* quotas_ = nullptr;
   analytics::Recorder* recorder_ = nullptr;
   mutable Mutex mutex_;
   std::shared_ptr<const KnownAccounts> known_ GUARDED_BY(mutex_);

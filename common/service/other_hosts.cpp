@@ -3,10 +3,15 @@
 #include <spdlog/spdlog.h>
 
 #include "common/process/failures.h"
+#include "common/rpc/call.h"
+#include "common/service/maintenance_calls.h"
 #include "common/service/store_process.h"
 
 namespace tidemark::service {
 namespace {
+
+/// Of both stores in turn, within the second that whoever probes a process usually waits.
+constexpr Duration kAnswerWithin = std::chrono::milliseconds(400);
 
 constexpr const char* kKeyMeaning = "this process's key file for links to other machines, made by `tidemark keys make`";
 
@@ -15,7 +20,8 @@ std::unexpected<Error> incomplete(const std::string& what) { return fail(ErrorCo
 /// "tcp://HOST:PORT" of a store, or its socket on this machine.
 class Links {
  public:
-  Links(const StoreAddresses& settings, const std::string& data) : settings_(settings), data_(data) {}
+  Links(const StoreAddresses& settings, const std::string& data, Duration patience)
+      : settings_(settings), data_(data), patience_(patience) {}
 
   Result<void> prepare() {
     if (!settings_.any()) return {};
@@ -29,17 +35,19 @@ class Links {
     return {};
   }
 
-  std::unique_ptr<rpc::Transport> open(const std::string& address, const std::string& folder) {
+  std::unique_ptr<rpc::Transport> open(const std::string& address, const std::string& folder, const char* name) {
+    const rpc::ClientOptions options{name, patience_};
     const auto local = internal_endpoint(data_, folder);
     where_ += (where_.empty() ? "" : ",") + (address.empty() ? local : address);
-    if (address.empty()) return rpc::connect(local);
-    return rpc::connect(rpc::TcpServer{address, server_key_, keys_});
+    if (address.empty()) return rpc::connect(local, options);
+    return rpc::connect(rpc::TcpServer{address, server_key_, keys_}, options);
   }
   [[nodiscard]] const std::string& where() const { return where_; }
 
  private:
   const StoreAddresses& settings_;
   const std::string& data_;
+  const Duration patience_;
   std::string server_key_;
   rpc::KeyPair keys_;
   std::string where_;
@@ -97,15 +105,21 @@ void declare(process::Settings& settings, StoreAddresses& stores) {
   settings.add("internal_key_file", stores.key_file, kKeyMeaning);
 }
 
-Result<StoreLinks> StoreLinks::open(const StoreAddresses& settings, const std::string& data) {
-  Links links(settings, data);
+Result<StoreLinks> StoreLinks::open(const StoreAddresses& settings, const std::string& data, Duration patience) {
+  Links links(settings, data, patience);
   TRY(links.prepare());
   StoreLinks out;
-  out.table = links.open(settings.table_address, "table");
-  out.queue = links.open(settings.queue_address, "queue");
-  out.blob = links.open(settings.blob_address, "blob");
+  out.table = links.open(settings.table_address, "table", "table store");
+  out.queue = links.open(settings.queue_address, "queue", "queue service");
+  out.blob = links.open(settings.blob_address, "blob", "blob store");
   out.where = links.where();
   return out;
+}
+
+Task<Result<void>> StoreLinks::answer() const {
+  CO_TRY(co_await rpc::call(*table, calls::Identify{}, kAnswerWithin));
+  CO_TRY(co_await rpc::call(*queue, calls::Identify{}, kAnswerWithin));
+  co_return Result<void>{};
 }
 
 }  // namespace tidemark::service

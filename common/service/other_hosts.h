@@ -40,8 +40,11 @@ void declare(process::Settings& settings, StoreAddresses& stores);
 struct StoreLinks {
   std::unique_ptr<rpc::Transport> table, queue, blob;
   std::string where;  // for people: "DATA/run" or the addresses
-  /// kConfigInvalid.
-  static Result<StoreLinks> open(const StoreAddresses& settings, const std::string& data);
+  /// kConfigInvalid. `patience`: how long a call waits for a store that is away, if its deadline is later.
+  static Result<StoreLinks> open(const StoreAddresses& settings, const std::string& data,
+                                 Duration patience = std::chrono::hours(24));
+  /// Whether the stores that hold the jobs answer, table store and queue service. kUnavailable, kDeadlineExceeded.
+  [[nodiscard]] Task<Result<void>> answer() const;
 };
 
 }  // namespace tidemark::service

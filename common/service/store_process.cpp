@@ -21,6 +21,7 @@
 #include "common/service/maintenance.h"
 #include "common/service/metrics_access.h"
 #include "common/service/other_hosts.h"
+#include "common/service/quota_watch.h"
 #include "common/service/request_meter.h"
 #include "common/service/request_span.h"
 #include "common/service/sas_signer.h"
@@ -52,6 +53,7 @@ struct StoreSettings {
   std::int64_t sas_longest_h = 168;
   AddressRates of_address;
   AccountRates of_account;
+  QuotaSettings quotas;
   bool service_targets = false;
   bool check_clock_skew = true;
   bool allow_development_key = false;
@@ -71,10 +73,13 @@ void declare(process::Settings& settings, StoreSettings& s) {
   settings.add("host", s.host, "address to listen on");
   settings.add("port", s.port, 0, 65535, "port to listen on; 0 takes any free one, which the ready line names");
   settings.add("data", s.data, "data directory of the whole stack; each database has a folder in it");
-  settings.add("accounts", s.accounts,
-               "name:base64key[:base64key2], separated by commas; empty: the well-known development account", true);
+  settings.add(
+      "accounts", s.accounts,
+      "name:base64key[:base64key2] [tables=N] [table_bytes=10GiB] ..., separated by commas; empty: the well-known "
+      "development account",
+      true);
   settings.add("accounts_file", s.accounts_file,
-               "file with the accounts instead, name:base64key[:base64key2] on a line each; SIGHUP reads it again");
+               "file with the accounts instead, one on a line; SIGHUP reads it again");
   settings.add("token", s.token,
                "bearer token that /metrics needs beyond loopback; empty: the one in DATA/run/token, made if absent",
                true);
@@ -164,7 +169,7 @@ Result<std::vector<auth::Account>> load_accounts(const StoreSettings& settings) 
 }
 
 /// If anything is wrong with the file, the accounts stay as they are and the log says why.
-void reload_accounts(const StoreSettings& settings, Front& front) {
+void reload_accounts(const StoreSettings& settings, Front& front, Quotas& quotas) {
   if (settings.accounts_file.empty()) return;
   auto accounts = load_accounts(settings);
   if (!accounts) {
@@ -172,6 +177,7 @@ void reload_accounts(const StoreSettings& settings, Front& front) {
     return;
   }
   spdlog::info("the accounts were read again file={} count={}", settings.accounts_file, accounts->size());
+  quotas.use_accounts(*accounts);
   front.use_accounts(std::move(*accounts), settings.allowed_hosts);
 }
 
@@ -377,13 +383,15 @@ SignedSas place_of(const StoreSettings& settings, const http::Server& server, bo
 Result<std::unique_ptr<rpc::Server>> serve_internally(const StoreSettings& settings, const std::string& endpoint,
                                                       std::optional<rpc::TcpListening> tcp, Store& store,
                                                       analytics::Analytics& analytics, SasSigner& signer,
-                                                      Maintenance& maintenance, const Executor& executor) {
+                                                      Maintenance& maintenance, Quotas& quotas,
+                                                      const Executor& executor) {
   return rpc::serve({.endpoint = endpoint,
                      .max_in_flight = static_cast<std::size_t>(settings.max_internal_calls),
                      .undelivered = store.undelivered(),
                      .failed = &process::log_failed_call,
                      .tcp = std::move(tcp)},
-                    executor, maintenance.beside(signer.beside(analytics.beside(store.internal_face()))));
+                    executor,
+                    maintenance.beside(quotas.beside(signer.beside(analytics.beside(store.internal_face())))));
 }
 
 Result<void> run(const StoreSettings& settings, const StoreDescription& description, const StoreFactory& build) {
@@ -430,8 +438,12 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   StoreCheck check([&](kv::CheckRun& checked) { return check_all(*engine, description, folder, checked); },
                    settings.scrub, metrics);
   Maintenance maintenance(identity, backup, check);
+  Quotas quotas(store->front().service(), description.unit, settings.quotas, metrics);
+  quotas.use_accounts(accounts);
+  QuotaWatch quota_watch(*engine, quotas, description.holdings,
+                         [&](const kv::KeyRange& range) { return engine->estimate_bytes(range); });
   auto internal = serve_internally(settings, internal_endpoint(data.string(), description.folder), std::move(tcp),
-                                   *store, analytics, signer, maintenance, server->executor());
+                                   *store, analytics, signer, maintenance, quotas, server->executor());
   if (!internal) {
     // The store may have begun background work: it ends before the store goes.
     server->stop(Duration::zero());
@@ -457,6 +469,7 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
   auto& front = store->front();
   front.meter_by(usage);
   front.limit_by(limits);
+  front.bound_by(quotas);
   front.use_accounts(accounts, settings.allowed_hosts);
   front.record_by(analytics.recorder());
   Face face{*store, front, *engine, metrics, std::move(metrics_access), limits, *tracer, RequestMeter(metrics)};
@@ -477,12 +490,13 @@ Result<void> run(const StoreSettings& settings, const StoreDescription& descript
       if (certificate) certificate->reload();
       if (tokens) tokens->reload();
       reload(allowed.get());
-      reload_accounts(settings, front);
+      reload_accounts(settings, front, quotas);
     });
   }();
 
   spdlog::info("stopping");
   check.stop();
+  quota_watch.stop();
   const auto listener =
       waited == process::Waited::kInterrupted ? std::optional(server->keep_listening()) : std::nullopt;
   store->begin_shutdown();
@@ -513,6 +527,7 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
   values.port = description.default_port;
   process::Settings settings(description.process_name, description.summary);
   declare(settings, values);
+  declare(settings, values.quotas, description.unit);
   if (description.declare_settings) description.declare_settings(settings);
   return process::run_program(description.process_name, settings, values.log, argc, argv, [&] {
     return values.fsck ? check_offline(values, description) : run(values, description, build);

@@ -15,6 +15,7 @@
 #include "common/process/metrics.h"
 #include "common/rpc/transport.h"
 #include "common/service/front.h"
+#include "common/service/holdings.h"
 #include "common/service/store_backup.h"
 
 namespace tidemark::service {
@@ -73,6 +74,7 @@ struct StoreDescription {
   std::uint32_t format = 1;
   /// Walks all rows of the store, and the files beside them in its folder; the database's own files are checked before.
   std::function<Result<void>(const kv::Engine&, const std::filesystem::path& folder, kv::CheckRun&)> check = {};
+  Holdings holdings = {};
 };
 
 using StoreFactory = std::function<std::unique_ptr<Store>(StoreContext&)>;
@@ -82,7 +84,8 @@ int run_store(int argc, const char* const* argv, const StoreDescription& descrip
 
 /// "ipc://DATA/run/FOLDER.sock"
 std::string internal_endpoint(const std::string& data, const std::string& folder);
-/// "name:base64key[:base64key2]" separated by commas; kConfigInvalid.
+/// "name:base64key[:base64key2] [tables=100] [table_bytes=10GiB] ..." separated by commas: the bounds are those of
+/// common/service/quotas.h. kConfigInvalid.
 Result<std::vector<auth::Account>> parse_accounts(const std::string& text);
 /// The same on lines of their own; those that are blank or begin with # do not count. kConfigInvalid.
 Result<std::vector<auth::Account>> parse_accounts_file(const std::string& text);

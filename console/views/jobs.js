@@ -54,7 +54,7 @@ function JobList({ query }) {
       <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
     <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? "No job matches." : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
       { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
-      { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waitsFor && html`<div class="small dim">waits: <${Text} value=${job.waitsFor} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
+      { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waiting && html`<div class="small dim">waits: <${Text} value=${job.waiting.text} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
       { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
     <${More} pages=${pages} what="jobs" />${query.q && html`<p class="dim small">The newest ${count(searchedAtMost)} jobs are searched at a time; “Show more” goes on.</p>`}`;
@@ -93,12 +93,6 @@ function useJob(id) {
   return { job: told, error: live.error, refresh: live.refresh, streaming, take: setTold };
 }
 
-/// What is in its way changes without the job, so that its events do not tell.
-function WaitsFor({ id }) {
-  const live = useLive((signal) => api.get(`/v1/jobs/${part(id)}`, { signal }), [id], 5_000);
-  return live.value?.waitsFor && html`<div class="notice info" role="status"><div>It waits: <${Text} value=${live.value.waitsFor} />.</div></div>`;
-}
-
 function Job({ id }) {
   const { job, error, refresh, streaming, take } = useJob(id);
   const [acting, setActing] = useState("");
@@ -115,8 +109,8 @@ function Job({ id }) {
       ${job.state === "poisoned" && html`<a class="button primary" href=${`/poison/${part(job.messageId)}`}>Its poison message</a>`}`}>
       <div><${Badge} state=${job.state} /> <span class="dim small">${ended(job) ? "" : streaming ? "live" : "updated every 2 s"}</span></div></${Head}>
     <${Failure} error=${error} retry=${refresh} />
+    ${job.waiting && html`<div class="notice info" role="status"><div>It waits: <${Text} value=${job.waiting.text} most=${2000} /></div></div>`}
     ${job.error && html`<${Card} tone="bad"><${Text} value=${job.error} most=${2000} /></${Card}>`}
-    ${job.state === "queued" && html`<${WaitsFor} id=${id} />`}
     <div class="figures"><${Figure} name=${job.progress.total !== undefined ? `done of ${count(job.progress.total)}` : "done"} value=${count(job.progress.done)} note=${job.progress.phase} />
       <${Figure} name="skipped" value=${count(job.progress.skipped)} tone=${job.progress.skipped ? "warn" : ""} /><${Figure} name="attempts" value=${count(job.attempts)} />
       ${job.progress.perSecond !== undefined && html`<${Figure} name="a second" value=${rate(job.progress.perSecond)} note=${job.progress.secondsLeft !== undefined ? `${duration(job.progress.secondsLeft)} left` : ""} />`}</div>

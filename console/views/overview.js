@@ -21,10 +21,11 @@ async function look(signal) {
 }
 
 /// [tone, what, where to look], the worst first.
-export function wrongs({ ready, queues, workers, indexes, kinds }, groups) {
+export function wrongs({ ready, queues, workers, indexes, kinds }, groups, warnings = []) {
   const out = [];
   const say = (tone, text, href) => out.push({ tone, text, href });
   if (ready) say("bad", html`Not serving: <${Text} value=${ready.message} />`);
+  for (const warning of warnings) say(warning.full ? "bad" : "warn", html`<${Text} value=${warning.message} />`);
   const jobs = queues.filter((queue) => lanes.includes(queue.name));
   const waiting = jobs.reduce((sum, queue) => sum + queue.ready, 0);
   const alive = workers.filter((worker) => worker.alive);
@@ -65,7 +66,7 @@ export function Overview() {
   const sum = (member) => jobs.reduce((total, queue) => total + queue[member], 0);
   const poison = sum("poison") || (now.value?.queues || []).find((queue) => queue.name === "tidemark-jobs-poison")?.messages || 0;
   const groups = usePoisonGroups(now.value ? poison : undefined);
-  const wrong = now.value && groups ? wrongs(now.value, groups.groups) : undefined;
+  const wrong = now.value && groups ? wrongs(now.value, groups.groups, hour.value?.warnings) : undefined;
   const alive = now.value?.workers.filter((worker) => worker.alive) || [];
   const oldest = Math.max(0, ...jobs.map((queue) => queue.oldestAgeSeconds));
   return html`<${Head} title="Overview" />

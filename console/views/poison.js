@@ -46,16 +46,16 @@ function Groups({ filter }) {
   const largest = Math.max(1, ...(groups || []).map((group) => group.count));
   const may = useMay("operator");
   return html`<${Failure} error=${live.error} retry=${live.refresh} />
-    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => group.fingerprint} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
+    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => `${group.fingerprint} ${group.source || ""}`} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
       empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "redrive", group }) } : {}} columns=${[
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
-        { name: "Kind", of: (group) => group.kind },
+        { name: "Kind", of: (group) => group.kind }, { name: "Table", of: (group) => group.source && html`<${Text} value=${group.source} />` },
         { name: "Reason", wide: true, of: (group) => html`<a href=${at("/poison", { show: "messages", fingerprint: group.fingerprint })}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
         { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
         { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", group })}>Delete all…</button></div>` }]} />
     ${live.value && html`<p class="dim small">${live.value.complete ? "" : `${count(live.value.counted)} messages are counted; there are more. `}Counted <${When} at=${live.value.asOf} />.</p>`}
     ${groups?.length > 0 && may && html`<div class="more"><button type="button" onClick=${() => setActing({ verb: "redrive", group: null })}>Redrive all that match…</button></div>`}
-    ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
+    ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
 const searchedAtMost = 5_000;

@@ -26,7 +26,7 @@ export function Some({ verb, items, one, onClose }) {
     ${failed.length > 0 && html`<details open><summary>What failed</summary><ul class="small">${failed.slice(0, 20).map((each) => html`<li><bdi>${visible(each)}</bdi></li>`)}</ul></details>`}</${Confirm}>`;
 }
 
-const describe = (filter, utc) => [filter.fingerprint ? `group ${filter.fingerprint}` : "all groups", filter.kind && `kind ${filter.kind}`, filter.movedAfter && `moved after ${exactTime(filter.movedAfter, utc)}`, filter.movedBefore && `before ${exactTime(filter.movedBefore, utc)}`].filter(Boolean).join(", ");
+const describe = (filter, utc) => [filter.fingerprint ? `group ${filter.fingerprint}` : "all groups", filter.kind && `kind ${filter.kind}`, filter.source && `table ${filter.source}`, filter.movedAfter && `moved after ${exactTime(filter.movedAfter, utc)}`, filter.movedBefore && `before ${exactTime(filter.movedBefore, utc)}`].filter(Boolean).join(", ");
 
 /// Everything that matches, as a job: counted first, in a pace, with canaries.
 export function RedriveAll({ filter, onClose }) {
@@ -35,7 +35,7 @@ export function RedriveAll({ filter, onClose }) {
   const [until] = useState(new Date().toISOString());
   const [plan, setPlan] = useState(null);
   const number = (text) => (text === "" ? undefined : Number(text));
-  const spec = () => ({ kind: "redrive", poisonKind: filter.kind || undefined, fingerprint: filter.fingerprint || undefined, movedAfter: filter.movedAfter || undefined, movedBefore: filter.movedBefore || until,
+  const spec = () => ({ kind: "redrive", poisonKind: filter.kind || undefined, poisonSource: filter.source || undefined, fingerprint: filter.fingerprint || undefined, movedAfter: filter.movedAfter || undefined, movedBefore: filter.movedBefore || until,
     perSecond: number(form.perSecond), canary: number(form.canary), limit: number(form.limit) });
   const set = (name) => (e) => { setForm({ ...form, [name]: e.target.value }); if (name !== "reason") setPlan(null); };
   const [count_, counting, countError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
@@ -56,25 +56,34 @@ export function RedriveAll({ filter, onClose }) {
 }
 
 const deletedAtATime = 1_000;
+const deletedAtMost = 10_000;
 
-/// Everything that matches, some at a time, until it is stopped; never more than was counted.
+/// Everything that matches, a page at a time, until it is stopped; never more than was counted.
 export function DeleteAll({ filter, onClose }) {
   const { utc } = useSettings();
   const [state, set] = useState({ found: null, reason: "", typed: "", done: 0 });
   const [abort] = useState(new AbortController());
   const [until] = useState(new Date().toISOString());
   const which = filter.queue ? filter : { ...filter, movedBefore: filter.movedBefore || until };
+  /// `member` of each page is added up until there are `most`; tells whether there are more.
+  const sweep = async (most, member, query, reason, tell) => {
+    let continuation = "";
+    let sum = 0;
+    do {
+      const page = await api.remove(at("/v1/poison", { ...which, ...query, limit: Math.min(most - sum, deletedAtATime), continuation }), reason, {}, abort.signal);
+      sum += Number(page[member]);
+      continuation = page.continuation || "";
+      tell(sum);
+    } while (continuation && sum < most && !abort.signal.aborted);
+    return continuation !== "";
+  };
   const [look, looking, lookError] = useAction(async () => {
-    const found = await api.remove(at("/v1/poison", { ...which, dryRun: "true" }), "", {}, abort.signal);
-    set((was) => ({ ...was, found: found.matched, more: !found.complete }));
+    let found = 0;
+    const more = await sweep(deletedAtMost, "matched", { dryRun: "true" }, "", (sum) => { found = sum; });
+    set((was) => ({ ...was, found, more }));
   });
   const [run, busy, error] = useAction(async () => {
-    for (let left = state.found; left > 0 && !abort.signal.aborted;) {
-      const { deleted } = await api.remove(at("/v1/poison", { ...which, limit: Math.min(left, deletedAtATime) }), state.reason.trim(), {}, abort.signal);
-      left -= deleted;
-      set((was) => ({ ...was, done: was.done + deleted }));
-      if (!deleted) break;
-    }
+    await sweep(state.found, "deleted", {}, state.reason.trim(), (done) => set((was) => ({ ...was, done })));
     set((was) => ({ ...was, ended: true }));
   });
   const close = () => { abort.abort(); onClose(); };

@@ -48,6 +48,10 @@ concept Kind = std::equality_comparable<Spec> && requires(const Spec& spec, work
   run(context, spec);
 };
 
+/// A kind whose failure cancels the job; any other job that fails becomes poison.
+template <class Spec>
+concept NeverPoison = requires { requires Spec::kNeverPoison; };
+
 /// A kind that reaches no entities makes its own plan.
 template <class Spec>
 concept PlansItself = requires(const Spec& spec, PlanSources& sources, JobPlan& plan) { spec.plan(sources, plan); };

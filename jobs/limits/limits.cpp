@@ -148,6 +148,20 @@ Task<Result<void>> Limits::free_slot(LimitSlot slot) {
   co_return Result<void>{};
 }
 
+Task<Result<std::map<std::string, std::uint32_t>>> Limits::held() {
+  std::map<std::string, std::uint32_t> out;
+  auto request = rows_of(kSlotPartition);
+  do {
+    auto page = CO_TRY(co_await tables_.query(request));
+    for (const auto& entity : page.entities) {
+      if (property_or(entity, "HeldUntil", Time{}) <= clock_.now()) continue;
+      ++out[entity.row_key.substr(0, entity.row_key.rfind('-'))];
+    }
+    request.continuation = std::move(page.continuation);
+  } while (!request.continuation.empty());
+  co_return out;
+}
+
 Task<Result<Time>> Limits::book(std::string key, std::uint32_t per_second, std::uint64_t amount) {
   const auto takes = std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(static_cast<double>(amount) / static_cast<double>(per_second)));

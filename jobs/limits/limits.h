@@ -9,6 +9,7 @@
 // KEY is the kind, 'table:' and the name in lower case, or 'partition:', that name, ':' and the SHA-256 of the key.
 // Without state of its own, so any number of instances may work at once.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +80,9 @@ class Limits {
   /// False if another holder has it.
   Task<Result<bool>> keep_slot(LimitSlot& slot, std::string holder, Duration hold);
   Task<Result<void>> free_slot(LimitSlot slot);
+
+  /// How many slots are taken of each limit, by its key.
+  Task<Result<std::map<std::string, std::uint32_t>>> held();
 
   /// The time from which `amount` more may happen.
   Task<Result<Time>> book(std::string key, std::uint32_t per_second, std::uint64_t amount);

@@ -6,6 +6,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/json.h"
+#include "jobs/kinds/reach.h"
 
 namespace tidemark::jobs {
 namespace {
@@ -40,6 +41,7 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.count++ == 0) {
     group.fingerprint = std::move(record.fingerprint);
     group.kind = std::move(record.kind);
+    group.source = std::move(record.source);
     group.reason = std::move(record.reason);
   }
   if (record.moved_at) {
@@ -101,6 +103,7 @@ PoisonRecord poison_record_of(const Message& message) {
   record.kind = "unknown";
   if (auto parsed = parse_job_message(message.text)) {
     record.kind = std::string(kind_name(parsed->spec));
+    record.source = reach_of(parsed->spec).from.table;
     record.job_id = std::move(parsed->job_id);
   }
   auto story = json_or_discarded(message.annotation);
@@ -112,13 +115,16 @@ PoisonRecord poison_record_of(const Message& message) {
   return record;
 }
 
-std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message) {
-  const auto whole = std::string(kind).append("\n").append(code).append("\n").append(shape_of(message));
+std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message,
+                              const std::vector<std::string>& tables) {
+  auto whole = std::string(kind).append("\n").append(code).append("\n").append(shape_of(message));
+  for (const auto& table : tables) whole.append("\n").append(to_lower_ascii(table));
   return hex_encode(sha256(whole).substr(0, 8));
 }
 
 bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
   if (!filter.kind.empty() && filter.kind != record.kind) return false;
+  if (!filter.source.empty() && !iequals_ascii(filter.source, record.source)) return false;
   if (!filter.fingerprint.empty() && filter.fingerprint != record.fingerprint) return false;
   // What a person put into the queue by hand has no time.
   const auto moved = record.moved_at.value_or(Time{});
@@ -243,6 +249,19 @@ Task<Result<PoisonRecord>> PoisonStore::redrive(std::string id, std::optional<Jo
     if (!requeued && requeued.error().code == ErrorCode::kCorruption) co_return fail(std::move(requeued.error()));
   }
   co_return std::move(poison);
+}
+
+Task<Result<PoisonSweep>> PoisonStore::remove_page(std::uint32_t limit, std::string continuation, PoisonFilter which) {
+  PoisonSweep out;
+  auto page = CO_TRY(co_await list(limit, std::move(continuation), std::move(which)));
+  for (auto& record : page.records) {
+    const auto removed = or_not_found(co_await queues_.remove(std::string(kPoisonQueue), std::move(record.message_id)));
+    if (removed) ++out.removed;
+    // Somebody else was faster.
+    if (!removed && removed.error().code != ErrorCode::kPoisonNotFound) co_return fail(removed.error());
+  }
+  out.continuation = std::move(page.continuation);
+  co_return out;
 }
 
 Task<Result<void>> PoisonStore::remove(std::string id) {

@@ -18,8 +18,9 @@ namespace tidemark::jobs {
 struct PoisonRecord {
   std::string message_id;
   std::string job_id;
-  std::string kind;  // from the text; "unknown" if it cannot be read
-  std::string body;  // the message's text
+  std::string source;  // the table that the job reads, from the text; empty if it reads none
+  std::string kind;    // from the text; "unknown" if it cannot be read
+  std::string body;    // the message's text
   std::string reason;
   std::string fingerprint;
   std::string queue;  // where it came from
@@ -43,6 +44,7 @@ inline constexpr std::tuple kPoisonFields{Field{"jobId", &PoisonRecord::job_id},
 struct PoisonGroup {
   std::string fingerprint;
   std::string kind;
+  std::string source;
   std::uint64_t count = 0;
   std::string reason;  // of one of them
   std::optional<Time> first_moved_at;
@@ -61,11 +63,19 @@ struct PoisonPage {
   std::string continuation;
 };
 
+/// What came of removing a page of them.
+struct PoisonSweep {
+  std::uint64_t removed = 0;
+  std::string continuation;  // empty at the end
+};
+
 std::string poison_annotation(const PoisonRecord& record);
 /// Never fails: a message that a person put there by hand has an empty story.
 PoisonRecord poison_record_of(const queue_service::Message& message);
-/// kind + code + the message with its digits and quoted parts taken out, hashed to 16 hex digits.
-std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message);
+/// kind + code + the message with its digits and quoted parts taken out + the tables that the job names, hashed to 16
+/// hex digits.
+std::string error_fingerprint(std::string_view kind, std::string_view code, std::string_view message,
+                              const std::vector<std::string>& tables = {});
 
 bool matches(const PoisonFilter& filter, const PoisonRecord& record);
 
@@ -84,6 +94,8 @@ class PoisonStore {
   Task<Result<PoisonRecord>> redrive(std::string id, std::optional<JobSpec> edited, std::string by);
   /// Keeps the message where it is, with another spec. kPoisonNotFound.
   Task<Result<PoisonRecord>> edit(std::string id, JobSpec edited, std::string by);
+  /// Forgets a page of those that match, as list() finds them.
+  Task<Result<PoisonSweep>> remove_page(std::uint32_t limit, std::string continuation, PoisonFilter which);
   /// Forgets the message; the job's record stays poisoned. kPoisonNotFound.
   Task<Result<void>> remove(std::string id);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/encoding.h"
+
 namespace tidemark::jobs {
 namespace {
 
@@ -96,9 +98,11 @@ PoisonSum PoisonSummary::sum(const Tally& tally, const PoisonFilter& which) cons
     const auto& kind = tally.kinds[i];
     auto& group = groups[i].group;
     const bool wanted = (which.kind.empty() || which.kind == kind.kind) &&
+                        (which.source.empty() || iequals_ascii(which.source, kind.source)) &&
                         (which.fingerprint.empty() || which.fingerprint == kind.fingerprint);
     if (!wanted || group.count == 0) continue;
     group.kind = kind.kind;
+    group.source = kind.source;
     group.fingerprint = kind.fingerprint;
     group.reason = kind.reason;
     for (const auto& [id, moved] : kind.samples) {
@@ -163,13 +167,18 @@ void PoisonSummary::add(Tally& tally, const Tally* before, const Message& messag
   if (before != nullptr && known != before->messages.end()) {
     counted.moved = known->second.moved;
     const auto& same = before->kinds[known->second.kind];
-    kind = {same.kind, same.fingerprint, same.reason, {}};
+    kind = {same.kind, same.source, same.fingerprint, same.reason, {}};
   } else {
     auto record = poison_record_of(message);
     counted.moved = record.moved_at;
-    kind = {std::move(record.kind), std::move(record.fingerprint), record.reason.substr(0, kReasonBytes), {}};
+    kind = {std::move(record.kind),
+            std::move(record.source),
+            std::move(record.fingerprint),
+            record.reason.substr(0, kReasonBytes),
+            {}};
   }
-  const auto [place, is_new] = tally.by_name.try_emplace(kind.kind + "/" + kind.fingerprint, tally.kinds.size());
+  const auto [place, is_new] = tally.by_name.try_emplace(
+      kind.kind + "/" + to_lower_ascii(kind.source) + "/" + kind.fingerprint, tally.kinds.size());
   if (is_new && tally.kinds.size() == kMaxSummedGroups) {
     tally.by_name.erase(place);
     return;

@@ -38,7 +38,7 @@ class PoisonSummary : public std::enable_shared_from_this<PoisonSummary> {
 
  private:
   struct Kind {
-    std::string kind, fingerprint, reason;
+    std::string kind, source, fingerprint, reason;
     std::vector<std::pair<std::string, Time>> samples;  // message ids, and when they became poison
   };
   struct Counted {
@@ -48,7 +48,7 @@ class PoisonSummary : public std::enable_shared_from_this<PoisonSummary> {
   /// A walk through the queue, as far as it has come.
   struct Tally {
     std::vector<Kind> kinds;
-    std::unordered_map<std::string, std::uint32_t> by_name;  // of the kind of job and the fingerprint
+    std::unordered_map<std::string, std::uint32_t> by_name;  // of the kind of job, its table and the fingerprint
     std::unordered_map<std::uint64_t, Counted> messages;     // by a hash of id, text and story
     bool complete = false;
     Duration begun{}, took{};  // by the clock that nobody sets

@@ -154,6 +154,10 @@ std::vector<std::string> tables_of(const JobSpec& spec) {
 
 std::string_view kind_name(const JobSpec& spec) { return Kinds::kNames.at(spec.work.index()); }
 
+bool is_never_poison(const JobSpec& spec) {
+  return std::visit([]<class Spec>(const Spec&) { return NeverPoison<Spec>; }, spec.work);
+}
+
 Result<JobSpec> parse_job_spec(std::string_view json_text) {
   auto parsed = TRY(parse_json(json_text, 2 * kMaxSpecBytes));
   return read_spec(parsed, nullptr);

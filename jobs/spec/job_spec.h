@@ -9,7 +9,7 @@
 //   undo       job
 //   offload    source SELECTION container prefix? properties? minBytes?      at least one of the last two
 //   inline     source SELECTION properties? keepBlobs?
-//   redrive    poisonKind? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
+//   redrive    poisonKind? poisonSource? fingerprint? movedAfter? movedBefore? perSecond? canary? limit?
 //   callback   url method? headers? body? timeoutMs? secret?
 //   rekey      source entity|filter partitionKey? rowKey? set?               at least one of the keys, which are templates
 //   merge      source SELECTION set
@@ -72,6 +72,8 @@ struct JobSpec {
 };
 
 std::string_view kind_name(const JobSpec& spec);
+/// Whether a failure cancels the job instead of making it poison.
+bool is_never_poison(const JobSpec& spec);
 /// The tables that the spec names, without repetitions.
 std::vector<std::string> tables_of(const JobSpec& spec);
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -85,6 +86,8 @@ class SpecMembers {
   /// What is read, if it is an object.
   const nlohmann::json* object(const char* name);
   void put(const char* name, nlohmann::ordered_json value) { (*to_)[name] = std::move(value); }
+  /// Whether a call named it, so far.
+  [[nodiscard]] bool knows(std::string_view name) const { return std::ranges::find(known_, name) != known_.end(); }
   /// Notes every member that was not asked for.
   void refuse_unknown();
 

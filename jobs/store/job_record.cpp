@@ -41,6 +41,7 @@ constexpr std::tuple kFields{
     Field{"EditedEpoch", &JobRecord::edited_epoch, kSparse},
     Field{"Attempts", &JobRecord::attempts},
     Field{"Done", &JobRecord::done},
+    Field{"DoneBefore", &JobRecord::done_before, kSparse},
     Field{"Skipped", &JobRecord::skipped},
     Field{"Total", &JobRecord::total},
     Field{"Phase", &JobRecord::phase},

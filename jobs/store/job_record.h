@@ -55,6 +55,7 @@ struct JobRecord {
   std::uint64_t edited_epoch = 0;  // the last delivery before its text was edited (Fence::since); 0: it never was
   std::uint32_t attempts = 0;      // since submission or the last redrive
   std::uint64_t done = 0;
+  std::uint64_t done_before = 0;  // when the last delivery claimed it: what it has done since tells its rate
   std::uint64_t skipped = 0;
   std::optional<std::uint64_t> total;
   std::string phase;

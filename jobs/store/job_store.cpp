@@ -60,7 +60,7 @@ Attempt attempt_cut_off(const JobRecord& record, Time now, std::string outcome) 
 void note_edit(std::uint64_t edited_epoch, JobRecord& record) {
   if (edited_epoch <= record.edited_epoch) return;
   record.edited_epoch = edited_epoch;
-  record.done = record.skipped = 0;
+  record.done = record.skipped = record.done_before = 0;
   record.total.reset();
   for (auto* text : {&record.phase, &record.skips, &record.result}) text->clear();
 }
@@ -81,6 +81,7 @@ void take(const Delivery& delivery, Time now, JobRecord& record) {
   record.attempts = delivery.attempt;
   record.worker = delivery.worker;
   record.receipt.clear();
+  record.done_before = record.done;
   // A redrive may have brought another spec, and this delivery may be faster than the redrive's own note of it.
   if (record.spec.empty() || delivery.kind != "unknown") {
     record.kind = delivery.kind;
@@ -259,6 +260,24 @@ Task<Result<JobRecord>> JobStore::cancel(std::string id) {
     apply(change, clock_.now(), found);
     return true;
   }));
+  co_return co_await settle(std::move(record));
+}
+
+Task<Result<JobRecord>> JobStore::stop(std::string id, std::uint64_t epoch, Attempt failed) {
+  auto record = CO_TRY(co_await update(std::move(id), std::nullopt, [&](JobRecord& found) -> Result<bool> {
+    if (is_terminal(found.state)) return false;
+    if (found.epoch > epoch) return fail(ErrorCode::kFenced);
+    RecordChange change;
+    change.error = failed.message;
+    change.attempt = failed;
+    change.state = JobState::kCancelled;
+    apply(change, clock_.now(), found);
+    return true;
+  }));
+  co_return co_await settle(std::move(record));
+}
+
+Task<Result<JobRecord>> JobStore::settle(JobRecord record) {
   if (record.state != JobState::kCancelled) co_return record;
   auto spec = parse_stored_spec(record.spec);
   const auto ledger = CO_TRY(co_await close_operation(record));

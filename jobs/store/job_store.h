@@ -96,6 +96,9 @@ class JobStore {
   /// write of the job takes effect once this has returned; in a blob store that is away, none once the job's message is
   /// gone. A job that has already ended is returned as it is. kJobNotFound.
   Task<Result<JobRecord>> cancel(std::string id);
+  /// For workers: the same for a job that failed and must not become poison; its last attempt says why. kFenced if a
+  /// later delivery has it.
+  Task<Result<JobRecord>> stop(std::string id, std::uint64_t epoch, Attempt failed);
   /// For workers, before they drop the message of a job that is over: does what its cancelling could not.
   Task<Result<void>> settle_cancelled(JobRecord record);
 
@@ -126,6 +129,8 @@ class JobStore {
   Task<Result<std::string>> reserve(std::string key_hash, std::string fingerprint, std::string fresh_id);
   /// Inserts the record, or returns the one that is there.
   Task<Result<std::pair<JobRecord, bool>>> insert(JobRecord record);
+  /// The rest of a cancelling, once the record says so.
+  Task<Result<JobRecord>> settle(JobRecord record);
   template <class Change>
   Task<Result<JobRecord>> update(std::string id, std::optional<JobRecord> seen, Change change);
   /// From now on, no write of the job takes effect in the table store, or in the blob store, whatever its epoch.

@@ -8,6 +8,7 @@ namespace {
 
 using analytics::Operation;
 using enum analytics::Access;
+using enum analytics::Effect;
 
 Operation account_operation(const service::Call& call) {
   const bool reads = call.reads();
@@ -28,14 +29,14 @@ Operation queue_operation(const service::Call& call) {
     return call.reads() ? Operation{"GetQueueACL", kRead} : Operation{"SetQueueACL", kWrite};
   }
   if (method == "PUT") return {"CreateQueue", kWrite};
-  if (method == "DELETE") return {"DeleteQueue", kDelete};
+  if (method == "DELETE") return {"DeleteQueue", kDelete, kRemovesUnit};
   return {};
 }
 
 Operation message_operation(const service::Call& call, bool of_one) {
   const auto method = call.http.method;
   if (!of_one) {
-    if (method == "POST") return {"PutMessage", kWrite};
+    if (method == "POST") return {"PutMessage", kWrite, kAddsBytes};
     if (method == "DELETE") return {"ClearMessages", kDelete};
     if (method != "GET") return {};
     return call.parameter_is("peekonly", "true") ? Operation{"PeekMessages", kRead} : Operation{"GetMessages", kRead};

@@ -101,10 +101,7 @@ class RowCheck {
       case 'w':
         return look_at_message(generation, static_cast<Set>(kind), key, value, counted);
       case 'i':
-        if (const auto found = read_message(rows_, generation, key.substr(kPrefixBytes + 1)); !found || !*found) {
-          wrong("reference", key, "names a message that is not there");
-        }
-        return;
+        return look_at_id(generation, key);
       case 'g':
         if (const auto group = kGroupRecord.decode(value)) {
           counted.in_groups += group->waiting;
@@ -146,6 +143,14 @@ class RowCheck {
     }
     if (record->grouped && !is_there(queue_keys::group(generation, record->message.group))) {
       wrong("reference", key, "the message's group is not there");
+    }
+  }
+
+  void look_at_id(std::uint64_t generation, std::string_view key) {
+    const auto id = key.substr(kPrefixBytes + 1);
+    const auto found = read_message(rows_, generation, id);
+    if (!found || !*found || (*found)->record.message.id != id) {
+      wrong("reference", key, "names a message that is not there");
     }
   }
 

@@ -1,5 +1,6 @@
 #include "table_store/rest/batch_routes.h"
 
+#include <algorithm>
 #include <set>
 
 #include "common/base/encoding.h"
@@ -227,6 +228,8 @@ Answer apply_changes(Call& call, const Batch& batch) {
     call.url.table = operation.url.table;
     CO_TRY(allow_write(call, operation.write));
   }
+  const auto adds = [](const Operation& operation) { return operation.kind != MutationKind::kErase; };
+  if (std::ranges::any_of(operations, adds)) CO_TRY(call.admit_bytes(call.http.body->bytes_read()));
   std::vector<Mutation> mutations;
   mutations.reserve(operations.size());
   for (auto& operation : operations) {

@@ -8,6 +8,7 @@ namespace {
 
 using analytics::Operation;
 using enum analytics::Access;
+using enum analytics::Effect;
 
 Operation account_operation(const service::Call& call, bool reads) {
   if (call.parameter_is("comp", "properties")) {
@@ -21,8 +22,9 @@ Operation entity_operation(const service::Call& call, std::string_view method) {
   if (method == "GET" || method == "HEAD") return {"QueryEntity", kRead};
   if (method == "DELETE") return {"DeleteEntity", kDelete};
   const bool conditional = call.http.header("if-match").has_value();
-  if (method == "PUT") return {conditional ? "UpdateEntity" : "InsertOrReplaceEntity", kWrite};
-  if (method == "PATCH" || method == "MERGE") return {conditional ? "MergeEntity" : "InsertOrMergeEntity", kWrite};
+  if (method == "PUT") return {conditional ? "UpdateEntity" : "InsertOrReplaceEntity", kWrite, kAddsBytes};
+  if (method == "PATCH" || method == "MERGE")
+    return {conditional ? "MergeEntity" : "InsertOrMergeEntity", kWrite, kAddsBytes};
   return {};
 }
 
@@ -34,14 +36,14 @@ Operation operation_named(const service::Call& call, UrlKind kind, std::string_v
     case UrlKind::kTables:
       return reads ? Operation{"QueryTables", kRead} : Operation{"CreateTable", kWrite};
     case UrlKind::kTable:
-      return reads ? Operation{"QueryTable", kRead} : Operation{"DeleteTable", kDelete};
+      return reads ? Operation{"QueryTable", kRead} : Operation{"DeleteTable", kDelete, kRemovesUnit};
     case UrlKind::kBatch:
       return {"EntityGroupTransaction", kWrite};
     case UrlKind::kEntities:
       if (call.parameter_is("comp", "acl")) {
         return reads ? Operation{"GetTableACL", kRead} : Operation{"SetTableACL", kWrite};
       }
-      return reads ? Operation{"QueryEntities", kRead} : Operation{"InsertEntity", kWrite};
+      return reads ? Operation{"QueryEntities", kRead} : Operation{"InsertEntity", kWrite, kAddsBytes};
     case UrlKind::kEntity:
       return entity_operation(call, method);
     case UrlKind::kOperation:

@@ -122,8 +122,7 @@ class BitFlipsTest(unittest.TestCase):
                 path = max(paths, key=os.path.getsize)
                 at = self.random.randrange(os.path.getsize(path) - 1)
                 with self.subTest(folder=folder, kind=kind, at=at):
-                    bit = self.random.randrange(8)
-                    flip(path, at, bit)
+                    flip(path, at, self.random.randrange(8))
                     child = self.stack.launch(name, name, "--port", "0")
                     try:
                         child.await_ready()
@@ -131,9 +130,9 @@ class BitFlipsTest(unittest.TestCase):
                         self.assertNotEqual(child.wait(), 0)  # it does not serve this
                     else:
                         self.read_all(folder, int(child.ready["port"]))
+                    finally:
                         child.kill()
-                    shutil.rmtree(self.stack.data)
-                    shutil.copytree(self.kept, self.stack.data)
+                        self.setUp()
 
     def read_all(self, folder, port):
         """Each answer is right, or says that it is none."""
@@ -153,7 +152,7 @@ class BitFlipsTest(unittest.TestCase):
             right_or_refused(lambda: tables.get("Staff", "q", "1")["V"], "in the log")
         elif folder == "queue":
             wanted = [f"message {n}" for n in range(20)] + ["in the log"]
-            right_or_refused(lambda: sorted(each["text"] for each in QueueClient(port).peek("work")), sorted(wanted))
+            right_or_refused(lambda: sorted(each["MessageText"] for each in QueueClient(port).peek("work")), sorted(wanted))
         else:
             blobs = BlobClient(port)
             right_or_refused(lambda: blobs.get("files", "large"), LARGE)

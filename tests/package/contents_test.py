@@ -92,7 +92,9 @@ class ContentsTest(unittest.TestCase):
             self.assertEqual(said.stderr, "")
 
     def test_completion_and_copyright(self):
-        self.assertIn("tidemark", self.read("usr/share/bash-completion/completions/tidemark"))
+        for path in ("bash-completion/completions/tidemark", "zsh/vendor-completions/_tidemark",
+                     "fish/vendor_completions.d/tidemark.fish"):
+            self.assertIn("tidemark", self.read(f"usr/share/{path}"))
         self.assertIn("Copyright", self.read("usr/share/doc/tidemark/copyright"))
 
 

@@ -535,15 +535,20 @@ class ApiTest(unittest.TestCase):
         self.assertEqual({job["state"] for job in failed}, {"poisoned"})
         wait_until(lambda: len(self.api.poison()) == 3, "three poison messages")
         group = self.api.call("GET", "/v1/poison/groups")["groups"][0]
-        where = f"/v1/poison?fingerprint={group['fingerprint']}"
-        self.assertEqual(self.api.call("DELETE", where + "&dryRun=true"), {"matched": 2, "complete": True})
-        self.assertEqual(self.api.call("DELETE", where + "&limit=1"), {"matched": 1, "deleted": 1, "complete": False})
-        self.assertEqual(self.api.call("DELETE", where), {"matched": 1, "deleted": 1, "complete": True})
-        entry = self.api.call("GET", "/v1/audit?limit=1&operation=poison.delete")["entries"][0]
-        self.assertEqual((entry["target"], entry["count"], entry["detail"].strip()),
-                         ("tidemark-jobs-poison", 1, f"fingerprint {group['fingerprint']}"))
+        which = f"fingerprint={group['fingerprint']}&source=gone"
+        self.refused(400, "InvalidQueryParameterValue", "DELETE", f"/v1/poison?{which}")
+        where = f"/v1/poison?{which}&movedBefore=2100-01-01T00:00:00Z"
+        self.assertEqual(self.api.call("DELETE", where + "&dryRun=true"), {"matched": 2})
+        self.assertEqual(self.api.call("DELETE", f"/v1/poison?{which}&movedBefore=2000-01-01T00:00:00Z"), {"deleted": 0})
+        page = self.api.call("DELETE", where + "&limit=1")
+        self.assertEqual(page["deleted"], 1)
+        rest = self.api.call("DELETE", f"{where}&limit=1&continuation={quote(page['continuation'])}")
+        self.assertEqual(rest["deleted"], 1)
+        entries = self.api.call("GET", "/v1/audit?limit=2&operation=poison.delete")["entries"]
+        self.assertEqual([(entry["count"], f"fingerprint={group['fingerprint']}" in entry["detail"]) for entry in entries],
+                         [(1, True)] * 2)
         self.assertEqual(len(self.api.poison()), 1)
-        self.api.call("DELETE", "/v1/poison")
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?movedBefore=2100-01-01T00:00:00Z"), {"deleted": 1})
         self.assertEqual(self.api.poison(), [])
 
     def test_poisoned_queues_are_told_and_emptied(self):
@@ -552,24 +557,14 @@ class ApiTest(unittest.TestCase):
         for number in range(3):
             self.queues.put("bills-poison", f"bill {number}")
         self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [{"name": "bills", "messages": 3}])
-        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills&limit=2")["deleted"], 2)
-        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills"), {"matched": 1, "deleted": 1, "complete": True})
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills&dryRun=true"), {"matched": 3})
+        page = self.api.call("DELETE", "/v1/poison?queue=bills&limit=2")
+        self.assertEqual((page["deleted"], "continuation" in page), (2, True))
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills"), {"deleted": 1})
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=poison.delete")["entries"][0]
+        self.assertEqual((entry["count"], entry["detail"]), (1, "queue=bills"))
         self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [])
         self.refused(400, "InvalidQueryParameterValue", "DELETE", "/v1/poison?queue=bills&kind=archive")
-
-    def test_a_job_that_waits_says_why(self):
-        def waits(job):
-            return self.api.job(job).get("waitsFor", "")
-        later = self.api.submit({"kind": "delete", "source": "Somewhere", "filter": "", "notBefore": "2100-01-01T00:00:00Z"})
-        self.assertIn("2100-01-01", waits(later))
-        self.assertIn("2100-01-01", next(job for job in self.api.jobs() if job["id"] == later)["waitsFor"])
-        self.api.call("PATCH", "/v1/kinds/merge", {"paused": True})
-        paused = self.api.submit({"kind": "merge", "source": "Somewhere", "filter": "", "set": {"A": 1}})
-        self.assertEqual(waits(paused), "jobs of kind merge are paused")
-        for job in (later, paused):
-            self.api.cancel(job)
-        self.api.call("PATCH", "/v1/kinds/merge", {"paused": False})
-        self.assertEqual(waits(later), "")
 
     def test_messages_are_looked_at_and_stay(self):
         self.queues.create("looked-at")

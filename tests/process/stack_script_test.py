@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -153,6 +154,25 @@ print([q.name for q in queues.list_queues()])"
             self.assertIn(str(base + 3), self.up("--port-base", str(base), code=1).stderr)
         before.pop("api")
         self.assertEqual(self.running(), before)
+
+    def test_wrong_accounts_are_told_at_once(self):
+        """With what this start failed by, and nothing of an earlier one; nobody waits for stores that will not come."""
+        base = str(free_port_base())
+        for accounts, says, silent in (("UPPER:AAAA", "lower-case", "base64 of"), ("mine:not-base64!", "base64 of", "lower-case")):
+            begun = time.monotonic()
+            failed = self.stack("up", "--port-base", base, code=1, environment={"TIDEMARK_ACCOUNTS": accounts}).stderr
+            self.assertLess(time.monotonic() - begun, 15, "the api waits 30 s for the stores")
+            self.assertIn(says, failed)
+            self.assertNotIn(silent, failed)
+            self.assertEqual(self.stack("status", code=1).stdout, "not running\n")
+
+    def test_jobs_of_another_account_are_told_of(self):
+        self.addCleanup(self.stack, "down")
+        base = ("--port-base", str(free_port_base()), "--workers", "0")
+        accounts = {"TIDEMARK_ACCOUNTS": "own:b3duIGtleSBvZiB0aGlzIHRlc3Q="}
+        self.assertIn("TIDEMARK_ACCOUNT=own", self.stack("up", *base, environment=accounts).stderr)
+        self.stack("down")
+        self.assertEqual(self.stack("up", *base, environment={**accounts, "TIDEMARK_ACCOUNT": "own"}).stderr, "")
 
     def test_a_stale_process_id_is_nobody(self):
         """After a crash of the machine its number may be anybody's: not counted, and above all not killed."""

@@ -12,7 +12,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from clients import ApiClient, HttpClient, HttpFailure, QueueClient, TableClient  # noqa: E402
-from stack import SOURCE, Child, Stack, clean_environment, program  # noqa: E402
+from stack import SOURCE, Child, Stack, clean_environment, program, wait_until  # noqa: E402
 
 STORES = ("table_store", "queue_service", "blob_store")
 FOLDERS = {"table_store": "table", "queue_service": "queue", "blob_store": "blob"}
@@ -383,8 +383,26 @@ class ShutdownTest(unittest.TestCase):
                 self.assertEqual([f for f in os.listdir(os.path.join(stack.data, "run")) if f.endswith(".pid")], [])
 
     def test_sigterm_while_stores_are_away(self):
+        for name in ("worker", "api"):
+            with self.subTest(program=name), Stack() as stack:
+                self.quick_end_of_waiting(stack, name)
+                self.assertEqual([f for f in os.listdir(os.path.join(stack.data, "run")) if f.endswith(".pid")], [])
+
+    def test_ready_means_that_the_stores_answer(self):
         with Stack() as stack:
-            self.quick_end_of_waiting(stack, "worker")
+            stack.up()
+            worker = stack.start_worker("observed", "--metrics")
+            clients = [HttpClient(stack.ports["api"]), HttpClient(int(worker.ready["metrics_port"]))]
+            for store, says in (("queue_service", b"queue service"), ("table_store", b"table store")):
+                stack.children[store].kill()
+                for client in clients:
+                    status, _, body = client.send("GET", "/readyz")
+                    self.assertEqual((status, says in body), (503, True), body)
+                    self.assertEqual(client.send("GET", "/healthz")[0], 200)
+                stack.restart(store)
+                for client in clients:
+                    wait_until(lambda asked=client: asked.send("GET", "/readyz")[0] == 200, "readiness")
+                    client.close()
 
     def quick_end_of_waiting(self, stack, name):
         child = stack.launch(name, name)

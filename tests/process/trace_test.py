@@ -159,7 +159,8 @@ class LostSpansTest(unittest.TestCase):
             store = stack.start("table_store")
             self.assertNotIn("otlp", self.threads(store.pid))
             self.assertEqual(self.figures(stack.ports["table_store"]), {"exported": 0, "dropped": 0, "failed": 0})
-            self.assertIn("otlp", self.threads(stack.restart("table_store", "--otlp-endpoint", "http://127.0.0.1:9").pid))
+            store = stack.restart("table_store", "--otlp-endpoint", "http://127.0.0.1:9")
+            wait_until(lambda: "otlp" in self.threads(store.pid), "a thread of that name")
 
     def test_the_end_does_not_wait_for_a_collector_that_is_away(self):
         with Stack() as stack:

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <set>
 
 #include "blob_store/storage/blob_keys.h"
@@ -12,34 +11,18 @@
 #include "blob_store/storage/contents.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/task_runner.h"
 #include "tests/support/temporary_payloads.h"
 
 namespace tidemark::blob_store {
 
-class BlobServiceTest : public ::testing::Test {
+class BlobServiceTest : public ::testing::Test, protected TaskRunner {
  protected:
   explicit BlobServiceTest(std::uint64_t seed = 7) : random_(make_seeded_random(seed)) {}
 
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
-
   void abandon(std::uint64_t payload) {
     asio::co_spawn(io_, service_.abandon(payload), asio::detached);
-    io_.restart();
-    io_.run();
-  }
-  void run_background() {
-    io_.restart();
-    io_.run();
+    run_background();
   }
   WrittenPayload upload(const std::string& content) {
     auto writer = service_.new_payload();
@@ -132,7 +115,6 @@ class BlobServiceTest : public ::testing::Test {
     ASSERT_TRUE(run(service_.create_container({"acc", "box"}, {}, "")));
   }
 
-  asio::io_context io_;
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
   std::unique_ptr<Clock> clock_ = make_system_clock();
   std::unique_ptr<Random> random_;

@@ -2,34 +2,15 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-
 #include "common/analytics/analytics.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/standing_clock.h"
+#include "tests/support/task_runner.h"
 
 namespace tidemark::analytics {
 
-class StandingClock final : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return time; }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Time time = *parse_iso8601("2026-11-23T01:30:00Z");
-};
-
-class AnalyticsFixture : public testing::Test {
+class AnalyticsFixture : public testing::Test, protected TaskRunner {
  protected:
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
-
   void restart() { analytics_ = std::make_unique<Analytics>(*engine_, clock_, settings_, metrics_); }
   void want_everything() {
     Wanted wanted;
@@ -73,8 +54,7 @@ class AnalyticsFixture : public testing::Test {
     return sum;
   }
 
-  asio::io_context io_;
-  StandingClock clock_;
+  StandingClock clock_{*parse_iso8601("2026-11-23T01:30:00Z")};
   AnalyticsSettings settings_;
   process::Metrics metrics_;
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();

@@ -12,6 +12,7 @@
 #include "api/access/tokens.h"
 #include "api/rest/trail.h"
 #include "common/base/encoding.h"
+#include "tests/support/standing_clock.h"
 
 namespace tidemark::api {
 namespace {
@@ -25,13 +26,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kSecret = "a-secret-of-many-letters";
-
-class ManualClock final : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return Time(time); }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Duration time = hours(24 * 365 * 50);
-};
 
 std::string file_of(const std::string& entries) { return "{\"tokens\":[" + entries + "]}"; }
 std::string entry(const std::string& name, const std::string& role, const std::string& token) {
@@ -140,7 +134,7 @@ TEST_F(TokensTest, AFileThatOthersCanReadIsRefused) {
 class SessionsTest : public testing::Test {
  protected:
   std::string open(const char* token = kSecret) { return sessions_.open(sha256(token))->id; }
-  ManualClock clock_;
+  StandingClock clock_{Time(hours(24 * 365 * 50))};
   Sessions sessions_{{.idle = minutes(30), .longest = hours(2), .most = 3}, clock_};
 };
 
@@ -191,7 +185,7 @@ TEST(SessionCookies, AreForThisServerAlone) {
 }
 
 TEST(StrangersTest, HaveToWaitAfterTooManyFailures) {
-  ManualClock clock;
+  StandingClock clock{Time(hours(24 * 365 * 50))};
   process::Metrics metrics;
   Strangers strangers(metrics, clock, {.failures = 2, .within = minutes(10), .addresses = 2});
   strangers.login_failed("10.0.0.1");

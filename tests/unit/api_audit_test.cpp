@@ -3,7 +3,8 @@
 
 #include "jobs/audit/audit_store.h"
 #include "jobs/store/rows.h"
-#include "tests/unit/table_loopback.h"
+#include "tests/support/loopback.h"
+#include "tests/unit/table_fixture.h"
 #include "workers/upkeep/collector.h"
 
 namespace tidemark::jobs {
@@ -39,7 +40,7 @@ struct AuditTest : table_store::TableFixture {
     return out;
   }
 
-  table_store::Loopback loopback{table_store::make_table_dispatch(*service)};
+  rpc::Loopback loopback{table_store::make_table_dispatch(*service)};
   table_store::TableClient tables{loopback, "acct"};
   AuditStore store{tables, clock, *random};
 };
@@ -109,7 +110,7 @@ TEST_F(AuditTest, OldEntriesAreRemoved) {
 }
 
 TEST_F(AuditTest, WorkersRemoveOldEntries) {
-  table_store::Loopback nowhere{
+  rpc::Loopback nowhere{
       [](const std::string&, std::string) -> Task<Result<std::string>> { co_return fail(ErrorCode::kUnavailable); }};
   queue_service::QueueClient queues(nowhere, "acct");
   ASSERT_TRUE(run_task(ensure_table(tables, std::string(kJobTable))).has_value());

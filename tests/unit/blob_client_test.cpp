@@ -1,14 +1,15 @@
 // BlobClient against the dispatch through a loopback that carries bytes only, as the wire does.
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-
 #include "blob_store/client/blob_client.h"
 #include "blob_store/internal/blob_dispatch.h"
 #include "blob_store/storage/blob_keys.h"
 #include "blob_store/storage/blob_service.h"
+#include "tests/support/loopback.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/standing_clock.h"
+#include "tests/support/task_runner.h"
 #include "tests/support/temporary_payloads.h"
 
 namespace tidemark::blob_store {
@@ -16,39 +17,10 @@ namespace {
 
 using enum WriteOutcome;
 
-class ManualClock : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return time; }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Time time{std::chrono::hours(24 * 365 * 2025L)};
-};
-
-class Loopback : public rpc::Transport {
- public:
-  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    co_return co_await dispatch_(std::move(method), std::move(payload));
-  }
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
-class BlobClientTest : public ::testing::Test {
+class BlobClientTest : public ::testing::Test, protected TaskRunner {
  protected:
   void SetUp() override { ASSERT_TRUE(run(client_.ensure_container("box"))); }
 
-  template <class T>
-  T run(Task<T> task) {
-    std::optional<T> out;
-    asio::co_spawn(io_, std::move(task), [&](const std::exception_ptr& thrown, T value) {
-      EXPECT_FALSE(thrown);
-      out.emplace(std::move(value));
-    });
-    io_.restart();
-    io_.run();
-    return std::move(*out);
-  }
   static FencedWrite write(std::int64_t source_version, std::uint64_t epoch = 1) {
     return {{"job", epoch, "copied"}, source_version};
   }
@@ -71,13 +43,12 @@ class BlobClientTest : public ::testing::Test {
     return count;
   }
 
-  asio::io_context io_;
-  ManualClock clock_;
+  StandingClock clock_{Time(std::chrono::hours(24 * 365 * 2025L))};
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
   TemporaryPayloads files_{io_.get_executor()};
   BlobService service_{*engine_, clock_, *random_, files_, io_.get_executor()};
-  Loopback loopback_{make_blob_dispatch(service_)};
+  rpc::Loopback loopback_{make_blob_dispatch(service_)};
   BlobClient client_{loopback_, "acct"};
 };
 

@@ -113,8 +113,15 @@ TEST(BlobChecksum, Crc64) {
   EXPECT_EQ(crc64_text(crc64("AAA")), "Cc/2Kr4DuKg=");
   EXPECT_EQ(crc64_text(crc64("BBB")), "+3yuPEA7IqE=");
   EXPECT_EQ(crc64("123456789"), 0xAE8B14860A799888U);
+  // Bit by bit, for every length at which another way of computing begins or ends.
   std::string text;
-  for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);
+  std::uint64_t sum = ~std::uint64_t{0};
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(crc64(text), ~sum) << i;
+    text += static_cast<char>(i * 37 + i / 7);
+    sum ^= static_cast<unsigned char>(text.back());
+    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0x9A6C9329AC4BC9B5U : 0);
+  }
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     EXPECT_EQ(crc64(std::string_view(text).substr(cut), crc64(std::string_view(text).substr(0, cut))), crc64(text));
   }

@@ -1,7 +1,8 @@
 // Consumer groups: one reader at a time, and a place that only the one who has the group moves on.
 #include "feeds/consumers/consumer_store.h"
 #include "feeds/tokens/token.h"
-#include "tests/unit/table_loopback.h"
+#include "tests/support/loopback.h"
+#include "tests/unit/table_fixture.h"
 
 namespace tidemark::feeds {
 namespace {
@@ -21,7 +22,7 @@ struct ConsumersTest : table_store::TableFixture {
   }
   Result<Consumer> get() { return run_task(consumers.get("people", "g")); }
 
-  table_store::Loopback loopback{table_store::make_table_dispatch(*service)};
+  rpc::Loopback loopback{table_store::make_table_dispatch(*service)};
   table_store::TableClient tables{loopback, "acct"};
   ConsumerStore consumers{tables, clock};
 };

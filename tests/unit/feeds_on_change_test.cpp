@@ -2,7 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "feeds/on_change/on_change_store.h"
-#include "tests/unit/table_loopback.h"
+#include "tests/support/loopback.h"
+#include "tests/unit/table_fixture.h"
 
 namespace tidemark::feeds {
 namespace {
@@ -39,7 +40,7 @@ TEST(OnChangeDefinition, WhatIsNoneIsRefused) {
 }
 
 struct OnChangeStoreTest : table_store::TableFixture {
-  table_store::Loopback loopback{table_store::make_table_dispatch(*service)};
+  rpc::Loopback loopback{table_store::make_table_dispatch(*service)};
   table_store::TableClient tables{loopback, "acct"};
   OnChangeStore store{tables, clock, *random};
   OnChangeDefinition definition = definition_of(R"({"queue":"things"})");

@@ -1,11 +1,10 @@
 // Indexes on a table service in memory, for the indexes_*_test.cpp that need one.
 #pragma once
 #include "indexes/store/index_store.h"
-#include "tests/unit/table_loopback.h"
+#include "tests/support/loopback.h"
+#include "tests/unit/table_fixture.h"
 
 namespace tidemark::indexes {
-
-using table_store::Loopback;
 
 struct IndexFixture : table_store::TableFixture {
   Index put(const std::string& name, const Definition& definition) {
@@ -13,7 +12,7 @@ struct IndexFixture : table_store::TableFixture {
     EXPECT_TRUE(stored) << stored.error().message;
     return stored ? stored->index : Index{};
   }
-  Loopback loopback{table_store::make_table_dispatch(*service)};
+  rpc::Loopback loopback{table_store::make_table_dispatch(*service)};
   table_store::TableClient tables{loopback, "acct"};
   IndexStore store{tables, clock, *random};
 };

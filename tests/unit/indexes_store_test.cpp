@@ -64,7 +64,7 @@ TEST_F(IndexStoreTest, WishesAreKeptAndTold) {
 TEST_F(IndexStoreTest, AWishMeetsAnother) {
   put("a", lists("Abc", "Def"));
   bool raced = false;
-  loopback.before = [&](const std::string& method) {
+  loopback.before = [&](const std::string& method, Duration) {
     if (method != "table.mutate" || std::exchange(raced, true)) return;
     ASSERT_TRUE(run_task(store.ask("a", {.scrub = true})));
   };
@@ -149,7 +149,7 @@ TEST_F(IndexStoreTest, DeclarationLooksAtTheTables) {
 TEST_F(IndexStoreTest, OfTwoThatCannotBeTogetherAtMostOneStays) {
   ASSERT_TRUE(run_task(tables.create_table("Abc")));
   bool raced = false;
-  loopback.before = [&](const std::string& method) {
+  loopback.before = [&](const std::string& method, Duration) {
     if (method != "table.mutate" || std::exchange(raced, true)) return;
     ASSERT_TRUE(run_task(declare(tables, nullptr, store, "b", lists("Abc", "Def"))));
   };

@@ -73,6 +73,10 @@ TEST(ErrorFingerprint, IgnoresWhatDiffersBetweenOccurrences) {
   EXPECT_EQ(error_fingerprint("archive", "X", "row 17 of 'abc'"), error_fingerprint("archive", "X", "row 4 of 'd'"));
   EXPECT_NE(error_fingerprint("archive", "X", "row 17"), error_fingerprint("index", "X", "row 17"));
   EXPECT_NE(error_fingerprint("archive", "X", "row 17"), error_fingerprint("archive", "Y", "row 17"));
+  EXPECT_NE(error_fingerprint("archive", "X", "table 'A'", {"A"}),
+            error_fingerprint("archive", "X", "table 'B'", {"B"}));
+  EXPECT_EQ(error_fingerprint("archive", "X", "table 'A'", {"Abc"}),
+            error_fingerprint("archive", "X", "table 'a'", {"abc"}));
 }
 
 }  // namespace

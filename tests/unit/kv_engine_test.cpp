@@ -1,11 +1,14 @@
-// What every engine promises, run against each of them.
+// What every engine promises, run against each of them. Bodies hand on what fails and tell what they saw afterwards,
+// since an engine may run them again.
 #include <gtest/gtest.h>
 
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <random>
 
+#include "common/kv/postgres_engine.h"
 #include "tests/support/memory_engine.h"
+#include "tests/support/temporary_postgres.h"
 #include "tests/unit/kv_test_support.h"
 
 namespace tidemark::kv {
@@ -16,11 +19,14 @@ using testing::entries;
 using testing::erase_range;
 using testing::put;
 using testing::run;
+using testing::try_entries;
+using testing::try_value_of;
 using testing::value_of;
 
 struct Kind {
   const char* name;
   Result<std::unique_ptr<Engine>> (*open)(const std::filesystem::path&);
+  bool (*is_there)();
 };
 
 Result<std::unique_ptr<Engine>> open_memory(const std::filesystem::path&) { return make_memory_engine(); }
@@ -28,9 +34,22 @@ Result<std::unique_ptr<Engine>> open_rocks(const std::filesystem::path& path) {
   return open_rocksdb(testing::small_options(path / "db"));
 }
 
+/// In the database of this process.
+Result<std::unique_ptr<Engine>> open_in_postgres(const std::filesystem::path&) {
+  auto* const server = tidemark::testing::TemporaryPostgres::shared();
+  PostgresOptions options;
+  options.url = server->url();
+  options.schema = server->new_schema();
+  options.owner = "test";
+  return open_postgres(options);
+}
+bool postgres_is_there() { return tidemark::testing::TemporaryPostgres::shared() != nullptr; }
+bool always() { return true; }
+
 class EngineTest : public ::testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
+    if (!GetParam().is_there()) GTEST_SKIP() << tidemark::testing::TemporaryPostgres::kAbsent;
     auto opened = GetParam().open(dir_.path());
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     engine_ = std::move(*opened);
@@ -46,7 +65,8 @@ class EngineTest : public ::testing::TestWithParam<Kind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineTest,
-                         ::testing::Values(Kind{"memory", open_memory}, Kind{"rocksdb", open_rocks}),
+                         ::testing::Values(Kind{"memory", open_memory, always}, Kind{"rocksdb", open_rocks, always},
+                                           Kind{"postgres", open_in_postgres, postgres_is_there}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(EngineTest, CommitsAllWritesOfABodyTogether) {
@@ -80,22 +100,22 @@ TEST_P(EngineTest, AThrowingBodyLeavesNothingAndFails) {
 TEST_P(EngineTest, ABodyReadsItsOwnWrites) {
   ASSERT_TRUE(put_all({{"a", "1"}, {"b", "2"}, {"d", "4"}, {"z", "26"}}).has_value());
   Entries forward, reverse, bounded;
+  std::string seen;
   auto outcome = run(*engine_, [&](Transaction& txn) -> Result<void> {
+    seen.clear();
     txn.put("c", "3");
     txn.put("b", "two");
     txn.erase("d");
     txn.put("y", "gone");
     txn.erase("y");
-    EXPECT_EQ(value_of(txn, "b"), "two");
-    EXPECT_EQ(value_of(txn, "d"), "<none>");
-    EXPECT_EQ(value_of(txn, "y"), "<none>");
-    EXPECT_EQ(value_of(txn, "a"), "1");
-    forward = entries(txn, {"a", "z"});
-    reverse = entries(txn, {"b", ""}, Direction::kReverse);
-    bounded = entries(txn, {"bb", "c"});
+    for (const auto* key : {"b", "d", "y", "a"}) seen += TRY(try_value_of(txn, key)) + " ";
+    forward = TRY(try_entries(txn, {"a", "z"}));
+    reverse = TRY(try_entries(txn, {"b", ""}, Direction::kReverse));
+    bounded = TRY(try_entries(txn, {"bb", "c"}));
     return {};
   });
   ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(seen, "two <none> <none> 1 ");
   EXPECT_EQ(forward, (Entries{{"a", "1"}, {"b", "two"}, {"c", "3"}}));
   EXPECT_EQ(reverse, (Entries{{"z", "26"}, {"c", "3"}, {"b", "two"}}));
   EXPECT_TRUE(bounded.empty());
@@ -148,7 +168,9 @@ TEST_P(EngineTest, ABodyMayBeRunAgain) {
   int seen = 0;
   TransactionBody body = [&seen](Transaction& txn) -> Result<void> {
     seen = 0;
-    for (auto cursor = txn.scan({"n", "o"}); cursor->valid(); cursor->next()) ++seen;
+    const auto cursor = txn.scan({"n", "o"});
+    for (; cursor->valid(); cursor->next()) ++seen;
+    TRY(cursor->status());
     txn.put("n" + std::to_string(seen), "");
     return {};
   };
@@ -194,7 +216,7 @@ TEST_P(EngineTest, WriteSkewCannotHappen) {
     // Each may switch itself off only while the other is on.
     auto switch_off = [this](std::string mine, std::string other) {
       return run(*engine_, [mine, other](Transaction& txn) -> Result<void> {
-        if (value_of(txn, other) != "on") return fail(ErrorCode::kConditionNotMet);
+        if (TRY(try_value_of(txn, other)) != "on") return fail(ErrorCode::kConditionNotMet);
         txn.put(mine, "off");
         return {};
       });
@@ -254,50 +276,92 @@ class RandomWork {
   KeyRange range() { return {key(), key()}; }
   Direction direction() { return below(2) == 0 ? Direction::kForward : Direction::kReverse; }
 
-  Result<void> transaction(Transaction& txn, Model& model) {
-    auto mine = model;
+  struct Step {
+    enum class Kind { kPut, kErase, kScan } kind = Kind::kPut;
+    std::string key, value, probe;
+    KeyRange range;
+    Direction direction = Direction::kForward;
+  };
+  struct Plan {
+    std::vector<Step> steps;
+    bool abandoned = false;
+  };
+  Plan plan() {
+    Plan plan;
     for (auto n = below(8); n > 0; --n) {
-      auto at = key();
-      switch (below(4)) {
-        case 0:
-          txn.erase(at);
-          mine.erase(at);
-          break;
-        case 1: {
-          auto within = range();
-          auto towards = direction();
-          EXPECT_EQ(entries(txn, within, towards), model_range(mine, within, towards));
-          break;
-        }
-        default:
-          mine[at] = std::string(below(40), static_cast<char>('a' + below(26)));
-          txn.put(at, mine[at]);
-      }
-      const auto probe = key();
-      const auto found = mine.find(probe);
-      EXPECT_EQ(value_of(txn, probe), found == mine.end() ? "<none>" : found->second);
+      Step step;
+      step.key = key();
+      step.probe = key();
+      step.range = range();
+      step.direction = direction();
+      const auto kind = below(4);
+      step.kind = kind == 0 ? Step::Kind::kErase : kind == 1 ? Step::Kind::kScan : Step::Kind::kPut;
+      step.value = std::string(below(40), static_cast<char>('a' + below(26)));
+      plan.steps.push_back(std::move(step));
     }
-    if (below(3) == 0) return fail(ErrorCode::kConditionNotMet);
-    model = std::move(mine);
-    return {};
+    plan.abandoned = below(3) == 0;
+    return plan;
   }
 
  private:
   std::mt19937 random_;
 };
 
+/// What a transaction read, step by step.
+struct Seen {
+  std::vector<Entries> scans;
+  std::vector<std::string> probes;
+  bool operator==(const Seen&) const = default;
+};
+
+Result<void> carry_out(const RandomWork::Plan& plan, Transaction& txn, Seen& seen) {
+  seen = {};
+  for (const auto& step : plan.steps) {
+    if (step.kind == RandomWork::Step::Kind::kErase) txn.erase(step.key);
+    if (step.kind == RandomWork::Step::Kind::kPut) txn.put(step.key, step.value);
+    if (step.kind == RandomWork::Step::Kind::kScan) {
+      seen.scans.push_back(TRY(try_entries(txn, step.range, step.direction)));
+    }
+    seen.probes.push_back(TRY(try_value_of(txn, step.probe)));
+  }
+  if (plan.abandoned) return fail(ErrorCode::kConditionNotMet);
+  return {};
+}
+
+Seen carry_out(const RandomWork::Plan& plan, Model& model) {
+  Seen seen;
+  auto mine = model;
+  for (const auto& step : plan.steps) {
+    if (step.kind == RandomWork::Step::Kind::kErase) mine.erase(step.key);
+    if (step.kind == RandomWork::Step::Kind::kPut) mine[step.key] = step.value;
+    if (step.kind == RandomWork::Step::Kind::kScan) {
+      seen.scans.push_back(model_range(mine, step.range, step.direction));
+    }
+    const auto found = mine.find(step.probe);
+    seen.probes.push_back(found == mine.end() ? "<none>" : found->second);
+  }
+  if (!plan.abandoned) model = std::move(mine);
+  return seen;
+}
+
 TEST_P(EngineTest, BehavesLikeAnOrderedMap) {
+  constexpr int kTransactions = 40;
   RandomWork work(20240);
   Model model;
   for (int round = 0; round < 40; ++round) {
+    std::vector<RandomWork::Plan> plans;
+    std::vector<Seen> seen(kTransactions);
     std::vector<std::future<Result<void>>> outcomes;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < kTransactions; ++i) plans.push_back(work.plan());
+    for (std::size_t i = 0; i < plans.size(); ++i) {
       outcomes.push_back(testing::start(
-          *engine_, [&work, &model](Transaction& txn) -> Result<void> { return work.transaction(txn, model); }));
+          *engine_, [plan = &plans[i], read = &seen[i]](Transaction& txn) { return carry_out(*plan, txn, *read); }));
     }
-    for (auto& outcome : outcomes) {
-      auto result = outcome.get();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const auto result = outcomes[i].get();
+      ASSERT_TRUE(result.has_value() != plans[i].abandoned);
       ASSERT_TRUE(result.has_value() || result.failed_with(ErrorCode::kConditionNotMet));
+      ASSERT_EQ(seen[i], carry_out(plans[i], model)) << "round " << round << ", transaction " << i;
     }
     auto within = work.range();
     auto snapshot = engine_->snapshot();

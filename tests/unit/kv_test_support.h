@@ -64,18 +64,29 @@ inline Result<void> erase_range(Engine& engine, KeyRange range) {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-inline Entries entries(const Reader& reader, const KeyRange& range = {}, Direction direction = Direction::kForward) {
+/// For bodies, which pass a failure on: they may be run again.
+inline Result<Entries> try_entries(const Reader& reader, const KeyRange& range = {},
+                                   Direction direction = Direction::kForward) {
   Entries out;
   auto cursor = reader.scan(range, direction);
   for (; cursor->valid(); cursor->next()) out.emplace_back(cursor->key(), cursor->value());
-  EXPECT_TRUE(cursor->status().has_value());
+  TRY(cursor->status());
   return out;
 }
 
+inline Entries entries(const Reader& reader, const KeyRange& range = {}, Direction direction = Direction::kForward) {
+  auto out = try_entries(reader, range, direction);
+  EXPECT_TRUE(out.has_value());
+  return out ? *out : Entries();
+}
+
+/// For bodies.
+inline Result<std::string> try_value_of(const Reader& reader, std::string_view key) {
+  return TRY(reader.get(key)).value_or("<none>");
+}
+
 inline std::string value_of(const Reader& reader, std::string_view key) {
-  auto got = reader.get(key);
-  if (!got) return "<failed>";
-  return got->value_or("<none>");
+  return try_value_of(reader, key).value_or("<failed>");
 }
 
 }  // namespace tidemark::kv::testing

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common/process/failures.h"
@@ -72,6 +74,15 @@ TEST_F(Runtime, PidFileIsOneProcessAlone) {
   EXPECT_THAT(second.error().message, AllOf(HasSubstr(directory_.string()), HasSubstr(std::to_string(::getpid()))));
   EXPECT_EQ(contents(directory_ / "run" / "table.pid"), std::to_string(::getpid()) + "\n");
   EXPECT_TRUE(PidFile::create(directory_, "other"));
+}
+
+TEST_F(Runtime, PidFileWaitsForOneThatIsBeingKilled) {
+  auto dying = std::make_unique<Result<PidFile>>(PidFile::create(directory_, "table"));
+  ASSERT_TRUE(*dying);
+  auto next = std::async(std::launch::async, [this] { return PidFile::create(directory_, "table"); });
+  EXPECT_EQ(next.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  dying.reset();
+  EXPECT_TRUE(next.get());
 }
 
 TEST_F(Runtime, NameOfAPidFileIsAFilesName) {

@@ -7,6 +7,7 @@
 #include "queue_service/client/queue_client.h"
 #include "queue_service/internal/queue_dispatch.h"
 #include "queue_service/storage/queue_service.h"
+#include "tests/support/loopback.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
 
@@ -54,18 +55,6 @@ class FakeClock final : public Clock {
   std::multimap<Duration, Call> calls_;
 };
 
-/// The dispatch without a wire.
-class DirectTransport final : public rpc::Transport {
- public:
-  explicit DirectTransport(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    return dispatch_(std::move(method), std::move(payload));
-  }
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
 class QueueTest : public testing::Test {
  protected:
   template <class T>
@@ -104,7 +93,7 @@ class QueueTest : public testing::Test {
   std::unique_ptr<Random> random_ = make_seeded_random(7);
   std::unique_ptr<kv::Engine> engine_ = kv::make_memory_engine();
   QueueService service_{*engine_, clock_, *random_};
-  DirectTransport transport_{make_queue_dispatch(service_)};
+  rpc::Loopback transport_{make_queue_dispatch(service_)};
   QueueClient client_{transport_, "acc"};
 };
 

@@ -292,7 +292,7 @@ class Playing {
 
   MakeEngine make_;
   std::unique_ptr<Random> dice_;
-  ManualClock clock_;
+  StandingClock clock_;
   std::unique_ptr<kv::Engine> engine_;
   std::unique_ptr<TableService> service_;
   std::array<TableHistory, 2> tables_;

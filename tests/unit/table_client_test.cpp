@@ -1,27 +1,20 @@
 // TableClient against the dispatch through a loopback that carries bytes only, as the wire does.
-#include "table_fixture.h"
+#include "tests/support/loopback.h"
 #include "tests/support/seeded_random.h"
+#include "tests/unit/table_fixture.h"
 
 namespace tidemark::table_store {
 namespace {
 
 using enum MutationKind;
 
-class Loopback : public rpc::Transport {
- public:
-  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration deadline) override {
-    EXPECT_EQ(deadline, Duration(std::chrono::seconds(10)));
-    co_return co_await dispatch_(std::move(method), std::move(payload));
-  }
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
 struct TableClientTest : TableFixture {
-  Loopback loopback{make_table_dispatch(*service)};
+  rpc::Loopback loopback{make_table_dispatch(*service)};
   TableClient client{loopback, "acct"};
+
+  void SetUp() override {
+    loopback.before = [](const std::string&, Duration deadline) { EXPECT_EQ(deadline, std::chrono::seconds(10)); };
+  }
 };
 
 TEST_F(TableClientTest, TablesComeAndGo) {

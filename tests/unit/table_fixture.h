@@ -2,40 +2,20 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-
 #include "table_store/client/table_client.h"
 #include "table_store/internal/table_dispatch.h"
 #include "table_store/storage/table_service.h"
 #include "tests/support/memory_engine.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/standing_clock.h"
+#include "tests/support/task_runner.h"
 
 namespace tidemark::table_store {
-
-class ManualClock : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return time; }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Time time{Ticks{1'000'000}};
-};
-
-/// Runs a task and all that it started to the end.
-template <class T>
-T run_task(Task<T> task) {
-  asio::io_context io;
-  std::optional<T> out;
-  asio::co_spawn(io, std::move(task), [&out](std::exception_ptr error, T value) {
-    if (error) std::rethrow_exception(error);
-    out.emplace(std::move(value));
-  });
-  io.run();
-  return std::move(*out);
-}
 
 struct TableFixture : ::testing::Test {
   std::shared_ptr<kv::MemoryDisk> disk = kv::make_memory_disk();
   std::unique_ptr<kv::Engine> engine = kv::make_memory_engine(disk);
-  ManualClock clock;
+  StandingClock clock;
   std::unique_ptr<Random> random = make_seeded_random(7);
   std::unique_ptr<TableService> service = std::make_unique<TableService>(*engine, clock, *random);
 

@@ -303,7 +303,7 @@ class Pair {
   }
 
   MakeEngine make_;
-  ManualClock clock_;
+  StandingClock clock_;
   std::unique_ptr<Random> random_ = make_seeded_random(1);
   std::unique_ptr<kv::Engine> engine_;
   std::unique_ptr<TableService> service_;
@@ -418,7 +418,7 @@ TEST(TableProperty, AStoreThatForgetsIsNoticed) {
 TEST(TableProperty, VersionsRiseUnderAnyClock) {
   auto disk = kv::make_memory_disk();
   auto engine = kv::make_memory_engine(disk);
-  ManualClock clock;
+  StandingClock clock;
   const auto random = make_seeded_random(9);
   auto service = std::make_unique<TableService>(*engine, clock, *random);
   ASSERT_TRUE(run_task(service->create_table("acct", "people")));

@@ -154,7 +154,7 @@ TEST_F(TableQueryTest, AListOfTablesIsDoneInBoundedSteps) {
 }
 
 /// Every look at it is two seconds later.
-class HurryingClock : public ManualClock {
+class HurryingClock : public StandingClock {
  public:
   [[nodiscard]] Time now() const override { return start_ + std::chrono::seconds(2 * ++looks_); }
 

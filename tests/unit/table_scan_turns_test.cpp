@@ -99,7 +99,7 @@ TEST(ScanTurns, ClosingSendsEverybodyAway) {
 }
 
 /// A millisecond passes with every look.
-class TickingClock : public ManualClock {
+class TickingClock : public StandingClock {
  public:
   [[nodiscard]] Time now() const override { return time + std::chrono::milliseconds(++looks_); }
 
@@ -183,7 +183,7 @@ TEST_F(ScanShareTest, AScanAtShutdownEndsWithAContinuation) {
 }
 
 TEST_F(ScanShareTest, AClockThatJumpsBackOnlyShortensSlices) {
-  class JumpyClock : public ManualClock {
+  class JumpyClock : public StandingClock {
    public:
     [[nodiscard]] Time now() const override { return time - std::chrono::hours(++looks_); }
     mutable int looks_ = 0;

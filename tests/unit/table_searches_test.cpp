@@ -1,23 +1,13 @@
 // Searches for rows by a lower bound, and changes of several partitions in one call; through the client, as workers do.
 #include "table_changes_fixture.h"
 #include "table_store/model/limits.h"
+#include "tests/support/loopback.h"
 
 namespace tidemark::table_store {
 namespace {
 
-class Loopback : public rpc::Transport {
- public:
-  explicit Loopback(rpc::Dispatch dispatch) : dispatch_(std::move(dispatch)) {}
-  Task<Result<std::string>> call(std::string method, std::string payload, Duration) override {
-    co_return co_await dispatch_(std::move(method), std::move(payload));
-  }
-
- private:
-  rpc::Dispatch dispatch_;
-};
-
 struct TableSearchesTest : ChangesFixture {
-  Loopback loopback{make_table_dispatch(*service)};
+  rpc::Loopback loopback{make_table_dispatch(*service)};
   TableClient client{loopback, "acct"};
   void SetUp() override { create("People"); }
 

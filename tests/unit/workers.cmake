@@ -1,7 +1,8 @@
 tidemark_test(workers_test LABEL unit
   SOURCES unit/workers_retry_policy_test.cpp unit/workers_story_test.cpp unit/workers_side_by_side_test.cpp unit/workers_lease_test.cpp
+    unit/workers_change_reader_test.cpp
   LINK tidemark_workers tidemark_queue_server tidemark_memory_engine)
 # What uses workers_fixture.h: workers on stores in memory.
 file(GLOB fixture_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/workers_*_test.cpp)
-list(FILTER fixture_tests EXCLUDE REGEX "workers_(retry_policy|story|side_by_side|lease)_test")
+list(FILTER fixture_tests EXCLUDE REGEX "workers_(retry_policy|story|side_by_side|lease|change_reader)_test")
 tidemark_test(workers_archive_test LABEL unit SOURCES ${fixture_tests} LINK tidemark_workers tidemark_api tidemark_blob_server tidemark_queue_server tidemark_table_server tidemark_memory_engine)

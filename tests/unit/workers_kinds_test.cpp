@@ -605,6 +605,7 @@ class WorkersRedrive : public WorkersKinds {
       const auto state = record(id).state;
       if (state == jobs::JobState::kSucceeded) return RunEnd::kSucceeded;
       if (state == jobs::JobState::kPoisoned) return RunEnd::kPoisoned;
+      if (state == jobs::JobState::kCancelled) return RunEnd::kDropped;
     }
     return RunEnd::kAbandoned;
   }
@@ -637,23 +638,33 @@ TEST_F(WorkersRedrive, GroupsFiltersAndEdits) {
 TEST_F(WorkersRedrive, SendsBackWhatMatchesAndTheRestStays) {
   poison_some(3, "Missing");
   poison_some(2, "Other");
-  const auto fingerprint = run(poison_.groups({}))->groups.at(0).fingerprint;
+  const auto groups = run(poison_.groups({}))->groups;
+  ASSERT_EQ(groups.size(), 2U);  // one for each table
+  EXPECT_EQ(groups[0].source, "Missing");
+  const auto fingerprint = groups[0].fingerprint;
   ASSERT_TRUE(run(tables_.create_table("Missing")).has_value());
   ASSERT_TRUE(run(queues_.put("tidemark-jobs", "no job", Duration::zero())).has_value());
   work_next();
   const auto job = submit(R"({"kind":"redrive","poisonKind":"delete","fingerprint":")" + fingerprint +
-                          R"(","perSecond":10000,"limit":4})");
+                          R"(","perSecond":10000,"limit":2})");
   EXPECT_EQ(work_until_end(job.id), RunEnd::kSucceeded);
-  EXPECT_EQ(record(job.id).done, 4U);
-  EXPECT_EQ(messages("tidemark-jobs-poison"), 2U);
+  EXPECT_EQ(record(job.id).done, 2U);
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 4U);
+  const auto of_table = submit(R"({"kind":"redrive","poisonSource":"missing","perSecond":10000})");
+  EXPECT_EQ(work_until_end(of_table.id), RunEnd::kSucceeded);
+  EXPECT_EQ(record(of_table.id).done, 1U);
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 3U);
 }
 
 TEST_F(WorkersRedrive, AFailedCanaryKeepsTheRest) {
   poison_some(5, "Missing");
   const auto job = submit(R"({"kind":"redrive","canary":2,"perSecond":10000})");
-  EXPECT_EQ(work_until_end(job.id), RunEnd::kPoisoned);
+  EXPECT_EQ(work_until_end(job.id), RunEnd::kDropped);
   EXPECT_NE(record(job.id).error.find("canary"), std::string::npos) << record(job.id).error;
   EXPECT_EQ(record(job.id).done, 2U);
+  EXPECT_EQ(record(job.id).history.back().code, "CanaryFailed");
+  EXPECT_EQ(messages("tidemark-jobs-poison"), 5U);  // the redrive is none of them
+  EXPECT_EQ(messages("tidemark-jobs"), 0U);
 }
 
 TEST_F(WorkersRedrive, APassedCanaryLetsTheRestGo) {

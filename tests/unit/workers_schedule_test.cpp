@@ -2,6 +2,7 @@
 // people who change things meanwhile.
 #include <set>
 
+#include "tests/support/standing_clock.h"
 #include "tests/unit/workers_fixture.h"
 #include "workers/upkeep/scheduler.h"
 
@@ -11,13 +12,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-class ManualClock final : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return time; }
-  std::shared_ptr<Timer> call_after(Duration, Executor, std::function<void()>) override { return nullptr; }
-  Time time = *parse_iso8601("2026-11-21T00:30:00Z");
-};
 
 class WorkersSchedule : public WorkersFixture {
  protected:
@@ -48,7 +42,7 @@ class WorkersSchedule : public WorkersFixture {
     while (messages("tidemark-jobs") > 0) work_next();
   }
 
-  ManualClock manual_;
+  StandingClock manual_{*parse_iso8601("2026-11-21T00:30:00Z")};
   jobs::JobStore schedule_jobs_{tables_, queues_, manual_, *random_};
   jobs::ScheduleStore schedules_{tables_, manual_};
 };

@@ -1,6 +1,76 @@
 #include "workers/indexes/change_reader.h"
 
+#include <map>
+
+#include "jobs/plan/plan.h"
+
 namespace tidemark::workers {
+namespace {
+
+using table_store::ChangedEntity;
+using table_store::ChangesPage;
+
+constexpr std::size_t kMostBytes = 16UL << 20;
+
+/// Pages one behind the other. An entity that is in several stands where its last change is, with all that it was
+/// before, and as the last page says that it is.
+class JoinedPages {
+ public:
+  void add(ChangesPage page) {
+    for (auto& entity : page.entities) add(std::move(entity));
+    page.entities.clear();
+    last_ = std::move(page);
+  }
+  [[nodiscard]] const ChangesPage& last() const { return last_; }
+  [[nodiscard]] bool full(std::size_t most) const { return entities_.size() >= most || bytes_ >= kMostBytes; }
+  ChangesPage finish() {
+    for (auto& entity : entities_) {
+      if (entity) last_.entities.push_back(std::move(*entity));
+    }
+    return std::move(last_);
+  }
+
+ private:
+  void add(ChangedEntity entity) {
+    if (entity.now) bytes_ += jobs::entity_bytes(*entity.now);
+    const auto [place, is_new] = places_.try_emplace({entity.partition_key, entity.row_key}, entities_.size());
+    if (!is_new) {
+      auto& earlier = entities_[place->second];
+      std::ranges::move(entity.before, std::back_inserter(earlier->before));
+      entity.before = std::move(earlier->before);
+      earlier.reset();
+      place->second = entities_.size();
+    }
+    entities_.push_back(std::move(entity));
+  }
+
+  ChangesPage last_;  // without its entities
+  std::vector<std::optional<ChangedEntity>> entities_;
+  std::map<std::pair<std::string, std::string>, std::size_t> places_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Task<Result<ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request) {
+  const auto read = [&] {
+    return tables.changed_entities(request.table, request.follower, request.after, request.skip,
+                                   table_store::kMaxChangedEntities, request.wait, request.selection);
+  };
+  auto page = CO_TRY(co_await read());
+  if (!page.more || page.dropped) co_return page;
+  JoinedPages pages;
+  pages.add(std::move(page));
+  while (pages.last().more && !pages.last().dropped && !pages.full(request.most)) {
+    request.after = pages.last().through;
+    request.skip = pages.last().skip;
+    request.wait = Duration::zero();
+    auto next = CO_TRY(co_await read());
+    if (next.stale) co_return next;
+    pages.add(std::move(next));
+  }
+  co_return pages.finish();
+}
 
 void ChangeReader::read_on(const Executor& strand, table_store::Version after, std::uint32_t skip, std::uint32_t limit,
                            Duration wait, std::shared_ptr<Signal> read) {

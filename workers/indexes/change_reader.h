@@ -1,5 +1,4 @@
-// Reads the next page of a table's changes in the background, for an owner that follows two tables. Used from one
-// strand; a reading under way keeps the reader alive.
+// Reads the changes of a table for an owner. Used from one strand.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,6 +8,21 @@
 
 namespace tidemark::workers {
 
+/// What a follower reads, and from where on (TableClient::changed_entities).
+struct ChangesRequest {
+  std::string table, follower;
+  table_store::Version after = 0;
+  std::uint32_t skip = 0;
+  Duration wait{};
+  table_store::Selection selection;
+  std::size_t most = 10'000;  // more pages are read only for fewer changes
+};
+/// All changes that are there, as far as they fit into memory well, as one page: the more there are, the more of them
+/// are in the same rows.
+Task<Result<table_store::ChangesPage>> read_changes(table_store::TableClient& tables, ChangesRequest request);
+
+/// Reads the next page in the background, for an owner that follows two tables. A reading under way keeps the reader
+/// alive.
 class ChangeReader : public std::enable_shared_from_this<ChangeReader> {
  public:
   static std::shared_ptr<ChangeReader> create(table_store::TableClient& tables, std::string table,

@@ -19,7 +19,7 @@ constexpr std::uint32_t kPageEntities = 1000;
 constexpr std::uint32_t kReferredPage = 100;
 constexpr std::size_t kVisitedAtOnce = 2000;
 /// Pages of changes before a walk has its turn.
-constexpr std::uint32_t kPagesInARow = 10;
+constexpr std::uint32_t kPagesInARow = 3;
 constexpr Duration kIdleWait = 500ms;
 /// The progress is written at most so often while changes come.
 constexpr Duration kFlushInterval = 20ms;
@@ -246,9 +246,10 @@ Duration IndexOwner::until_next() const {
 Task<Result<void>> IndexOwner::take_changes(Duration wait) {
   if (referred_log_) co_return co_await take_changes_of_two(wait);
   if (visits_.full()) co_return Result<void>{};
-  auto page =
-      CO_TRY(co_await services_.tables.changed_entities(index_.definition.entities(), index_.id, position_, skip_,
-                                                        kPageEntities, wait, index_.definition.row_properties()));
+  ChangesRequest request{index_.definition.entities(),      index_.id, position_, skip_, wait,
+                         index_.definition.row_properties()};
+  if (refers()) request.most = kPageEntities;
+  auto page = CO_TRY(co_await read_changes(services_.tables, std::move(request)));
   co_return co_await take_entities(std::move(page));
 }
 

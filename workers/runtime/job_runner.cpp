@@ -139,7 +139,7 @@ Task<RunEnd> JobRunner::claim(Run& run) {
   // Workers died over it without being able to say why.
   const auto reason = "The attempt limit of " + std::to_string(run.spec->max_attempts) +
                       " was reached; the last worker ended without reporting an error.";
-  co_return co_await give_up(run, reason, jobs::error_fingerprint(run.kind, "AttemptLimit", reason));
+  co_return co_await give_up(run, reason, "AttemptLimit");
 }
 
 Task<std::uint32_t> JobRunner::deaths_in_vain(Run& run) {
@@ -227,8 +227,7 @@ Task<RunEnd> JobRunner::settle(Run& run, Error error) {
     run.story.stalls += 1;
   }
   if (decision.treatment == Treatment::kRetry) co_return co_await retry(run, decision, std::move(error));
-  const auto fingerprint = jobs::error_fingerprint(run.kind, azure_name_of(error.code), error.message);
-  co_return co_await give_up(run, std::move(error.message), fingerprint);
+  co_return co_await give_up(run, std::move(error.message), azure_name_of(error.code));
 }
 
 Task<RunEnd> JobRunner::retry(Run& run, Decision decision, Error error) {
@@ -264,14 +263,27 @@ Task<RunEnd> JobRunner::release(Run& run, Duration delay, bool count_attempt) {
   }
 }
 
-Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string fingerprint) {
+Task<RunEnd> JobRunner::stop(Run& run, std::string reason, std::string_view code) {
+  const auto& attempts = run.story.attempts;
+  const bool told = !attempts.empty() && attempts.back().number == run.message.dequeue_count;
+  auto last = told ? attempts.back() : attempt_of(run, "failed");
+  last.code = std::string(code);
+  last.message = std::move(reason);
+  auto stopped = co_await services_.jobs.stop(run.story.job_id, run.message.epoch, std::move(last));
+  if (!stopped) co_return RunEnd::kAbandoned;  // the next delivery decides anew
+  co_return co_await drop(run, std::move(*stopped));
+}
+
+Task<RunEnd> JobRunner::give_up(Run& run, std::string reason, std::string_view code) {
   co_await run.lease->stop();
+  if (run.spec && jobs::is_never_poison(*run.spec)) co_return co_await stop(run, std::move(reason), code);
   jobs::PoisonRecord poison;
   poison.message_id = run.message.id;
   poison.job_id = run.story.job_id;
   poison.kind = run.kind;
+  poison.fingerprint = jobs::error_fingerprint(run.kind, code, reason,
+                                               run.spec ? jobs::tables_of(*run.spec) : std::vector<std::string>());
   poison.reason = std::move(reason);
-  poison.fingerprint = std::move(fingerprint);
   poison.queue = run.queue;
   poison.attempts = run.story.attempts;
   poison.redrives = run.story.redrives;

@@ -75,7 +75,10 @@ class JobRunner {
   [[nodiscard]] RetryPolicy policy_of(const Run& run) const;
   Task<RunEnd> settle(Run& run, Error error);
   Task<RunEnd> retry(Run& run, Decision decision, Error error);
-  Task<RunEnd> give_up(Run& run, std::string reason, std::string fingerprint);
+  /// `code`: the error's name.
+  Task<RunEnd> give_up(Run& run, std::string reason, std::string_view code);
+  /// Ends a job that must not become poison.
+  Task<RunEnd> stop(Run& run, std::string reason, std::string_view code);
   Task<RunEnd> move_to_poison(Run& run, jobs::PoisonRecord poison);
   /// Deletes the message; if the job has ended, puts the callbacks of its end in the same transaction.
   Task<Result<void>> end_message(Run& run, std::optional<jobs::JobRecord> ended);

@@ -2,6 +2,7 @@
 
 #include "jobs/kinds/reach.h"
 #include "jobs/plan/plan.h"
+#include "jobs/spec/job_spec.h"
 #include "jobs/spec/spec_members.h"
 
 namespace tidemark::jobs {
@@ -12,6 +13,9 @@ constexpr std::size_t kFingerprintLength = 16;
 void RedriveSpec::members(SpecMembers& in) {
   if (in.text("poisonKind", which.kind) && !which.kind.empty() && which.kind != "unknown" && !is_kind(which.kind)) {
     in.problem("poisonKind must be a kind of job, or unknown");
+  }
+  if (in.text("poisonSource", which.source) && !which.source.empty() && !is_table_name(which.source)) {
+    in.problem("poisonSource must be the name of a table");
   }
   if (in.text("fingerprint", which.fingerprint) && !which.fingerprint.empty() &&
       which.fingerprint.size() != kFingerprintLength) {

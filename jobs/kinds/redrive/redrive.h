@@ -1,6 +1,7 @@
 // Redrive: sends poison messages back, those that match and were there when the job was submitted, at most perSecond.
 // With a canary, so many go first; then the job waits until all of their jobs have ended, without holding a worker, and
-// goes on only if every one succeeded. Each message moves in one transaction with its id, so a repeat finds it gone.
+// goes on only if every one succeeded. A redrive that fails is cancelled: as poison, it would be one more message among
+// those that it was to send back. Each message moves in one transaction with its id, so a repeat finds it gone.
 //   checkpoint {"canaries":[job ids],"pending":[message ids],"sent":N,"passed":B}
 // Fails with kCanaryFailed and what the stores report.
 #pragma once
@@ -12,6 +13,7 @@ namespace tidemark::jobs {
 /// Which poison messages; absent members do not restrict.
 struct PoisonFilter {
   std::string kind;
+  std::string source;  // the table that the job reads
   std::string fingerprint;
   std::optional<Time> moved_after;
   std::optional<Time> moved_before;
@@ -27,8 +29,10 @@ struct RedriveSpec {
 
   static constexpr std::string_view kName = "redrive";
   static constexpr bool kSelectsEntities = false;
+  static constexpr bool kNeverPoison = true;
   static constexpr KindOption kOptions[] = {
       {"--poison-kind", "poisonKind", "messages of this kind"},
+      {"--poison-source", "poisonSource", "messages of jobs that read this table"},
       {"--fingerprint", "fingerprint", "messages with this kind of failure"},
       {"--moved-after", "movedAfter", "messages that became poison at or after this time", KindOption::Form::kTime},
       {"--moved-before", "movedBefore", "and before this time", KindOption::Form::kTime},

@@ -1,0 +1,100 @@
+#include "api/cli/poison_edit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "api/cli/answers.h"
+#include "common/base/descriptor.h"
+#include "common/base/encoding.h"
+#include "common/base/json.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLeastEncoded = 8;  // shorter ones may be Base64 by chance
+// Of a stored job; the api gives them again.
+constexpr const char* kNotOfTheSpec[] = {"jobId", "group", "after"};
+
+/// A file that is nobody else's.
+Result<std::string> temporary_file(const std::string& text, const char* ending) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/tidemark-XXXXXX" + ending;
+  const Descriptor file(::mkstemps(path.data(), static_cast<int>(std::string_view(ending).size())));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return fail(ErrorCode::kConfigInvalid, "cannot write " + path);
+  }
+  return path;
+}
+
+Result<void> run_editor(const std::string& path) {
+  const char* editor = std::getenv("VISUAL");
+  if (editor == nullptr || *editor == '\0') editor = std::getenv("EDITOR");
+  if (editor == nullptr || *editor == '\0') editor = "vi";
+  // It may be a command with arguments, as everywhere.
+  const auto line = std::string(editor) + " '" + path + "'";
+  if (std::system(line.c_str()) == 0) return {};
+  return fail(ErrorCode::kConfigInvalid, "the editor " + std::string(editor) + " failed: set EDITOR, or use --file");
+}
+
+/// The job in it, if it is what `poison show --json` printed.
+json job_in(json given) {
+  if (given.is_object() && given.contains("body") && given.contains("id")) given = json(given["body"]);
+  if (!given.is_object()) return given;
+  for (const auto* member : kNotOfTheSpec) given.erase(member);
+  return given;
+}
+
+Result<std::string> job_text(const std::string& text) { return job_in(TRY(read_json(text))).dump(); }
+
+std::string message_text(const std::string& text) {
+  return json{{"body", text}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::optional<std::string> decoded_text(const std::string& text) {
+  if (text.size() < kLeastEncoded) return std::nullopt;
+  auto decoded = base64_decode(text);
+  if (!decoded || !is_valid_utf8(*decoded)) return std::nullopt;
+  const auto shown = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
+  };
+  return std::ranges::all_of(*decoded, shown) ? std::move(decoded) : std::nullopt;
+}
+
+Result<std::string> edited_content(const std::string& file, const PoisonQueue& queue) {
+  auto text = TRY(read_file(file));
+  if (queue.name.empty()) return job_text(text);
+  const auto given = json::parse(text, nullptr, false);
+  const bool printed = given.is_object() && given.contains("body") && given.contains("queue") && given.contains("id");
+  return message_text(printed ? cell(given, "body") : text);
+}
+
+Result<std::optional<std::string>> edit_by_hand(const GlobalOptions& options, const std::string& id,
+                                                const PoisonQueue& queue) {
+  auto api = TRY(ApiClient::create(options));
+  const auto message = TRY(api.call("GET", TRY(queue.path(options, id))));
+  const bool job = queue.name.empty();
+  const auto body = cell(message, "body");
+  const auto decoded = job ? std::nullopt : decoded_text(body);
+  const auto before = job ? job_in(message.value("body", json())).dump(2) + "\n" : decoded.value_or(body);
+  const auto path = TRY(temporary_file(before, job ? ".json" : ".txt"));
+  TRY(run_editor(path));
+  const auto after = TRY(read_file(path));
+  if (after == before) {
+    std::filesystem::remove(path);
+    return std::optional<std::string>();
+  }
+  auto content = job ? job_text(after) : Result<std::string>(message_text(decoded ? base64_encode(after) : after));
+  if (!content) return fail(content.error().code, content.error().message + "; what you wrote is in " + path);
+  std::filesystem::remove(path);
+  return std::optional(std::move(*content));
+}
+
+}  // namespace tidemark::cli

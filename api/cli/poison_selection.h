@@ -1,0 +1,44 @@
+// Which poison messages a command is about: named ones, or all that match.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/cli/api_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tidemark::cli {
+
+/// Which queue's; without a name, the jobs' own.
+struct PoisonQueue {
+  std::string name;
+
+  void declare(CLI::App& command);
+  /// "/v1/poison/ID/ENDING?queue=NAME", with the whole id for the end of one.
+  [[nodiscard]] Result<std::string> path(const GlobalOptions& options, const std::string& id,
+                                         const std::string& ending = {}) const;
+};
+
+struct PoisonFilter {
+  std::string kind, source, fingerprint, moved_after, moved_before;
+
+  void declare(CLI::App& command);
+  [[nodiscard]] bool empty() const;
+  /// "?kind=...&queue=..."
+  [[nodiscard]] std::string query(const PoisonQueue& queue = {}) const;
+};
+
+struct PoisonSelection {
+  std::vector<std::string> ids;
+  PoisonQueue queue;
+  PoisonFilter filter;
+  bool all = false, yes = false;
+
+  void declare(CLI::App& command);
+  /// What is wrong with it; empty if it says exactly one of: ids, a filter, all.
+  [[nodiscard]] std::string problem() const;
+};
+
+}  // namespace tidemark::cli

@@ -1,0 +1,123 @@
+#include "api/rest/waits.h"
+
+#include <algorithm>
+
+#include "api/rest/api_routes.h"
+#include "api/rest/render.h"
+#include "jobs/spec/names.h"
+
+namespace tidemark::api {
+namespace {
+
+constexpr Duration kGoodFor = std::chrono::seconds(1);
+
+constexpr jobs::Names<WaitReason, 7> kReasons{{{WaitReason::kNotBefore, "notBefore"},
+                                               {WaitReason::kNoWorker, "noWorker"},
+                                               {WaitReason::kQueuePaused, "queuePaused"},
+                                               {WaitReason::kKindPaused, "kindPaused"},
+                                               {WaitReason::kLimit, "limit"},
+                                               {WaitReason::kRetry, "retry"},
+                                               {WaitReason::kBusy, "busy"}}};
+
+Task<Result<Obstacles>> look(Api& api) {
+  Obstacles out;
+  const auto limits = CO_TRY(co_await api.limits.list());
+  bool with_slots = false;
+  for (const auto& limit : limits) {
+    with_slots = with_slots || limit.max_running > 0;
+    out.limits.emplace(jobs::limit_key(limit.target), limit);
+  }
+  if (with_slots) out.held = CO_TRY(co_await api.limits.held());
+  auto workers = CO_TRY(co_await api.workers.list(1000, {}));
+  const auto now = api.clock.now();
+  std::erase_if(workers.workers, [now](const auto& each) { return now - each.heartbeat_at >= jobs::kHeartbeatLost; });
+  out.workers = std::move(workers.workers);
+  for (const auto name : {jobs::kHighQueue, jobs::kJobQueue, jobs::kLowQueue}) {
+    std::string queue(name);
+    const auto figures = CO_TRY(co_await api.queues.figures(queue));
+    if (figures.paused) out.paused_queues.push_back(std::move(queue));
+  }
+  co_return out;
+}
+
+/// What the limit that is reached is for; nothing if none is.
+std::optional<std::string> full_limit(const jobs::JobRecord& job, const std::vector<std::string>& tables,
+                                      const Obstacles& obstacles) {
+  std::vector<jobs::LimitTarget> targets{jobs::kind_target(job.kind)};
+  for (const auto& table : tables) targets.push_back(jobs::table_target(table));
+  for (const auto& target : targets) {
+    const auto key = jobs::limit_key(target);
+    const auto limit = obstacles.limits.find(key);
+    const auto held = obstacles.held.find(key);
+    if (limit == obstacles.limits.end() || held == obstacles.held.end()) continue;
+    if (limit->second.max_running == 0 || held->second < limit->second.max_running) continue;
+    return std::string(jobs::scope_name(target.scope)) + " " + target.name + " may have " +
+           std::to_string(limit->second.max_running) + " running at once, and has";
+  }
+  return std::nullopt;
+}
+
+bool all_busy(const std::vector<jobs::WorkerInfo>& workers) {
+  return std::ranges::all_of(workers, [](const auto& each) { return each.running >= each.concurrency; });
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Wait& wait) {
+  nlohmann::json out{{"reason", jobs::name_in(kReasons, wait.reason)}, {"text", wait.text}};
+  if (wait.until) out["until"] = to_iso8601(*wait.until);
+  return out;
+}
+
+std::optional<Wait> wait_of(const jobs::JobRecord& job, const Obstacles& obstacles, Time now) {
+  if (job.state != jobs::JobState::kQueued) return std::nullopt;
+  if (job.not_before && *job.not_before > now) {
+    return Wait{WaitReason::kNotBefore, "it begins at " + to_iso8601(*job.not_before), job.not_before};
+  }
+  if (obstacles.workers.empty()) return Wait{WaitReason::kNoWorker, "no worker is running", {}};
+  const auto spec = jobs::parse_stored_spec(job.spec);
+  const std::string queue(spec ? jobs::queue_of(spec->priority) : jobs::kJobQueue);
+  if (std::ranges::find(obstacles.paused_queues, queue) != obstacles.paused_queues.end()) {
+    return Wait{WaitReason::kQueuePaused, "queue " + queue + " is paused", {}};
+  }
+  const auto limit = obstacles.limits.find(jobs::limit_key(jobs::kind_target(job.kind)));
+  if (limit != obstacles.limits.end() && limit->second.paused) {
+    return Wait{WaitReason::kKindPaused, "kind " + job.kind + " is paused", {}};
+  }
+  if (auto full = full_limit(job, spec ? jobs::tables_of(*spec) : std::vector<std::string>(), obstacles)) {
+    return Wait{WaitReason::kLimit, std::move(*full), {}};
+  }
+  if (!job.error.empty()) return Wait{WaitReason::kRetry, "it is tried again: " + job.error, {}};
+  if (all_busy(obstacles.workers)) {
+    return Wait{WaitReason::kBusy,
+                "all " + std::to_string(obstacles.workers.size()) + " workers have as many jobs as they take",
+                {}};
+  }
+  return std::nullopt;
+}
+
+Task<std::shared_ptr<const Obstacles>> Waits::obstacles(Api& api) {
+  const auto now = api.clock.monotonic();
+  {
+    MutexLock lock(mutex_);
+    if (known_ && now - read_at_ < kGoodFor) co_return known_;
+  }
+  auto seen = co_await look(api);
+  if (!seen) co_return nullptr;
+  auto fresh = std::make_shared<const Obstacles>(std::move(*seen));
+  MutexLock lock(mutex_);
+  known_ = fresh;
+  read_at_ = now;
+  co_return fresh;
+}
+
+Task<nlohmann::json> job_with_wait(Api& api, const jobs::JobRecord& job) {
+  auto out = to_json(job);
+  if (job.state != jobs::JobState::kQueued) co_return out;
+  const auto obstacles = co_await api.waits->obstacles(api);
+  if (!obstacles) co_return out;
+  if (const auto wait = wait_of(job, *obstacles, api.clock.now())) out["waiting"] = to_json(*wait);
+  co_return out;
+}
+
+}  // namespace tidemark::api

@@ -1,0 +1,330 @@
+#include "common/kv/postgres_engine.h"
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <thread>
+
+#include "common/base/mutex.h"
+#include "common/kv/postgres_reads.h"
+
+namespace tidemark::kv {
+namespace {
+
+using detail::OwnedShard;
+using detail::Reads;
+
+constexpr std::size_t kMaxGroupTransactions = 512;
+constexpr std::size_t kMaxGroupBytes = 8UL << 20;
+// Rows that are fetched for a walk of a body; four times as many each time it is run again.
+constexpr std::size_t kFirstRows = 16;
+constexpr std::size_t kMostRows = 65536;
+
+const FailStep kCommitStep("kv.postgres.commit");
+const FailStep kEraseStep("kv.postgres.erase");
+
+/// One body's view: the writes of its group, over what is known. What it reads beyond that is noted as missing.
+class KnownTransaction final : public Transaction {
+ public:
+  KnownTransaction(const KnownRows& known, WriteOverlay& writes, KnownRows::Missing& missing, std::size_t limit)
+      : known_(known), writes_(writes), missing_(missing), limit_(limit) {
+    writes_.begin();
+  }
+
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    if (const auto* written = writes_.find(key)) return *written;
+    if (const auto* known = known_.find(key)) return *known;
+    mine_.keys.emplace_back(key);
+    return fail(ErrorCode::kServerBusy);
+  }
+  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
+    return overlaid({&writes_, nullptr}, known_.scan(range, direction, limit_, mine_), range, direction);
+  }
+  void put(std::string_view key, std::string_view value) override {
+    if (key.size() > kLongestPostgresKey) too_long_ = true;
+    writes_.put(key, value);
+  }
+  void erase(std::string_view key) override { writes_.erase(key); }
+
+  /// Nothing if the body is to be run again, whatever it made of what it could not read.
+  std::optional<Result<void>> finish(Result<void> outcome) {
+    if (!mine_.empty()) {
+      missing_.add(std::move(mine_));
+      writes_.undo();
+      return std::nullopt;
+    }
+    if (outcome && too_long_) {
+      outcome = fail(ErrorCode::kInvalidInput, "The names are too long for this engine: their key has more than " +
+                                                   std::to_string(kLongestPostgresKey) + " bytes.");
+    }
+    if (!outcome) writes_.undo();
+    return outcome;
+  }
+
+ private:
+  const KnownRows& known_;
+  WriteOverlay& writes_;
+  KnownRows::Missing& missing_;
+  const std::size_t limit_;
+  mutable KnownRows::Missing mine_;
+  bool too_long_ = false;
+};
+
+class OwnerEngine final : public PostgresEngine {
+ public:
+  explicit OwnerEngine(const PostgresOptions& options) : options_(options), reads_(std::make_shared<Reads>(options)) {}
+  OwnerEngine(const OwnerEngine&) = delete;
+  OwnerEngine& operator=(const OwnerEngine&) = delete;
+  ~OwnerEngine() override {
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.notify_one();
+    }
+    if (writer_.joinable()) writer_.join();
+  }
+
+  Result<void> start() {
+    shard_.emplace(TRY(OwnedShard::claim(options_)));
+    writer_ = std::thread([this] { work(); });
+    return {};
+  }
+
+  std::shared_ptr<const Reader> snapshot() const override { return reads_->snapshot(); }
+  Result<std::optional<std::string>> get(std::string_view key) const override { return reads_->get(key); }
+
+  void submit(TransactionBody body, Completion done) override {
+    MutexLock lock(mutex_);
+    auto refusal = failure_ ? failure_ : refusal_;
+    if (!refusal && queue_.size() >= options_.max_queued_transactions) refusal = make_error(ErrorCode::kServerBusy);
+    if (refusal) {
+      lock.unlock();
+      body = nullptr;
+      return done(fail(std::move(*refusal)));
+    }
+    queue_.push_back({std::move(body), std::move(done)});
+    ++submitted_;
+    changed_.notify_one();
+  }
+
+  void refuse_writes(std::optional<Error> why) override {
+    MutexLock lock(mutex_);
+    refusal_ = std::move(why);
+  }
+
+  std::optional<Error> failure() const override {
+    MutexLock lock(mutex_);
+    return failure_ ? failure_ : refusal_;
+  }
+
+  void erase_ranges(std::vector<KeyRange> ranges, Completion done) override {
+    MutexLock lock(mutex_);
+    erasures_.push_back({std::move(ranges), std::move(done), submitted_});
+    changed_.notify_one();
+  }
+
+  std::size_t queue_depth() const override {
+    MutexLock lock(mutex_);
+    return queue_.size();
+  }
+
+  Result<void> flush() override { return no_files(); }
+  Result<void> hold_writes(std::chrono::milliseconds) override { return no_files(); }
+  Result<std::chrono::microseconds> resume_writes() override { return no_files(); }
+  Result<void> checkpoint(const std::filesystem::path&) override { return no_files(); }
+  std::optional<std::uint64_t> estimate_bytes(const KeyRange&) const override { return std::nullopt; }
+  Result<std::vector<StoredFile>> files() const override { return std::vector<StoredFile>(); }
+
+  EngineMemory memory() const override { return {known_bytes_.load(), 0}; }
+
+  PostgresFigures figures() const override {
+    return {groups_.load(), transactions_.load(), bodies_run_.load(), fetches_.load(), settled_.load()};
+  }
+
+ private:
+  struct Waiting {
+    TransactionBody body;
+    Completion done;
+    std::size_t walk_rows = kFirstRows;
+  };
+  struct Erasure {
+    std::vector<KeyRange> ranges;
+    Completion done;
+    std::uint64_t after;                // so many transactions were submitted before
+    std::size_t at = 0;                 // the ranges before are erased
+    std::optional<KeyRange> left = {};  // of this one, once it was begun
+  };
+  /// Transactions that are committed together.
+  struct Group {
+    std::vector<Waiting> members;
+    std::vector<Result<void>> outcomes;  // of the first members; those behind are to be run
+    WriteOverlay writes;
+  };
+
+  static std::unexpected<Error> no_files() {
+    return fail(ErrorCode::kNotImplemented,
+                "The rows are in PostgreSQL: copy them with its own tools, such as pg_dump or pg_basebackup.");
+  }
+
+  void work() {
+    MutexLock lock(mutex_);
+    for (;;) {
+      while (queue_.empty() && erasures_.empty() && !stopping_) changed_.wait(mutex_);
+      if (queue_.empty() && erasures_.empty()) return;
+      Group group;
+      for (; !queue_.empty() && group.members.size() < kMaxGroupTransactions; queue_.pop_front()) {
+        group.members.push_back(std::move(queue_.front()));
+      }
+      told_ += group.members.size();
+      auto* const erasure = !erasures_.empty() && erasures_.front().after <= told_ ? &erasures_.front() : nullptr;
+      lock.unlock();
+      carry_out(std::move(group));
+      if (erasure != nullptr) erase_some(*erasure);
+      lock.lock();
+    }
+  }
+
+  /// A group that grows too large is committed in parts.
+  void carry_out(Group group) {
+    if (known_.bytes() > options_.known_bytes) known_.clear();
+    while (!group.members.empty()) {
+      auto failure = failure_now();
+      if (!failure) failure = run_bodies(group);
+      if (!failure) failure = commit(group.writes);
+      const auto done = failure ? group.members.size() : group.outcomes.size();
+      // Outcomes may rest on writes of the same group, so what fails it fails all of them, refusals included.
+      if (failure) group.outcomes.assign(done, fail(*failure));
+      tell(group, done);
+      group.writes.clear();
+    }
+  }
+
+  /// Runs bodies until one after another found what it read, and the group is complete or full.
+  std::optional<Error> run_bodies(Group& group) {
+    for (;;) {
+      KnownRows::Missing missing;
+      for (auto i = group.outcomes.size(); i < group.members.size(); ++i) {
+        auto outcome = run_body(group.members[i], group.writes, missing);
+        // Behind a body that is to be run again, others run only to say what they miss.
+        const bool in_turn = i == group.outcomes.size();
+        if (outcome && in_turn) group.outcomes.push_back(std::move(*outcome));
+        if (outcome && !in_turn) group.writes.undo();
+        if (group.writes.bytes() >= kMaxGroupBytes && group.outcomes.size() > i) return std::nullopt;
+      }
+      if (missing.empty()) return std::nullopt;
+      ++fetches_;
+      if (auto fetched = shard_->fetch(missing, known_); !fetched) return remember(std::move(fetched.error()));
+    }
+  }
+
+  std::optional<Result<void>> run_body(Waiting& waiting, WriteOverlay& writes, KnownRows::Missing& missing) {
+    ++bodies_run_;
+    KnownTransaction txn(known_, writes, missing, waiting.walk_rows);
+    Result<void> outcome;
+    try {
+      outcome = waiting.body(txn);
+    } catch (const std::exception& e) {
+      outcome = fail(error_for_log(ErrorCode::kInternalError, std::string("a transaction body threw: ") + e.what()));
+    }
+    auto finished = txn.finish(std::move(outcome));
+    if (!finished) waiting.walk_rows = std::min(4 * waiting.walk_rows, kMostRows);
+    return finished;
+  }
+
+  std::optional<Error> commit(const WriteOverlay& writes) {
+    kCommitStep.before.reach();
+    // What bodies only read must have been true, too: a former owner finds that it is not one any more.
+    auto committed = writes.rows().empty() ? shard_->check() : shard_->commit(writes);
+    kCommitStep.after.reach();
+    settled_ = shard_->settled();
+    if (!committed) return remember(std::move(committed.error()));
+    for (const auto& [key, value] : writes.rows()) known_.learn(key, value);
+    known_bytes_ = known_.bytes();
+    ++groups_;
+    reads_->committed();
+    return std::nullopt;
+  }
+
+  /// Once the shard is another's, or nobody knows what is in it, it stays so.
+  Error remember(Error error) {
+    if (!shard_->fenced() && !shard_->unknown()) return error;
+    MutexLock lock(mutex_);
+    if (!failure_) failure_ = shard_->fenced() ? error : error_for_log(ErrorCode::kStorageFailure, error.detail);
+    return error;
+  }
+
+  std::optional<Error> failure_now() const {
+    MutexLock lock(mutex_);
+    return failure_;
+  }
+
+  void tell(Group& group, std::size_t count) {
+    std::vector<Completion::Due> told;
+    told.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& member = group.members[i];
+      member.body = nullptr;  // let go of what it captured before its owner hears of the end
+      told.push_back({std::move(member.done), std::move(group.outcomes[i])});
+    }
+    group.members.erase(group.members.begin(), group.members.begin() + static_cast<std::ptrdiff_t>(count));
+    group.outcomes.clear();
+    transactions_ += count;
+    Completion::deliver(std::move(told));
+  }
+
+  /// Erases a part of what waits longest; transactions go on between the parts.
+  void erase_some(Erasure& erasure) {
+    auto failure = failure_now();
+    if (!failure && erasure.at < erasure.ranges.size()) {
+      const auto& range = erasure.ranges[erasure.at];
+      if (!erasure.left) erasure.left = range;
+      kEraseStep.before.reach();
+      const auto more = shard_->erase_some(*erasure.left);
+      kEraseStep.after.reach();
+      if (!more) {
+        failure = remember(more.error());
+      } else if (!*more) {
+        known_.learn_erased(range);
+        erasure.left.reset();
+        ++erasure.at;
+      }
+    }
+    if (!failure && erasure.at < erasure.ranges.size()) return;
+    reads_->committed();
+    MutexLock lock(mutex_);
+    auto done = std::move(erasures_.front().done);
+    erasures_.pop_front();
+    lock.unlock();
+    done(failure ? Result<void>(fail(std::move(*failure))) : Result<void>());
+  }
+
+  const PostgresOptions options_;
+  const std::shared_ptr<Reads> reads_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<Waiting> queue_ GUARDED_BY(mutex_);
+  std::deque<Erasure> erasures_ GUARDED_BY(mutex_);  // the writer alone takes them away
+  std::uint64_t submitted_ GUARDED_BY(mutex_) = 0;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  std::optional<Error> refusal_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  // Of the writer's thread.
+  std::optional<OwnedShard> shard_;
+  KnownRows known_;
+  std::uint64_t told_ = 0;  // transactions
+  // For metrics.
+  std::atomic<std::uint64_t> groups_{0}, transactions_{0}, bodies_run_{0}, fetches_{0}, settled_{0};
+  std::atomic<std::size_t> known_bytes_{0};
+  std::thread writer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options) {
+  TRY(detail::prepare_tables(options));
+  auto engine = std::make_unique<OwnerEngine>(options);
+  TRY(engine->start());
+  return engine;
+}
+
+}  // namespace tidemark::kv

@@ -1,0 +1,62 @@
+// The engine on PostgreSQL, for one shard: one table of (shard, key, value), of which this process owns a shard. The
+// owner alone writes. It runs waiting bodies one after another over what it knows of the rows, fetches what they miss
+// together, and commits a group of them in one statement, which also checks that it still is the owner and notes the
+// number of the group. docs/scale.md says why that is right, and what happens when connections and owners die.
+//
+// Beside the promises of engine.h:
+// - A body is run again whenever it read what was not known, and bodies behind it may have been run in vain with it.
+// - Reads of snapshots and get() ask the database; the calling thread waits for the answer, at most `read_patience`.
+// - Transactions may be told before an erasure that was asked for earlier. drain() waits for both.
+// - If another process takes the shard over, every later transaction fails with kServerBusy, and failure() says so. If
+//   nobody can tell what was committed, that is kStorageFailure: open it again.
+// - Keys of more than 2,600 bytes do not fit into an index of PostgreSQL: the transaction fails.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "common/kv/stored_engine.h"
+
+namespace tidemark::kv {
+
+inline constexpr std::size_t kLongestPostgresKey = 2600;
+
+struct PostgresOptions {
+  /// postgresql://user:password@host,host/database?sslmode=verify-full, or as libpq takes it otherwise.
+  std::string url;
+  /// The schema of the database that has the rows of this store: [a-z_][a-z0-9_]*, at most 63 bytes.
+  std::string schema;
+  std::int64_t shard = 0;
+  /// Names this opening of the shard in the table of owners. Never used twice.
+  std::string owner;
+  /// Acknowledged writes are to survive a power cut: a server that promises less is refused.
+  bool durable = true;
+  std::size_t max_queued_transactions = 16384;
+  /// Memory for what is known of the rows.
+  std::size_t known_bytes = 64UL << 20;
+  /// Snapshots hold a connection each; those beyond fail with kServerBusy.
+  std::size_t max_snapshots = 64;
+  std::chrono::milliseconds read_patience{10'000};
+  /// How long the outcome of a group may be unknown, while the database cannot be reached. Then the engine fails.
+  std::chrono::milliseconds settle_patience{30'000};
+};
+
+/// What the engine has done since it was opened.
+struct PostgresFigures {
+  std::uint64_t groups = 0, transactions = 0;
+  std::uint64_t bodies_run = 0;  // a transaction whose body ran three times counts three
+  std::uint64_t fetches = 0;     // round trips for what bodies missed
+  std::uint64_t settled = 0;     // groups whose outcome was looked up after a lost connection
+};
+
+/// Its files are the database's: files() names none, and what makes copies of files fails and says so.
+class PostgresEngine : public StoredEngine {
+ public:
+  [[nodiscard]] virtual PostgresFigures figures() const = 0;
+};
+
+/// Makes schema and tables if they are not there, and takes the shard from whoever owns it: their next commit fails.
+/// kConfigInvalid if the server is not PostgreSQL, or not one that can be used; kServerBusy if it cannot be reached.
+Result<std::unique_ptr<PostgresEngine>> open_postgres(const PostgresOptions& options);
+
+}  // namespace tidemark::kv

@@ -1,0 +1,199 @@
+#include "common/kv/postgres_reads.h"
+
+#include <algorithm>
+
+namespace tidemark::kv::detail {
+namespace {
+
+constexpr std::size_t kMostIdle = 16;
+// Of a walk: few at first, since most walks end soon, then as many as are about so many bytes.
+constexpr std::size_t kFirstRows = 16;
+constexpr std::size_t kMostRows = 1024;
+constexpr std::size_t kBytesAtOnce = 1UL << 20;
+
+const Prepared kGet{"get", "SELECT value FROM entries WHERE shard = $1::bigint AND key = $2::bytea"};
+const Prepared kBegin{"begin", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
+const Prepared kTakeSnapshot{"take_snapshot", "SELECT 1"};  // it is taken by the first statement, not by BEGIN
+const Prepared kEnd{"end", "COMMIT"};
+
+std::optional<std::string> value_in(const SqlRows& rows) {
+  return rows.size() == 0 ? std::nullopt : std::optional(std::string(rows.bytes(0, 0)));
+}
+
+}  // namespace
+
+/// A transaction of PostgreSQL that sees what was committed when it began.
+class Reads::Moment {
+ public:
+  Moment(std::shared_ptr<Reads> reads, std::unique_ptr<Connection> connection, std::uint64_t commits)
+      : reads_(std::move(reads)), commits_(commits), connection_(std::move(connection)) {}
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  ~Moment() {
+    connection_->send({kEnd});
+    reads_->give_back(std::move(connection_));
+    MutexLock lock(reads_->mutex_);
+    --reads_->moments_;
+  }
+
+  Result<SqlRows> run(const Statement& statement) {
+    MutexLock lock(mutex_);
+    auto rows = connection_->run(statement, reads_->options_.read_patience);
+    if (connection_->lost()) lost_ = true;
+    return rows;
+  }
+  /// Nothing more can be read.
+  [[nodiscard]] bool lost() const { return lost_; }
+  /// How many groups had been told before it began.
+  [[nodiscard]] std::uint64_t commits() const { return commits_; }
+  [[nodiscard]] std::int64_t shard() const { return reads_->options_.shard; }
+
+ private:
+  const std::shared_ptr<Reads> reads_;
+  const std::uint64_t commits_;
+  std::atomic<bool> lost_{false};
+  Mutex mutex_;
+  std::unique_ptr<Connection> connection_ GUARDED_BY(mutex_);
+};
+
+class Reads::Walk final : public Cursor {
+ public:
+  Walk(Result<std::shared_ptr<Moment>> moment, KeyRange range, Direction direction)
+      : moment_(std::move(moment)), left_(std::move(range)), direction_(direction) {
+    fetch();
+  }
+  bool valid() const override { return rows_ && row_ < rows_->size(); }
+  std::string_view key() const override { return rows_->bytes(row_, 0); }
+  std::string_view value() const override { return rows_->bytes(row_, 1); }
+  Result<void> status() const override { return failure_ ? fail(*failure_) : Result<void>(); }
+  void next() override {
+    bytes_ += key().size() + value().size();
+    if (++row_ < rows_->size() || row_ < limit_) return;
+    const auto last = rows_->bytes(row_ - 1, 0);
+    if (direction_ == Direction::kForward) {
+      left_.lower.assign(last).push_back('\0');
+    } else {
+      left_.upper.assign(last);
+    }
+    const auto average = bytes_ / row_ + 1;
+    limit_ = std::clamp(std::min(4 * limit_, kBytesAtOnce / average), std::size_t{1}, kMostRows);
+    bytes_ = 0;
+    fetch();
+  }
+
+ private:
+  void fetch() {
+    rows_.reset();
+    row_ = 0;
+    if (!moment_) {
+      failure_ = moment_.error();
+      return;
+    }
+    // Nothing is before the empty key, and an empty upper bound would mean "to the end".
+    const bool at_the_end = begun_ && direction_ == Direction::kReverse && left_.upper.empty();
+    begun_ = true;
+    if (at_the_end || (!left_.upper.empty() && left_.upper <= left_.lower)) return;
+    auto fetched = (*moment_)->run(range_statement((*moment_)->shard(), left_, direction_, limit_));
+    if (fetched) {
+      rows_.emplace(std::move(*fetched));
+    } else {
+      failure_ = fetched.error();
+    }
+  }
+
+  const Result<std::shared_ptr<Moment>> moment_;
+  KeyRange left_;
+  const Direction direction_;
+  std::size_t limit_ = kFirstRows;
+  std::optional<SqlRows> rows_;
+  std::size_t row_ = 0;
+  std::size_t bytes_ = 0;  // of the rows of this fetch
+  bool begun_ = false;
+  std::optional<Error> failure_;
+};
+
+class Reads::Snapshot final : public Reader {
+ public:
+  explicit Snapshot(Result<std::shared_ptr<Moment>> moment) : moment_(std::move(moment)) {}
+  Result<std::optional<std::string>> get(std::string_view key) const override {
+    const auto moment = TRY(moment_);
+    return value_in(TRY(moment->run({kGet, Parameters().number(moment->shard()).bytes(key)})));
+  }
+  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
+    return std::make_unique<Walk>(moment_, range, direction);
+  }
+
+ private:
+  const Result<std::shared_ptr<Moment>> moment_;
+};
+
+Result<std::optional<std::string>> Reads::get(std::string_view key) {
+  const Statement statement{kGet, Parameters().number(options_.shard).bytes(key)};
+  for (int tries = 1;; ++tries) {
+    auto connection = TRY(take());
+    auto found = connection->run(statement, options_.read_patience);
+    const bool stale = !found && connection->lost() && tries == 1;  // the server was restarted since it was idle
+    give_back(std::move(connection));
+    if (stale) continue;
+    return value_in(TRY(std::move(found)));
+  }
+}
+
+std::shared_ptr<const Reader> Reads::snapshot() { return std::make_shared<Snapshot>(moment()); }
+
+Result<std::shared_ptr<Reads::Moment>> Reads::moment() {
+  const auto commits = commits_.load();
+  std::shared_ptr<Moment> latest;  // lives longer than the lock, which its end takes
+  {
+    MutexLock lock(mutex_);
+    latest = latest_.lock();
+    if (latest && latest->commits() == commits && !latest->lost()) return latest;
+    if (moments_ >= options_.max_snapshots) {
+      return fail(error_for_log(ErrorCode::kServerBusy, "too many snapshots of the database are open"));
+    }
+    ++moments_;
+  }
+  const auto begin = [&]() -> Result<std::unique_ptr<Connection>> {
+    for (int tries = 1;; ++tries) {
+      auto connection = TRY(take());
+      const Statement statements[] = {{kBegin}, {kTakeSnapshot}};
+      auto begun = connection->run(statements, options_.read_patience);
+      if (begun) return connection;
+      const bool stale = connection->lost() && tries == 1;
+      give_back(std::move(connection));
+      if (!stale) return fail(std::move(begun.error()));
+    }
+  };
+  auto connection = begin();
+  MutexLock lock(mutex_);
+  if (!connection) {
+    --moments_;
+    return fail(std::move(connection.error()));
+  }
+  auto moment = std::make_shared<Moment>(shared_from_this(), std::move(*connection), commits);
+  latest_ = moment;
+  return moment;
+}
+
+Result<std::unique_ptr<Connection>> Reads::take() {
+  {
+    MutexLock lock(mutex_);
+    if (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return connect(options_);
+}
+
+void Reads::give_back(std::unique_ptr<Connection> connection) {
+  MutexLock lock(mutex_);
+  if (connection->lost()) {
+    idle_.clear();  // the others probably are, too
+    return;
+  }
+  if (idle_.size() < kMostIdle) idle_.push_back(std::move(connection));
+}
+
+}  // namespace tidemark::kv::detail

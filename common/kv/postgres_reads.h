@@ -1,0 +1,39 @@
+// Internal to postgres_*.cpp: reads of the committed state, on connections of their own. The owner alone writes, so
+// what a transaction of PostgreSQL sees is what was committed at one moment. Thread safe; the calling thread waits for
+// the database. What it gives out may outlive the engine.
+#pragma once
+#include <atomic>
+
+#include "common/base/mutex.h"
+#include "common/kv/postgres_database.h"
+
+namespace tidemark::kv::detail {
+
+class Reads : public std::enable_shared_from_this<Reads> {
+ public:
+  explicit Reads(PostgresOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key);
+  /// Snapshots of one moment share a connection. One that could not be opened says why at each read.
+  [[nodiscard]] std::shared_ptr<const Reader> snapshot();
+  /// A group was committed, and is about to be told: what is read from now on shows it.
+  void committed() { ++commits_; }
+
+ private:
+  class Moment;
+  class Snapshot;
+  class Walk;
+
+  Result<std::unique_ptr<Connection>> take();
+  void give_back(std::unique_ptr<Connection> connection);
+  Result<std::shared_ptr<Moment>> moment();
+
+  const PostgresOptions options_;
+  std::atomic<std::uint64_t> commits_{0};
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Connection>> idle_ GUARDED_BY(mutex_);
+  std::weak_ptr<Moment> latest_ GUARDED_BY(mutex_);
+  std::size_t moments_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace tidemark::kv::detail

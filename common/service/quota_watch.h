@@ -1,0 +1,52 @@
+// Measures what accounts have in a store, for its Quotas: at once at the start, then every ten seconds, and soon after
+// a refusal, because something may have been deleted. The engine's estimate is enough until an account that has a bound
+// of bytes is near to it; then its rows are counted as well. On a thread of its own with the lowest priority, which
+// takes a small part of one core whatever there is to measure.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/service/quotas.h"
+
+namespace tidemark::service {
+
+class QuotaWatch {
+ public:
+  /// All must outlive it. Returns when everything has been estimated once.
+  QuotaWatch(const kv::Engine& engine, Quotas& quotas, Holdings holdings, EstimateBytes estimate);
+  /// Ends what is under way.
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// When something was measured, and how long that took.
+  struct Turn {
+    Clock::time_point ended = {};
+    Clock::duration took{};
+    [[nodiscard]] Clock::time_point next(bool soon) const;
+  };
+
+  void run(const std::stop_token& stop);
+  void estimate_all();
+  void count_those_near(const std::stop_token& stop);
+  void count_one(const std::string& account, const std::stop_token& stop);
+  bool pace(Clock::time_point& slice, const std::stop_token& stop);
+  [[nodiscard]] bool wanted_soon() const;
+
+  const kv::Engine& engine_;
+  Quotas& quotas_;
+  const Holdings holdings_;
+  const EstimateBytes estimate_;
+  Turn estimated_;
+  std::map<std::string, Turn> counted_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool wanted_ = false;  // by whoever was refused, since everything was measured
+  std::jthread thread_;
+};
+
+}  // namespace tidemark::service

@@ -1,0 +1,130 @@
+// How many tables, queues or containers and how many bytes each account may have in a store. A request that adds
+// something is admitted before anything is done, and settled at its end. Nothing of this is stored: what an account has
+// is measured now and then (quota_watch.h), and what was added since is followed here. So a transaction counts nothing,
+// a kill loses nothing, and a store that is divided into shards adds up what each of them measures. Thread safe.
+#pragma once
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/auth/authenticator.h"
+#include "common/base/mutex.h"
+#include "common/process/config.h"
+#include "common/process/metrics.h"
+#include "common/rpc/call.h"
+#include "common/service/holdings.h"
+
+namespace tidemark::service {
+
+/// Settings: of accounts that have no bounds of their own; 0: as much as they like.
+struct QuotaSettings {
+  std::int64_t units = 0;
+  std::int64_t mib = 0;
+};
+/// `unit`: "table".
+void declare(process::Settings& settings, QuotaSettings& values, const std::string& unit);
+
+/// What a request adds to an account.
+struct Growth {
+  std::uint64_t units = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct AccountUse {
+  std::string account;
+  std::string unit;                         // "table"
+  std::uint64_t units = 0, most_units = 0;  // 0: as many as it likes
+  std::optional<std::uint64_t> bytes = {};  // nothing: not known yet, or nobody asks
+  std::uint64_t most_bytes = 0;
+};
+/// What each account has and may have in a store; of all accounts, whoever asks.
+struct ReadAccountUse {
+  static constexpr std::string_view kMethod = "accounts.use";
+  using Reply = std::vector<AccountUse>;
+  std::string account;
+};
+
+/// From so much of a bound on, operators are warned.
+inline constexpr std::uint64_t kNearPercent = 80;
+inline bool is_near(std::uint64_t used, std::uint64_t bound) {
+  return bound != 0 && used >= bound / 100 * kNearPercent + bound % 100 * kNearPercent / 100;
+}
+
+class Quotas {
+ public:
+  /// `unit`: "table".
+  Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults, process::Metrics& metrics);
+
+  /// At first, and when they were read again.
+  void use_accounts(const std::vector<auth::Account>& accounts);
+  /// Before the first request: called, without a lock, when something was refused or there are other accounts.
+  void when_to_measure(std::function<void()> measure) { measure_soon_ = std::move(measure); }
+
+  /// kInsufficientAccountPermissions; else what is admitted counts until it is settled. No bytes at all are refused
+  /// once the bound is reached: this is for requests that add bytes and do not say how many.
+  Result<void> admit(std::string_view account, const Growth& growth, bool bytes);
+  /// `admitted` has ended; `added` is what came of it, and `removed` how many units have gone.
+  void settle(std::string_view account, const Growth& admitted, const Growth& added, std::uint64_t removed);
+  /// Whether any account has bounds; the rest costs something only then.
+  [[nodiscard]] bool bounds_any() const { return bounds_any_.load(std::memory_order_relaxed); }
+
+  // For whoever measures. A measure counts from the moment of its ticket.
+  struct Ticket {
+    std::int64_t units = 0, bytes = 0;
+  };
+  enum class Measure : std::uint8_t { kEstimate, kCount };
+  [[nodiscard]] std::vector<std::string> accounts() const;
+  [[nodiscard]] Ticket begin_measure(const std::string& account) const;
+  void publish(const std::string& account, Measure how, const Ticket& ticket, const Amounts& amounts);
+  /// The account has a bound of bytes, and as far as is known it is near to it.
+  [[nodiscard]] bool needs_count(const std::string& account) const;
+
+  [[nodiscard]] std::vector<AccountUse> use() const;
+  /// The store's own calls, and ReadAccountUse.
+  rpc::Dispatch beside(rpc::Dispatch store);
+
+ private:
+  enum Level : std::uint8_t { kFar, kNear, kFull };
+  /// One of the two that an account has. Each measure, with what was added since, is at least what there is; the
+  /// smaller one is nearer to it.
+  struct Amount {
+    struct Measured {
+      std::uint64_t amount = 0;
+      std::int64_t since = 0;  // `added` then
+    };
+    std::uint64_t bound = 0;
+    std::uint64_t in_flight = 0;
+    std::int64_t added = 0;                                // less what was removed
+    std::array<std::optional<Measured>, 2> measured = {};  // by Measure
+    Level told = kFar;
+
+    [[nodiscard]] std::optional<std::uint64_t> used() const;
+    [[nodiscard]] bool has_room(std::uint64_t more) const;
+    void end(std::uint64_t admitted, std::int64_t change);
+  };
+  struct Account {
+    Amount units, bytes;
+  };
+
+  void set_bounds(const std::vector<auth::Account>& accounts);
+  [[nodiscard]] Error refusal(std::string_view account, const Account& of, bool units) const;
+  void tell(const std::string& account, const std::string& what, Amount& amount) const;
+  [[nodiscard]] std::vector<prometheus::MetricFamily> figures() const;
+
+  const auth::Service service_;
+  const std::string unit_;
+  const auth::Bounds defaults_;
+  std::function<void()> measure_soon_;
+  std::atomic<bool> bounds_any_{false};
+  mutable Mutex mutex_;
+  std::map<std::string, Account, std::less<>> accounts_ GUARDED_BY(mutex_);
+  std::array<prometheus::Counter*, 2> refusals_{};  // of units, of bytes
+  std::shared_ptr<process::Figures> figures_;
+};
+
+}  // namespace tidemark::service

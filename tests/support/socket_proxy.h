@@ -1,0 +1,52 @@
+// A proxy between a client and the socket of a server in the file system, which can lose or keep back what is sent: for
+// tests of connections that end in the middle of a request.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tidemark::testing {
+
+class SocketProxy {
+ public:
+  enum class Trouble {
+    kNone,
+    kLoseRequest,  // the next request does not arrive, and the connection ends
+    kLoseReply,    // the next request arrives, its answer does not, and the connection ends for the client
+    kDelay,        // the client's connection ends; the request arrives when release() is called
+  };
+
+  /// Listens on `path` for clients of the server at `server`.
+  SocketProxy(std::string path, std::string server);
+  ~SocketProxy();
+  SocketProxy(const SocketProxy&) = delete;
+  SocketProxy& operator=(const SocketProxy&) = delete;
+
+  /// Happens once, to whoever sends next.
+  void cause(Trouble trouble) { trouble_ = trouble; }
+  /// Sends on what was kept back, and returns when the server has ended its connection, or has answered.
+  void release();
+  /// Nobody can connect, and all connections end, until it is told otherwise.
+  void shut(bool shut);
+
+ private:
+  void accept_clients();
+  void serve(int client);
+  bool pass_request(int client, int server, const std::string& bytes);
+  void keep(int server, const std::string& bytes);
+
+  const std::string path_, server_;
+  int listener_ = -1;
+  std::atomic<Trouble> trouble_{Trouble::kNone};
+  std::atomic<bool> shut_{false}, stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool kept_ = false, released_ = false, delivered_ = false;
+  std::vector<std::jthread> threads_;
+  std::jthread acceptor_;
+};
+
+}  // namespace tidemark::testing

@@ -1,0 +1,389 @@
+// What only the engine on PostgreSQL can show: owners that fence each other, connections that end in the middle of a
+// commit, bodies that are run again.
+#include <gtest/gtest.h>
+
+#include <latch>
+
+#include "common/kv/postgres_database.h"
+#include "tests/support/socket_proxy.h"
+#include "tests/support/temporary_postgres.h"
+#include "tests/unit/kv_test_support.h"
+
+namespace tidemark::kv {
+namespace {
+
+using testing::Entries;
+using testing::entries;
+using testing::erase_range;
+using testing::put;
+using testing::run;
+using testing::start;
+using testing::value_of;
+using tidemark::testing::SocketProxy;
+using tidemark::testing::TemporaryPostgres;
+
+class PostgresTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = TemporaryPostgres::shared();
+    if (server_ == nullptr) GTEST_SKIP() << TemporaryPostgres::kAbsent;
+    options_.url = server_->url();
+    options_.schema = server_->new_schema();
+    options_.owner = "first";
+  }
+  static std::unique_ptr<PostgresEngine> open(const PostgresOptions& options) {
+    auto opened = open_postgres(options);
+    EXPECT_TRUE(opened.has_value()) << opened.error().message << " | " << opened.error().detail;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  std::unique_ptr<PostgresEngine> open_as(const std::string& owner) {
+    auto options = options_;
+    options.owner = owner;
+    return open(options);
+  }
+  Error open_failure() {
+    auto opened = open_postgres(options_);
+    EXPECT_FALSE(opened.has_value());
+    return opened ? Error{} : opened.error();
+  }
+  /// A session of somebody else.
+  std::unique_ptr<detail::Connection> session() { return std::move(*detail::connect(options_)); }
+  /// What a statement gives that has one number.
+  std::int64_t number(const char* sql) {
+    auto rows = session()->run({{"asked", sql}}, std::nullopt);
+    EXPECT_TRUE(rows.has_value()) << rows.error().detail;
+    return rows && rows->size() > 0 ? rows->number(0, 0) : -1;
+  }
+  std::int64_t groups() { return number("SELECT last_group FROM owners"); }
+
+  TemporaryPostgres* server_ = nullptr;
+  PostgresOptions options_;
+};
+
+#define EXPECT_MENTIONS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+Result<void> increment(Transaction& txn) {
+  const auto n = TRY(txn.get("n"));
+  txn.put("n", std::to_string(std::stoi(n.value_or("0")) + 1));
+  return {};
+}
+
+TEST_F(PostgresTest, FindsEverythingAfterReopening) {
+  ASSERT_TRUE(put(*open(options_), "a", "1").has_value());
+  const auto engine = open_as("second");
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{"a", "1"}}));
+  EXPECT_EQ(engine->get("a")->value(), "1");
+}
+
+TEST_F(PostgresTest, ShardsAndSchemasAreApart) {
+  const auto engine = open(options_);
+  auto other_shard = options_, other_schema = options_;
+  other_shard.shard = 1;
+  other_schema.schema = server_->new_schema();
+  ASSERT_TRUE(put(*engine, "a", "1").has_value());
+  EXPECT_TRUE(entries(*open(other_shard)->snapshot()).empty());
+  EXPECT_TRUE(entries(*open(other_schema)->snapshot()).empty());
+  EXPECT_TRUE(put(*engine, "a", "2").has_value()) << "nobody has taken its shard";
+}
+
+TEST_F(PostgresTest, ASecondOwnerFencesTheFirst) {
+  const auto first = open(options_);
+  ASSERT_TRUE(put(*first, "a", "1").has_value());
+  ASSERT_TRUE(run(*first, increment).has_value());
+  const auto second = open_as("second");
+  ASSERT_TRUE(run(*second, increment).has_value());
+
+  const auto outcome = put(*first, "a", "too late");
+  ASSERT_TRUE(outcome.failed_with(ErrorCode::kServerBusy));
+  EXPECT_MENTIONS(outcome.error().message, "taken");
+  ASSERT_TRUE(first->failure().has_value());
+  EXPECT_EQ(first->failure()->message, outcome.error().message);
+  EXPECT_FALSE(erase_range(*first, {"", ""}).has_value());
+  first->drain();
+  EXPECT_EQ(entries(*second->snapshot()), (Entries{{"a", "1"}, {"n", "2"}}));
+  EXPECT_TRUE(put(*second, "a", "2").has_value());
+}
+
+TEST_F(PostgresTest, AFormerOwnerTellsNothingThatItOnlyBelieves) {
+  const auto first = open(options_);
+  ASSERT_TRUE(run(*first, increment).has_value());
+  const auto second = open_as("second");
+  ASSERT_TRUE(run(*second, increment).has_value());
+  // A body that writes nothing, and one that refuses because of what it read.
+  std::string read;
+  EXPECT_TRUE(run(*first, [&](Transaction& txn) -> Result<void> {
+                read = TRY(txn.get("n")).value_or("");
+                return {};
+              }).failed_with(ErrorCode::kServerBusy));
+  const auto third = open_as("third");
+  EXPECT_TRUE(run(*second, [](Transaction& txn) -> Result<void> {
+                return TRY(txn.get("n")) == "2" ? fail(ErrorCode::kConditionNotMet) : Result<void>();
+              }).failed_with(ErrorCode::kServerBusy));
+}
+
+TEST_F(PostgresTest, AFormerOwnerErasesNothing) {
+  const auto first = open(options_);
+  ASSERT_TRUE(put(*first, "a", "1").has_value());
+  const auto second = open_as("second");
+  EXPECT_TRUE(erase_range(*first, {"a", "b"}).failed_with(ErrorCode::kServerBusy));
+  EXPECT_EQ(value_of(*second->snapshot(), "a"), "1");
+}
+
+// Each of the troubles happens to the commit of an increment: it is counted once, whatever was lost.
+class PostgresTroubleTest : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (server_ == nullptr) return;
+    path_ = directory_.path() / ".s.PGSQL.5432";
+    proxy_ = std::make_unique<SocketProxy>(path_, server_->socket());
+    options_.url = "host=" + directory_.path().string() + " user=postgres dbname=postgres";
+    engine_ = open(options_);
+    ASSERT_TRUE(engine_);
+    ASSERT_TRUE(run(*engine_, increment).has_value());
+  }
+  void TearDown() override {
+    engine_.reset();
+    proxy_.reset();
+  }
+  void expect_counted(const std::string& count) {
+    EXPECT_EQ(value_of(*engine_->snapshot(), "n"), count);
+    ASSERT_TRUE(run(*engine_, increment).has_value());
+    EXPECT_EQ(value_of(*engine_->snapshot(), "n"), std::to_string(std::stoi(count) + 1));
+    EXPECT_FALSE(engine_->failure().has_value());
+  }
+
+  testing::TempDir directory_;
+  std::string path_;
+  std::unique_ptr<SocketProxy> proxy_;
+  std::unique_ptr<PostgresEngine> engine_;
+};
+
+TEST_F(PostgresTroubleTest, ACommitWhoseReplyIsLostIsNotRepeated) {
+  proxy_->cause(SocketProxy::Trouble::kLoseReply);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  EXPECT_EQ(engine_->figures().settled, 1U);
+  EXPECT_EQ(groups(), 2);
+  expect_counted("2");
+}
+
+TEST_F(PostgresTroubleTest, ACommitThatDidNotArriveIsRepeated) {
+  proxy_->cause(SocketProxy::Trouble::kLoseRequest);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  EXPECT_EQ(engine_->figures().settled, 1U);
+  EXPECT_EQ(groups(), 2);
+  expect_counted("2");
+}
+
+TEST_F(PostgresTroubleTest, ACommitThatArrivesAfterItWasGivenUpDoesNothing) {
+  proxy_->cause(SocketProxy::Trouble::kDelay);
+  ASSERT_TRUE(run(*engine_, increment).has_value());
+  ASSERT_TRUE(put(*engine_, "n", "10").has_value());
+  proxy_->release();
+  EXPECT_EQ(groups(), 3);
+  expect_counted("10");
+}
+
+TEST_F(PostgresTroubleTest, ALostConnectionIsNoticedBeforeAFetch) {
+  proxy_->cause(SocketProxy::Trouble::kLoseReply);
+  ASSERT_TRUE(run(*engine_, [](Transaction& txn) -> Result<void> {
+                TRY(txn.get("not known yet"));
+                return increment(txn);
+              }).has_value());
+  expect_counted("2");
+}
+
+TEST_F(PostgresTroubleTest, AnotherOwnerMayComeWhileAReplyIsLost) {
+  proxy_->cause(SocketProxy::Trouble::kDelay);
+  auto direct = options_;
+  direct.url = server_->url();
+  direct.owner = "second";
+  std::unique_ptr<PostgresEngine> second;
+  proxy_->shut(true);
+  auto outcome = start(*engine_, increment);
+  second = open(direct);
+  proxy_->shut(false);
+  EXPECT_TRUE(outcome.get().failed_with(ErrorCode::kServerBusy));
+  EXPECT_EQ(value_of(*second->snapshot(), "n"), "1");
+}
+
+TEST_F(PostgresTroubleTest, ABackendThatIsEndedInTheMiddleOfACommit) {
+  const auto other = session();
+  const detail::Prepared begin{"begin_lock", "BEGIN"}, lock{"lock_entries", "LOCK TABLE entries IN EXCLUSIVE MODE"};
+  const std::vector<detail::Statement> locking = {{begin}, {lock}};
+  ASSERT_TRUE(other->run(locking, std::nullopt).has_value());
+  auto outcome = start(*engine_, increment);
+  const auto* const end = R"(SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND query LIKE 'WITH fence%')";
+  while (number(end) == 0) std::this_thread::yield();
+  const detail::Prepared rollback{"end_lock", "ROLLBACK"};
+  ASSERT_TRUE(other->run({rollback}, std::nullopt).has_value());
+  ASSERT_TRUE(outcome.get().has_value());
+  EXPECT_EQ(engine_->figures().settled, 1U);
+  expect_counted("2");
+}
+
+TEST_F(PostgresTroubleTest, ADatabaseThatStaysAwayEndsTheEngine) {
+  engine_.reset();
+  options_.settle_patience = std::chrono::milliseconds(100);
+  engine_ = open_as("impatient");
+  proxy_->shut(true);
+  const auto outcome = run(*engine_, increment);
+  ASSERT_TRUE(outcome.failed_with(ErrorCode::kOperationTimedOut)) << "nobody knows whether it was committed";
+  ASSERT_TRUE(engine_->failure().has_value());
+  EXPECT_EQ(engine_->failure()->code, ErrorCode::kStorageFailure) << "whoever watches opens it again";
+  EXPECT_FALSE(engine_->snapshot()->get("n").has_value());
+  EXPECT_FALSE(engine_->get("n").has_value());
+  proxy_->shut(false);
+  EXPECT_FALSE(run(*engine_, increment).has_value()) << "only opening it again tells what is there";
+  engine_ = open_as("next");
+  expect_counted("1");
+}
+
+TEST_F(PostgresTroubleTest, ReadsGoOnAfterTheServerWasAway) {
+  ASSERT_TRUE(engine_->get("n").has_value());
+  const auto snapshot = engine_->snapshot();
+  proxy_->shut(true);
+  EXPECT_TRUE(snapshot->get("n").failed_with(ErrorCode::kServerBusy));
+  EXPECT_TRUE(snapshot->scan({})->status().failed_with(ErrorCode::kServerBusy));
+  proxy_->shut(false);
+  EXPECT_EQ(engine_->get("n")->value(), "1");
+  EXPECT_EQ(value_of(*engine_->snapshot(), "n"), "1");
+}
+
+TEST_F(PostgresTest, WhatAGroupMissesIsFetchedTogether) {
+  const auto engine = open(options_);
+  constexpr int kBodies = 64;
+  ASSERT_TRUE(run(*engine, [](Transaction& txn) -> Result<void> {
+                for (int i = 0; i < kBodies; ++i) {
+                  txn.put("to" + std::to_string(i), "n" + std::to_string(i));
+                  txn.put("n" + std::to_string(i), "0");
+                }
+                return {};
+              }).has_value());
+  const auto later = open_as("second");  // which knows nothing yet
+  std::latch all_wait(1);
+  std::vector<std::future<Result<void>>> outcomes;
+  outcomes.push_back(start(*later, [&](Transaction&) -> Result<void> {
+    all_wait.wait();
+    return {};
+  }));
+  for (int i = 0; i < kBodies; ++i) {
+    outcomes.push_back(start(*later, [i](Transaction& txn) -> Result<void> {
+      const auto to = TRY(txn.get("to" + std::to_string(i)));
+      const auto n = TRY(txn.get(to.value_or("")));
+      txn.put(*to, std::to_string(std::stoi(n.value_or("")) + 1));
+      return {};
+    }));
+  }
+  all_wait.count_down();
+  for (auto& outcome : outcomes) ASSERT_TRUE(outcome.get().has_value());
+  const auto figures = later->figures();
+  EXPECT_LE(figures.fetches, 4U) << "one for each read that rests on another, in one or two groups";
+  EXPECT_LE(figures.groups, 3U);
+  EXPECT_EQ(figures.transactions, kBodies + 1U);
+  EXPECT_EQ(value_of(*later->snapshot(), "n63"), "1");
+}
+
+TEST_F(PostgresTest, AnErasureOfManyRowsGoesInPartsAndIsWaitedFor) {
+  const auto engine = open(options_);
+  constexpr int kRows = 5000;
+  ASSERT_TRUE(run(*engine, [](Transaction& txn) -> Result<void> {
+                for (int i = 0; i < kRows; ++i) txn.put("k" + std::to_string(i), "");
+                txn.put("a", "");
+                return {};
+              }).has_value());
+  engine->erase_ranges({{"b", "k4"}, {"k4", ""}}, [](const Result<void>& done) { EXPECT_TRUE(done.has_value()); });
+  ASSERT_TRUE(put(*engine, "c", "").has_value() && put(*engine, "aa", "1").has_value());
+  engine->drain();
+  EXPECT_EQ(value_of(*engine->snapshot(), "aa"), "1");
+  EXPECT_EQ(value_of(*engine->snapshot(), "k1"), "<none>");
+  EXPECT_LE(entries(*engine->snapshot()).size(), 3U);
+}
+
+TEST_F(PostgresTest, AKeyThatIsTooLongFailsItsTransactionAlone) {
+  const auto engine = open(options_);
+  std::string longest(kLongestPostgresKey, '\0');
+  unsigned state = 1;
+  for (auto& c : longest) c = static_cast<char>((state = state * 1664525U + 1013904223U) >> 24);
+  EXPECT_TRUE(put(*engine, longest, "x").has_value());
+  EXPECT_TRUE(put(*engine, longest + "x", "x").failed_with(ErrorCode::kInvalidInput));
+  EXPECT_EQ(entries(*engine->snapshot()), (Entries{{longest, "x"}}));
+}
+
+TEST_F(PostgresTest, SnapshotsAreBoundedAndThoseOfOneMomentShareOne) {
+  options_.max_snapshots = 2;
+  const auto engine = open(options_);
+  std::vector<std::shared_ptr<const Reader>> kept;
+  for (const auto* value : {"1", "2"}) {
+    ASSERT_TRUE(put(*engine, "a", value).has_value());
+    for (int i = 0; i < 10; ++i) kept.push_back(engine->snapshot());
+  }
+  EXPECT_EQ(value_of(*kept.front(), "a"), "1");
+  EXPECT_EQ(value_of(*kept.back(), "a"), "2");
+  ASSERT_TRUE(put(*engine, "a", "3").has_value());
+  EXPECT_TRUE(engine->snapshot()->get("a").failed_with(ErrorCode::kServerBusy));
+  EXPECT_EQ(engine->get("a")->value(), "3");
+  kept.clear();
+  EXPECT_EQ(value_of(*engine->snapshot(), "a"), "3");
+}
+
+TEST_F(PostgresTest, AWalkOverMoreThanItFetchesAtOnce) {
+  const auto engine = open(options_);
+  Entries all;
+  for (int i = 1000; i < 3000; ++i) all.emplace_back(std::to_string(i), std::string(i % 100 == 0 ? 20000 : 5, 'x'));
+  Entries in_body;
+  ASSERT_TRUE(run(*engine, [&](Transaction& txn) -> Result<void> {
+                for (const auto& [key, value] : all) txn.put(key, value);
+                return {};
+              }).has_value());
+  EXPECT_EQ(entries(*engine->snapshot()), all);
+  const auto next = open_as("second");
+  ASSERT_TRUE(run(*next, [&](Transaction& txn) -> Result<void> {
+                in_body = TRY(testing::try_entries(txn));
+                return {};
+              }).has_value());
+  EXPECT_EQ(in_body, all);
+  std::reverse(all.begin(), all.end());
+  EXPECT_EQ(entries(*engine->snapshot(), {}, Direction::kReverse), all);
+}
+
+TEST_F(PostgresTest, WhatIsKnownIsBounded) {
+  options_.known_bytes = 64UL << 10;
+  const auto engine = open(options_);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(put(*engine, std::to_string(i), std::string(20000, 'x')).has_value());
+    EXPECT_LE(engine->memory().cache_bytes, (64UL << 10) + 30000);
+  }
+  EXPECT_EQ(entries(*engine->snapshot()).size(), 20U);
+}
+
+TEST_F(PostgresTest, RefusalsSayWhatToDo) {
+  options_.schema = "Robert'); DROP";
+  EXPECT_EQ(open_failure().code, ErrorCode::kConfigInvalid);
+  options_.schema = server_->new_schema();
+  options_.url = "postgresql://somebody:hunter2@127.0.0.1:1/none";
+  const auto failure = open_failure();
+  EXPECT_MENTIONS(failure.message, "cannot use the database");
+  EXPECT_EQ(failure.message.find("hunter2"), std::string::npos);
+  EXPECT_EQ(failure.detail.find("hunter2"), std::string::npos);
+}
+
+TEST_F(PostgresTest, ATableOfAnotherVersionIsRefused) {
+  open(options_).reset();
+  const auto other = session();
+  ASSERT_TRUE(other->run({{"change_format", "UPDATE about SET format = 999"}}, std::nullopt).has_value());
+  EXPECT_MENTIONS(open_failure().message, "another version");
+}
+
+TEST(PostgresServers, OnlyPostgresIsTaken) {
+  using detail::check_version;
+  EXPECT_TRUE(check_version("PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu", 150018).has_value());
+  EXPECT_MENTIONS(check_version("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)", 130000).error().message,
+                  "CockroachDB");
+  EXPECT_MENTIONS(check_version("PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64", 150002).error().message, "YugabyteDB");
+  EXPECT_MENTIONS(check_version("PostgreSQL 9.6.1 on x86_64", 90601).error().message, "PostgreSQL 13 or later");
+}
+
+}  // namespace
+}  // namespace tidemark::kv

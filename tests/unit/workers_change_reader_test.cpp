@@ -1,0 +1,123 @@
+// How an owner reads the log of its table: pages that are there already are joined.
+#include "workers/indexes/change_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/use_future.hpp>
+#include <deque>
+
+#include "common/rpc/wire.h"
+
+namespace tidemark::workers {
+namespace {
+
+using table_store::ChangedEntity;
+using table_store::ChangesPage;
+
+/// Answers with these pages, one after the other.
+struct Log : rpc::Transport {
+  std::deque<ChangesPage> pages;
+  std::vector<table_store::calls::ChangedEntities> asked;
+  Task<Result<std::string>> call(std::string, std::string payload, Duration) override {
+    asked.push_back(*wire::decode<table_store::calls::ChangedEntities>(payload));
+    auto page = std::move(pages.front());
+    pages.pop_front();
+    co_return wire::encode(page);
+  }
+};
+
+ChangesPage page_of(table_store::Version through, bool more) {
+  ChangesPage page;
+  page.through = page.as_of = through;
+  page.more = more;
+  return page;
+}
+
+/// It was this at each of its changes, and is this now; empty: nothing.
+void add(ChangesPage& page, const std::string& row, const std::vector<std::string>& before, const std::string& now) {
+  auto& entity = page.entities.emplace_back(ChangedEntity{"p", row, {}, {}});
+  for (const auto& value : before) entity.before.push_back({{"City", value}});
+  if (now.empty()) return;
+  entity.now.emplace();
+  entity.now->partition_key = "p";
+  entity.now->row_key = row;
+  entity.now->properties = {{"City", now}};
+}
+
+std::string told(const ChangesPage& page) {
+  std::string out;
+  for (const auto& entity : page.entities) {
+    out += entity.row_key + "[";
+    for (const auto& state : entity.before) out += std::get<std::string>(state[0].value) + " ";
+    out += "]" + (entity.now ? std::get<std::string>(entity.now->properties[0].value) : "-") + " ";
+  }
+  return out;
+}
+
+struct ReadChangesTest : ::testing::Test {
+  Log log;
+  table_store::TableClient client{log, "acct"};
+  asio::io_context io;
+  Result<ChangesPage> read(std::size_t most = 10'000) {
+    ChangesRequest request{"Source", "x", 5, 3, std::chrono::seconds(1), {}, most};
+    auto future = asio::co_spawn(io, read_changes(client, std::move(request)), asio::use_future);
+    io.restart();
+    io.run();
+    return future.get();
+  }
+};
+
+TEST_F(ReadChangesTest, WhatIsThereAlreadyIsOnePage) {
+  log.pages = {page_of(10, true), page_of(20, true), page_of(30, false)};
+  add(log.pages[0], "a", {"Rome"}, "Bonn");
+  add(log.pages[0], "b", {}, "Kiel");
+  add(log.pages[1], "c", {"Ulm"}, "");
+  add(log.pages[1], "a", {"Bonn", "Pisa"}, "");
+  add(log.pages[2], "b", {"Kiel"}, "Jena");
+  log.pages[0].skip = 7;
+  const auto page = read();
+  ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(told(*page), "c[Ulm ]- a[Rome Bonn Pisa ]- b[Kiel ]Jena ");
+  EXPECT_EQ(page->through, 30);
+  EXPECT_FALSE(page->more);
+  ASSERT_EQ(log.asked.size(), 3U);
+  EXPECT_EQ(log.asked[0].after, 5);
+  EXPECT_EQ(log.asked[0].skip, 3U);
+  EXPECT_EQ(log.asked[0].wait, std::chrono::seconds(1));
+  EXPECT_EQ(log.asked[1].after, 10);
+  EXPECT_EQ(log.asked[1].skip, 7U);
+  EXPECT_EQ(log.asked[1].wait, Duration());
+  EXPECT_EQ(log.asked[2].after, 20);
+}
+
+TEST_F(ReadChangesTest, ThereIsAnEndToIt) {
+  log.pages = {page_of(10, true), page_of(11, true), page_of(12, true)};
+  for (auto& page : log.pages) add(page, std::to_string(page.through), {}, "Rome");
+  const auto page = read(2);
+  ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(page->entities.size(), 2U);
+  EXPECT_EQ(page->through, 11);
+  EXPECT_TRUE(page->more);
+}
+
+TEST_F(ReadChangesTest, ADropIsTheLastOfAPage) {
+  log.pages = {page_of(10, true), page_of(20, true), page_of(30, false)};
+  add(log.pages[0], "a", {"Rome"}, "");
+  log.pages[1].dropped = 20;
+  const auto page = read();
+  ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(page->dropped, 20);
+  EXPECT_EQ(page->entities.size(), 1U);
+  EXPECT_EQ(log.asked.size(), 2U);
+}
+
+TEST_F(ReadChangesTest, ALossMeanwhileIsToldAtOnce) {
+  log.pages = {page_of(10, true), page_of(10, false)};
+  log.pages[1].stale = true;
+  const auto page = read();
+  ASSERT_TRUE(page.has_value());
+  EXPECT_TRUE(page->stale);
+}
+
+}  // namespace
+}  // namespace tidemark::workers
