@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
-using table_store::run_task;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

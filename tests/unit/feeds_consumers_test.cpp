@@ -7,7 +7,6 @@
 namespace tidemark::feeds {
 namespace {
 
-using table_store::run_task;
 
 struct ConsumersTest : table_store::TableFixture {
   static std::string token(table_store::Version version) { return token_of("People", {1, version, 0}); }

@@ -8,7 +8,6 @@
 namespace tidemark::feeds {
 namespace {
 
-using table_store::run_task;
 
 OnChangeDefinition definition_of(std::string_view text) {
   auto parsed = parse_on_change(text);

@@ -8,7 +8,7 @@ namespace tidemark::indexes {
 
 struct IndexFixture : table_store::TableFixture {
   Index put(const std::string& name, const Definition& definition) {
-    auto stored = table_store::run_task(store.put(name, definition));
+    auto stored = run_task(store.put(name, definition));
     EXPECT_TRUE(stored) << stored.error().message;
     return stored ? stored->index : Index{};
   }

@@ -20,7 +20,6 @@ using table_store::Entity;
 using table_store::Mutation;
 using table_store::MutationKind;
 using table_store::Property;
-using table_store::run_task;
 using table_store::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

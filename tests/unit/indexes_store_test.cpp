@@ -9,7 +9,6 @@ namespace {
 
 using table_store::change;
 using table_store::MutationKind;
-using table_store::run_task;
 using ::testing::HasSubstr;
 
 Definition lists(const std::string& source, const std::string& destination) {
