@@ -46,6 +46,10 @@ TEST_F(PoisonSummaryTest, SaysWhatTheQueueHolds) {
   jobs::PoisonFilter of_group;
   of_group.fingerprint = sum->groups[1].group.fingerprint;
   EXPECT_EQ(read(of_group)->groups.size(), 1U);
+  jobs::PoisonFilter of_table;
+  of_table.source = "other";
+  EXPECT_EQ(read(of_table)->groups.at(0).group.source, "Other");
+  EXPECT_EQ(read(of_table)->groups.size(), 1U);
   jobs::PoisonFilter earlier;
   earlier.moved_before = *first.group.first_moved_at;
   EXPECT_TRUE(read(earlier)->groups.empty());
