@@ -6,7 +6,6 @@
 namespace tidemark::workers {
 namespace {
 
-using queue_service::DirectTransport;
 using queue_service::FakeClock;
 using std::chrono::seconds;
 
@@ -23,7 +22,7 @@ class CountingLink final : public rpc::Transport {
   bool failing = false;
 
  private:
-  DirectTransport link_;
+  rpc::Loopback link_;
 };
 
 class WorkersLease : public ::testing::Test {
