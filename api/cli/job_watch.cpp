@@ -71,15 +71,15 @@ class ProgressDisplay {
       return;
     }
     const auto now = SteadyClock::now();
-    const auto state = job.value("state", "");
-    if (state == state_ && now - shown_ < kLineEvery) return;
-    state_ = state;
+    auto news = job.value("state", "") + why_it_waits(job);
+    if (news == told_ && now - shown_ < kLineEvery) return;
+    told_ = std::move(news);
     shown_ = now;
     std::cerr << line << "\n";
   }
   /// The api is away.
   void lost() {
-    state_.clear();  // what comes next is news again
+    told_.clear();  // what comes next is news again
     if (terminal_) return rewrite("reconnecting...");
     std::cerr << "reconnecting...\n";
   }
@@ -92,7 +92,7 @@ class ProgressDisplay {
   }
 
   const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
-  std::string state_;
+  std::string told_;
   SteadyClock::time_point shown_;
 };
 
