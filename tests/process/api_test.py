@@ -587,14 +587,6 @@ class ApiTest(unittest.TestCase):
         self.assertGreater(told["table", "tables"]["used"], 0)
         self.assertEqual({each["account"] for each in told.values()}, {"devstoreaccount1"})
 
-    def test_what_a_filter_selects_is_deleted_from_poison(self):
-        job = self.finish({"kind": "delete", "source": "NeverThere", "filter": ""})
-        self.assertEqual(job["state"], "poisoned", job)
-        selected = "/v1/poison?source=NeverThere&movedBefore="
-        self.assertEqual(self.api.call("DELETE", selected + "2026-01-01T00:00:00Z"), {"deleted": 0})
-        self.assertEqual(self.api.call("DELETE", selected + "2100-01-01T00:00:00Z"), {"deleted": 1})
-        self.refused(404, "PoisonNotFound", "GET", f"/v1/poison/{job['id']}")
-
     def test_one_entity_is_explained(self):
         self.fill("Story")
         self.tables.put("Story", {"PartitionKey": "p", "RowKey": "late", "Number": 100,
