@@ -9,6 +9,7 @@
 #include "api/rest/api_routes.h"
 #include "api/rest/render.h"
 #include "api/seed/seed.h"
+#include "blob_store/client/blob_browser.h"
 #include "common/base/random.h"
 #include "common/http/server.h"
 #include "common/process/config.h"
@@ -201,6 +202,7 @@ Result<void> run(const ApiSettings& settings) {
   table_store::TableClient tables(*links.table, settings.account);
   queue_service::QueueClient queues(*links.queue, settings.account);
   blob_store::BlobClient blobs(*links.blob, settings.account);
+  const blob_store::BlobBrowser browser(*links.blob, settings.account);
   jobs::JobStore job_store(tables, queues, *clock, *random, &blobs);
   jobs::PoisonStore poison(job_store, queues);
   Api api{std::move(entry), std::move(callbacks),
@@ -212,6 +214,7 @@ Result<void> run(const ApiSettings& settings) {
       table_sas(*links.table, settings.account);
   api.sas_signers = {&blob_sas, &queue_sas, &table_sas};
   api.streams.most = static_cast<std::size_t>(settings.max_event_streams);
+  api.blobs = &browser;
   const auto recent = api.recent;
   api.backups = std::make_shared<Backups>(
       std::vector<StoreLink>{{"table", links.table.get()}, {"queue", links.queue.get()}, {"blob", links.blob.get()}},

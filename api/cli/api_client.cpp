@@ -48,8 +48,18 @@ Result<ApiClient> ApiClient::create(const GlobalOptions& options) {
 Result<nlohmann::json> ApiClient::call(const std::string& method, const std::string& path, const std::string& body,
                                        const HttpHeaders& extra) {
   auto headers = extra;
-  headers.emplace_back("Accept", "application/json");
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+  return ask(method, path, body, std::move(headers));
+}
+
+Result<nlohmann::json> ApiClient::upload(const std::string& path, std::string_view bytes, HttpHeaders extra) {
+  extra.emplace_back("Content-Type", "application/octet-stream");
+  return ask("PUT", path, bytes, std::move(extra));
+}
+
+Result<nlohmann::json> ApiClient::ask(const std::string& method, const std::string& path, std::string_view body,
+                                      HttpHeaders headers) {
+  headers.emplace_back("Accept", "application/json");
   // A header is of few letters.
   if (method != "GET" && !reason_.empty()) headers.emplace_back("X-Tidemark-Reason", percent_encode(reason_));
   auto reply = TRY(http_.send(method, path, authorized(std::move(headers)), body));

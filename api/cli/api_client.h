@@ -14,11 +14,16 @@ class ApiClient {
   Result<nlohmann::json> call(const std::string& method, const std::string& path, const std::string& body = {},
                               const HttpHeaders& extra = {});
 
+  /// PUTs bytes, whatever they are; else like call().
+  Result<nlohmann::json> upload(const std::string& path, std::string_view bytes, HttpHeaders extra);
+
   /// Pieces of an answer that has no end yet.
   Result<void> stream(const std::string& path, const TakePiece& each);
 
  private:
   [[nodiscard]] HttpHeaders authorized(HttpHeaders headers) const;
+  Result<nlohmann::json> ask(const std::string& method, const std::string& path, std::string_view body,
+                             HttpHeaders headers);
   ApiClient(HttpClient http, std::string token, std::string reason)
       : http_(std::move(http)), token_(std::move(token)), reason_(std::move(reason)) {}
   HttpClient http_;

@@ -45,6 +45,7 @@ class Commands {
 /// Last: it describes all the others.
 void add_completion_command(CLI::App& app, const Commands& program);
 void add_access_commands(const Commands& program);
+void add_blob_commands(const Commands& program);
 void add_data_commands(const Commands& program);
 void add_explain_command(const Commands& program);
 void add_feed_commands(const Commands& program);

@@ -46,6 +46,7 @@ void add_options(CLI::App& app, GlobalOptions& options) {
 void add_commands(CLI::App& app, Action& chosen) {
   const Commands program(app, chosen);
   add_access_commands(program);
+  add_blob_commands(program);
   add_data_commands(program);
   add_explain_command(program);
   add_feed_commands(program);

@@ -115,6 +115,10 @@ void add_lists(const Commands& poison) {
   queue->declare(listing);
   listing.add_option("--limit", *limit, "how many; 0 for all")->check(CLI::NonNegativeNumber)->capture_default_str();
   filter->declare(listing);
+  poison.add("queues", "your queues that have poison messages", [](const GlobalOptions& options) {
+    return list_and_print(options, "/v1/poison/queues", "queues", 0,
+                          table_of({{"queue", "/name"}, {">messages", "/messages"}}));
+  });
   filter->declare(
       poison.add("groups", "count poison messages by kind of failure", [filter](const GlobalOptions& options) {
         return call_and_print(options, "GET", "/v1/poison/groups" + filter->query(), print_groups);

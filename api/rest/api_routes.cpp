@@ -122,7 +122,7 @@ const std::vector<std::span<const Route>>& all_routes() {
   static const std::vector<std::span<const Route>> kAll{
       access_routes(),      sas_routes(),      job_routes(),      poison_routes(),    schedule_routes(),
       index_routes(),       feed_routes(),     consumer_routes(), on_change_routes(), limit_routes(),
-      maintenance_routes(), operator_routes(), data_routes()};
+      maintenance_routes(), operator_routes(), data_routes(),     blob_routes()};
   return kAll;
 }
 
@@ -145,7 +145,8 @@ Answer ApiRoutes::route(http::Request& request) {
   auto found = find_route(request);
   const auto* const route = found.route;
   if (route != nullptr) request.operation = metrics_name_of(*route);
-  auto caller = api_.entry.admit(request, route != nullptr ? route->entrance : Entrance::kToken);
+  auto caller = route != nullptr ? api_.entry.admit(request, route->entrance, route->body)
+                                 : api_.entry.admit(request, Entrance::kToken);
   if (!caller) {
     const auto operation = std::string(request.method) + " " + std::string(request.path.substr(0, kShownBytes));
     if (caller.failed_with(ErrorCode::kUnauthorized)) api_.strangers->refused(request.remote_address, operation);

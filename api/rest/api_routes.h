@@ -1,7 +1,7 @@
-// The api's routes: sessions, the audit trail, jobs, poison messages, schedules, indexes, change feeds, tables, queues,
-// limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or a store
-// and renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file, with their
-// table. Thread safe.
+// The api's routes: sessions, the audit trail, jobs, poison messages, schedules, indexes, change feeds, tables, blobs,
+// queues, limits, kinds, workers, health, metrics, OpenAPI. A handler reads the request, makes one call of a library or
+// a store and renders the outcome; an error is rendered by ApiRoutes::serve(). Handlers of one area are in one file,
+// with their table. Thread safe.
 #pragma once
 #include <array>
 #include <atomic>
@@ -27,23 +27,27 @@
 #include "jobs/callbacks/callback_policy.h"
 #include "jobs/limits/limits.h"
 #include "jobs/objects/object_store.h"
-#include "jobs/poison/poison.h"
+#include "jobs/poison/poison_summary.h"
 #include "jobs/schedules/schedule_store.h"
 #include "jobs/store/groups.h"
 #include "jobs/store/job_store.h"
 #include "jobs/store/worker_list.h"
 #include "queue_service/client/queue_client.h"
 
+namespace tidemark::blob_store {
+class BlobBrowser;
+}
+
 namespace tidemark::api {
 
 using Answer = Task<Result<http::Response>>;
 
-/// How many streams of events are open; each asks for its job several times a second.
-struct EventStreams {
+/// How many of something are open at once.
+struct Slots {
   std::size_t most = 256;
   std::shared_ptr<std::atomic<std::size_t>> open = std::make_shared<std::atomic<std::size_t>>(0);
 
-  /// A stream holds what this gives; nothing: there are too many.
+  /// Whoever is one of them holds what this gives; nothing: there are too many.
   [[nodiscard]] std::shared_ptr<void> take() const;
 };
 
@@ -72,11 +76,14 @@ struct Api {
   std::shared_ptr<Strangers> strangers = std::make_shared<Strangers>(metrics, clock);
   std::array<const service::SasClient*, 3> sas_signers{};  // by auth::Service
   std::shared_ptr<std::atomic<bool>> stopping = std::make_shared<std::atomic<bool>>(false);
-  EventStreams streams = {};
+  Slots streams = {};  // of events; each asks for its job several times a second
   std::shared_ptr<StoredFigures> stored_figures = std::make_shared<StoredFigures>();
   std::shared_ptr<RecentFigures> recent = std::make_shared<RecentFigures>();
   std::shared_ptr<Backups> backups = {};
   std::shared_ptr<Waits> waits = std::make_shared<Waits>();
+  std::shared_ptr<jobs::PoisonSummary> poison_summary = std::make_shared<jobs::PoisonSummary>(queues, clock);
+  Slots transfers = {.most = 16};  // of blobs; each holds up to 8 MiB
+  const blob_store::BlobBrowser* blobs = nullptr;
 
   /// Whether the caller may submit such a job, and the callbacks that it asks for are allowed. kJobInvalid,
   /// kAuthorizationPermissionMismatch.
@@ -113,6 +120,7 @@ struct Route {
   std::variant<PlainHandler, ActionHandler> handler;
   Entrance entrance = Entrance::kToken;
   Trail trail = Trail::kEntry;
+  Body body = Body::kJson;
 };
 std::span<const Route> access_routes();
 std::span<const Route> sas_routes();
@@ -127,6 +135,7 @@ std::span<const Route> limit_routes();
 std::span<const Route> maintenance_routes();
 std::span<const Route> operator_routes();
 std::span<const Route> data_routes();
+std::span<const Route> blob_routes();
 /// Of all areas.
 const std::vector<std::span<const Route>>& all_routes();
 

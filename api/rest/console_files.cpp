@@ -10,8 +10,9 @@ namespace tidemark::api {
 namespace {
 
 /// What the addresses of views begin with; the rest is the page's own business.
-constexpr std::array<std::string_view, 12> kViews{"overview", "poison",  "jobs",   "groups", "schedules", "limits",
-                                                  "workers",  "indexes", "tables", "queues", "explain",   "audit"};
+constexpr std::array<std::string_view, 13> kViews{"overview",   "poison",  "jobs",    "groups", "schedules",
+                                                  "limits",     "workers", "indexes", "tables", "queues",
+                                                  "containers", "explain", "audit"};
 
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

@@ -42,8 +42,15 @@ bool has_body(const http::Request& request) {
   return request.header("transfer-encoding") || request.body->content_length().value_or(0) > 0;
 }
 
-bool is_json(std::string_view type) {
-  return iequals_ascii(trimmed(type.substr(0, type.find(';'))), "application/json");
+Result<void> check_body(const http::Request& request, Body body) {
+  if (!has_body(request)) return {};
+  const auto type = request.header("content-type").value_or("");
+  const auto media = trimmed(type.substr(0, type.find(';')));
+  if (iequals_ascii(media, "application/json")) return {};
+  if (body == Body::kBytes && iequals_ascii(media, "application/octet-stream")) return {};
+  return fail(ErrorCode::kMediaTypeNotSupported, body == Body::kBytes
+                                                     ? "Content must have the Content-Type application/octet-stream."
+                                                     : "A body must have the Content-Type application/json.");
 }
 
 }  // namespace
@@ -156,15 +163,13 @@ Result<void> Entry::check_csrf(const http::Request& request, const Caller& calle
               "GET /v1/session answers.");
 }
 
-Result<Caller> Entry::admit(const http::Request& request, Entrance entrance) const {
+Result<Caller> Entry::admit(const http::Request& request, Entrance entrance, Body body) const {
   if (entrance == Entrance::kOpen) return Caller{};
   TRY(check_host(request));
   TRY(check_origin(request));
   if (entrance == Entrance::kMetrics && metrics_.open_to(request)) return Caller{"", Role::kViewer, "open"};
   auto caller = entrance == Entrance::kLogin ? Caller{} : TRY(identify(request));
-  if (has_body(request) && !is_json(request.header("content-type").value_or(""))) {
-    return fail(ErrorCode::kMediaTypeNotSupported, "A body must have the Content-Type application/json.");
-  }
+  TRY(check_body(request, body));
   return caller;
 }
 

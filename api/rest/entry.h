@@ -22,6 +22,10 @@ struct EntryOptions {
 /// How one comes to a route: with a token or a session; to metrics on loopback without one; to log in; or just so.
 enum class Entrance : std::uint8_t { kToken, kMetrics, kLogin, kOpen };
 
+/// What a body may be: JSON, or for content any bytes, which are application/octet-stream. A page of somebody else's
+/// can make a browser send neither without being asked.
+enum class Body : std::uint8_t { kJson, kBytes };
+
 /// Who came in.
 struct Caller {
   std::string name;  // of whoever has the token
@@ -40,8 +44,8 @@ class Entry {
   static Result<Entry> create(EntryOptions options, std::shared_ptr<const Tokens> tokens,
                               std::shared_ptr<Sessions> sessions);
 
-  /// kAuthorizationFailure: the Host or the Origin. kUnauthorized. kMediaTypeNotSupported: a body that is not JSON.
-  [[nodiscard]] Result<Caller> admit(const http::Request& request, Entrance entrance) const;
+  /// kAuthorizationFailure: the Host or the Origin. kUnauthorized. kMediaTypeNotSupported: a body of another type.
+  [[nodiscard]] Result<Caller> admit(const http::Request& request, Entrance entrance, Body body = Body::kJson) const;
   /// Of a request that changes something. A page of somebody else's can make a browser send the cookie, but cannot know
   /// what stands in X-CSRF-Token. kAuthorizationFailure.
   [[nodiscard]] static Result<void> check_csrf(const http::Request& request, const Caller& caller);

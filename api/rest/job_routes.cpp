@@ -55,7 +55,7 @@ Answer Api::plan(jobs::JobSpec spec) {
                           to_json(CO_TRY(co_await jobs::plan_job({jobs, poison, tables, objects}, std::move(spec)))));
 }
 
-std::shared_ptr<void> EventStreams::take() const {
+std::shared_ptr<void> Slots::take() const {
   if (open->fetch_add(1) >= most) {
     open->fetch_sub(1);
     return nullptr;

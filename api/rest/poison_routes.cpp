@@ -21,9 +21,14 @@ Answer list_poison(Api& api, http::Request& request, std::string) {
 Answer group_poison(Api& api, http::Request& request, std::string) {
   auto parameters = CO_TRY(Parameters::read(request, {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
   auto filter = CO_TRY(parameters.poison_filter());
-  const auto found = CO_TRY(co_await api.poison.groups(std::move(filter)));
-  co_return json_response(200, {{"groups", list_json(found.groups)}, {"complete", found.complete}});
+  const auto sum = CO_TRY(co_await api.poison_summary->read(std::move(filter)));
+  co_return json_response(200, {{"groups", list_json(sum.groups)},
+                                {"complete", sum.complete},
+                                {"counted", sum.counted},
+                                {"asOf", to_iso8601(sum.as_of)}});
 }
+
+Answer poisoned_queues(Api& api, http::Request& request, std::string) { return list_poisoned_queues(api, request); }
 
 /// The queue that the request names, if it is not one of the jobs.
 Result<std::optional<QueuePoison>> queue_of(Api& api, const http::Request& request) {
@@ -74,23 +79,34 @@ Answer remove_poison(Api& api, http::Request& request, std::string id) {
   co_return no_content();
 }
 
-/// A page; whoever deletes many comes again with the continuation.
-Answer remove_many(Api& api, http::Request& request, Action& action, std::string) {
-  auto parameters = CO_TRY(Parameters::read(
-      request, {"limit", "continuation", "kind", "source", "fingerprint", "movedAfter", "movedBefore"}));
+/// How many of a page match, or how many of them are gone; whoever wants more comes again with the continuation.
+Task<Result<jobs::PoisonSweep>> sweep(Api& api, const Parameters& parameters, bool dry) {
   const auto limit = CO_TRY(parameters.limit());
+  auto continuation = parameters.text("continuation");
+  if (const auto queue = CO_TRY(QueuePoison::of(api, parameters))) {
+    co_return co_await queue->sweep(limit, std::move(continuation), dry);
+  }
   auto filter = CO_TRY(parameters.poison_filter());
   if (!filter.moved_before) {
     co_return fail(ErrorCode::kInvalidQueryParameterValue,
                    "movedBefore is needed: what became poison after somebody looked must not be deleted unseen.");
   }
-  for (const auto* name : {"kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
+  if (!dry) co_return co_await api.poison.remove_page(limit, std::move(continuation), std::move(filter));
+  auto page = CO_TRY(co_await api.poison.list(limit, std::move(continuation), std::move(filter)));
+  co_return jobs::PoisonSweep{page.records.size(), std::move(page.continuation)};
+}
+
+Answer remove_many(Api& api, http::Request& request, Action& action, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation", "kind", "source", "fingerprint",
+                                                      "movedAfter", "movedBefore", "queue", "dryRun"}));
+  const bool dry = CO_TRY(parameters.flag("dryRun"));
+  for (const auto* name : {"queue", "kind", "source", "fingerprint", "movedAfter", "movedBefore"}) {
     if (parameters.has(name))
       action.detail += (action.detail.empty() ? "" : " ") + std::string(name) + "=" + parameters.text(name);
   }
-  const auto swept = CO_TRY(co_await api.poison.remove_page(limit, parameters.text("continuation"), std::move(filter)));
+  const auto swept = CO_TRY(co_await sweep(api, parameters, dry));
   action.count = static_cast<std::int64_t>(swept.removed);
-  nlohmann::json body{{"deleted", swept.removed}};
+  nlohmann::json body{{dry ? "matched" : "deleted", swept.removed}};
   if (!swept.continuation.empty()) body["continuation"] = swept.continuation;
   co_return json_response(200, body);
 }
@@ -100,7 +116,8 @@ Answer remove_many(Api& api, http::Request& request, Action& action, std::string
 std::span<const Route> poison_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "v1/poison", Role::kViewer, list_poison},
-      {"DELETE", "v1/poison", Role::kOperator, remove_many},
+      {"DELETE", "v1/poison", Role::kOperator, remove_many, Entrance::kToken, Trail::kEntryUnlessDry},
+      {"GET", "v1/poison/queues", Role::kViewer, poisoned_queues},
       {"GET", "v1/poison/groups", Role::kViewer, group_poison},
       {"GET", "v1/poison/*", Role::kViewer, show_poison},
       {"PUT", "v1/poison/*", Role::kOperator, edit_poison},

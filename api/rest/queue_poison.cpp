@@ -1,9 +1,11 @@
 #include "api/rest/queue_poison.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/rest/render.h"
 #include "common/base/json.h"
+#include "common/base/side_by_side.h"
 #include "queue_service/model/queue_rules.h"
 
 namespace tidemark::api {
@@ -30,6 +32,37 @@ Result<std::string> text_from(const std::string& body) {
 }
 
 }  // namespace
+
+Answer list_poisoned_queues(Api& api, const http::Request& request) {
+  const auto parameters = CO_TRY(Parameters::read(request, {"limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  auto names = CO_TRY(co_await api.queues.list_queues({}));
+  const auto after = parameters.text("continuation");
+  std::erase_if(names, [&](const std::string& name) {
+    return !queue_service::is_poison_queue(name) || name == jobs::kPoisonQueue || name <= after;
+  });
+  std::ranges::sort(names);
+  const auto shown = std::min<std::size_t>(names.size(), limit);
+  const auto continuation = shown < names.size() ? names[shown - 1] : std::string();
+  names.resize(shown);
+  std::vector<std::uint64_t> counts(shown);
+  Step step = [&](std::size_t number) -> Task<Result<void>> {
+    auto figures = co_await api.queues.figures(names[number]);
+    if (figures.failed_with(ErrorCode::kQueueNotFound)) co_return Result<void>();
+    counts[number] = CO_TRY(std::move(figures)).messages;
+    co_return Result<void>();
+  };
+  CO_TRY(co_await side_by_side(api.clock, shown, std::move(step)));
+  auto list = json::array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (counts[i] == 0) continue;
+    list.push_back(
+        {{"name", names[i].substr(0, names[i].size() - queue_service::kPoisonSuffix.size())}, {"messages", counts[i]}});
+  }
+  json body{{"queues", std::move(list)}};
+  if (!continuation.empty()) body["continuation"] = continuation;
+  co_return json_response(200, body);
+}
 
 Result<std::optional<QueuePoison>> QueuePoison::of(Api& api, const Parameters& parameters) {
   auto queue = parameters.text("queue");
@@ -103,6 +136,23 @@ Answer QueuePoison::redrive(std::string id, std::string body) const {
 Answer QueuePoison::remove(std::string id) const {
   CO_TRY(or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(id))));
   co_return no_content();
+}
+
+Task<Result<jobs::PoisonSweep>> QueuePoison::sweep(std::uint32_t limit, std::string continuation, bool dry) const {
+  jobs::PoisonSweep out;
+  auto page = co_await queues_.list(poison_queue_of(queue_), limit, std::move(continuation));
+  if (page.failed_with(ErrorCode::kQueueNotFound)) page = queue_service::MessagePage{};
+  auto found = CO_TRY(std::move(page));
+  out.continuation = std::move(found.continuation);
+  if (dry) out.removed = found.messages.size();
+  for (std::size_t i = 0; !dry && i < found.messages.size(); ++i) {
+    const auto removed =
+        or_not_found(co_await queues_.remove(poison_queue_of(queue_), std::move(found.messages[i].id)));
+    if (removed) ++out.removed;
+    // Somebody else was faster.
+    if (!removed && removed.error().code != ErrorCode::kPoisonNotFound) co_return fail(removed.error());
+  }
+  co_return out;
 }
 
 }  // namespace tidemark::api

@@ -8,6 +8,9 @@
 
 namespace tidemark::api {
 
+/// The queues that have a poison queue with something in it, by name; the jobs' own are not among them.
+Answer list_poisoned_queues(Api& api, const http::Request& request);
+
 class QueuePoison {
  public:
   /// The queue that a request means by `queue`; nothing if it means the jobs' own.
@@ -20,6 +23,8 @@ class QueuePoison {
   /// Back to the queue, to be tried anew; with another text if there is a body.
   Answer redrive(std::string id, std::string body) const;
   Answer remove(std::string id) const;
+  /// Of a page of them: forgets them, or only counts them.
+  Task<Result<jobs::PoisonSweep>> sweep(std::uint32_t limit, std::string continuation, bool dry) const;
 
  private:
   QueuePoison(Api& api, std::string queue) : queues_(api.queues), queue_(std::move(queue)) {}

@@ -99,12 +99,10 @@ nlohmann::json to_json(const jobs::PoisonRecord& poison) {
   return out;
 }
 
-nlohmann::json to_json(const jobs::PoisonGroup& group) {
-  nlohmann::json out{{"fingerprint", group.fingerprint},
-                     {"kind", group.kind},
-                     {"count", group.count},
-                     {"reason", group.reason},
-                     {"samples", group.samples}};
+nlohmann::json to_json(const jobs::SummedGroup& summed) {
+  const auto& group = summed.group;
+  nlohmann::json out{{"fingerprint", group.fingerprint}, {"kind", group.kind},       {"count", group.count},
+                     {"reason", group.reason},           {"samples", group.samples}, {"trend", summed.trend}};
   put(out, "source", group.source);
   put(out, "firstMovedAt", group.first_moved_at);
   put(out, "lastMovedAt", group.last_moved_at);

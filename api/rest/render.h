@@ -6,7 +6,7 @@
 #include "common/http/http.h"
 #include "jobs/limits/limits.h"
 #include "jobs/plan/plan.h"
-#include "jobs/poison/poison.h"
+#include "jobs/poison/poison_summary.h"
 #include "jobs/schedules/schedule.h"
 #include "jobs/store/endings.h"
 #include "jobs/store/job_record.h"
@@ -19,7 +19,7 @@ namespace tidemark::api {
 nlohmann::json to_json(const jobs::JobRecord& job);
 nlohmann::json to_json(const jobs::GroupStatus& status);
 nlohmann::json to_json(const jobs::PoisonRecord& poison);
-nlohmann::json to_json(const jobs::PoisonGroup& group);
+nlohmann::json to_json(const jobs::SummedGroup& summed);
 nlohmann::json to_json(const jobs::JobPlan& plan);
 nlohmann::json to_json(const jobs::Limit& limit);
 /// What is set for a kind.

@@ -1,6 +1,7 @@
 #include "blob_store/internal/blob_dispatch.h"
 
 #include "blob_store/client/blob_calls.h"
+#include "blob_store/internal/browse_dispatch.h"
 #include "blob_store/storage/blob_service.h"
 #include "common/base/bytes.h"
 #include "common/base/encoding.h"
@@ -22,18 +23,6 @@ std::string block_id(const Fence& fence, std::uint64_t index) {
 template <class Call>
 BlobRef blob_of(Call& call) {
   return {std::move(call.account), std::move(call.container), std::move(call.name)};
-}
-
-Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
-  if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
-  auto writer = service.new_payload();
-  const auto write = [&]() -> Task<Result<WrittenPayload>> {
-    CO_TRY(co_await writer.append(std::move(bytes)));
-    co_return co_await writer.finish();
-  };
-  auto payload = co_await write();
-  if (!payload && writer.id() != 0) co_await service.abandon(writer.id());
-  co_return payload;
 }
 
 Task<Result<void>> ensure(BlobService& service, calls::EnsureContainer call) {
@@ -156,9 +145,27 @@ constexpr Face::Handler kHandlers[] = {
     Face::on<calls::OpenOperation, &BlobService::open_operation>(),
     Face::on<calls::CloseOperation, &BlobService::close_operation>(),
     Face::on<calls::ReadOperation, &BlobService::read_operation>(),
+    Face::on<calls::Containers, &containers>(),
+    Face::on<calls::Browse, &browse>(),
+    Face::on<calls::Inspect, &inspect>(),
+    Face::on<calls::UploadPiece, &upload_piece>(),
+    Face::on<calls::FinishUpload, &finish_upload>(),
+    Face::on<calls::RemoveBlob, &remove_blob>(),
 };
 
 }  // namespace
+
+Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string bytes) {
+  if (bytes.size() > kMaxPieceBytes) co_return fail(ErrorCode::kInvalidInput);
+  auto writer = service.new_payload();
+  const auto write = [&]() -> Task<Result<WrittenPayload>> {
+    CO_TRY(co_await writer.append(std::move(bytes)));
+    co_return co_await writer.finish();
+  };
+  auto payload = co_await write();
+  if (!payload && writer.id() != 0) co_await service.abandon(writer.id());
+  co_return payload;
+}
 
 rpc::Dispatch make_blob_dispatch(BlobService& service) { return rpc::make_dispatch(service, kHandlers); }
 

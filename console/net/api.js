@@ -19,7 +19,7 @@ export class Refusal extends Error {
 
 async function send(method, path, { body, headers = {}, signal } = {}) {
   const all = { ...headers };
-  if (body !== undefined) all["Content-Type"] = "application/json";
+  if (body !== undefined) all["Content-Type"] ??= "application/json";
   if (state.token) all.Authorization = `Bearer ${state.token}`;
   if (method !== "GET" && state.csrf) all["X-CSRF-Token"] = state.csrf;
   try {
@@ -58,7 +58,8 @@ export const api = {
   post: (path, value, reason) => ask("POST", path, { body: written(value), headers: reasonHeader(reason) }),
   put: (path, value, reason, headers) => ask("PUT", path, { body: written(value), headers: { ...reasonHeader(reason), ...headers } }),
   patch: (path, value, reason) => ask("PATCH", path, { body: written(value), headers: reasonHeader(reason) }),
-  remove: (path, reason, headers) => ask("DELETE", path, { headers: { ...reasonHeader(reason), ...headers } }),
+  remove: (path, reason, headers, signal) => ask("DELETE", path, { headers: { ...reasonHeader(reason), ...headers }, signal }),
+  upload: (path, file, reason, headers, signal) => ask("PUT", path, { body: file, headers: { "Content-Type": "application/octet-stream", ...reasonHeader(reason), ...headers }, signal }),
   raw: (path, options) => ask("GET", path, { ...options, raw: true }),
 };
 

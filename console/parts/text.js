@@ -1,7 +1,7 @@
 // What others wrote, shown as text: never as markup, in a frame of its own for its direction, long ones cut until asked.
 import { html } from "./html.js";
 import { useState } from "../vendor/preact/hooks.js";
-import { textOf } from "../net/exact.js";
+import { parseExact, textOf } from "../net/exact.js";
 
 /// Controls and marks of direction are shown by their code, so that no text looks like another.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
@@ -73,4 +73,16 @@ export function Copyable({ value }) {
   const [done, set] = useState(false);
   const act = async () => { await copy(value); set(true); setTimeout(() => set(false), 1500); };
   return html`<span class="copyable"><${Id} value=${value} /> <button type="button" class="quiet" onClick=${act} aria-label="Copy">${done ? "copied" : "copy"}</button></span>`;
+}
+
+/// What a message holds: JSON, also in base64, or its text.
+export function bodyOf(text) {
+  try { const value = parseExact(text); if (value && typeof value === "object") return value; } catch { /* text */ }
+  if (/^[A-Za-z0-9+/]{8,}={0,2}$/.test(text) && text.length % 4 === 0) {
+    try {
+      const decoded = new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+      try { return parseExact(decoded); } catch { return decoded; }
+    } catch { /* not base64 of text */ }
+  }
+  return text;
 }

@@ -8,6 +8,7 @@ import { Workers } from "./workers.js";
 import { Indexes } from "./indexes.js";
 import { Tables } from "./tables.js";
 import { Queues } from "./queues.js";
+import { Blobs } from "./blobs.js";
 import { Explain } from "./explain.js";
 import { Audit } from "./audit.js";
 
@@ -22,6 +23,7 @@ export const views = [
   { name: "indexes", title: "Indexes", key: "i", apart: true, of: Indexes },
   { name: "tables", title: "Tables", key: "t", of: Tables },
   { name: "queues", title: "Queues", key: "q", of: Queues },
+  { name: "containers", title: "Containers", key: "c", of: Blobs },
   { name: "explain", title: "Explain", key: "e", of: Explain },
   { name: "audit", title: "Audit", key: "a", apart: true, sessions: true, of: Audit },
 ];

@@ -33,7 +33,7 @@ export function wrongs({ ready, queues, workers, indexes, kinds }, groups, warni
   for (const worker of workers.filter((each) => !each.alive)) say("bad", html`Worker <${Text} value=${worker.name} /> on <${Text} value=${worker.host} /> is lost; last heard of <${When} at=${worker.heartbeatAt} />`, "/workers");
   for (const group of groups || []) say("bad", html`<strong>${count(group.count)}</strong> ${group.kind} poisoned, last <${When} at=${group.lastMovedAt} />: <${Text} value=${group.reason} most=${160} />`, `/poison?show=messages&fingerprint=${group.fingerprint}`);
   for (const queue of queues) {
-    if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/queues/${part(`${queue.name}-poison`)}`);
+    if (queue.poison && !lanes.includes(queue.name)) say("bad", html`${count(queue.poison)} poison messages of queue <${Text} value=${queue.name} />`, `/poison?queue=${part(queue.name)}`);
     if (queue.oldestAgeSeconds > patience.oldest && queue.ready && !queue.name.endsWith("-poison")) say("warn", html`The next message of <${Text} value=${queue.name} /> has waited for ${duration(queue.oldestAgeSeconds)}; ${count(queue.ready)} are ready`, `/queues/${part(queue.name)}`);
     if (queue.paused) say("warn", html`Queue <${Text} value=${queue.name} /> is paused`, "/queues");
   }
@@ -78,7 +78,7 @@ export function Overview() {
     ${now.value && html`<div class="figures">
       <${Figure} name="jobs waiting" value=${count(sum("ready"))} note=${`${count(sum("delayed"))} delayed`} href="/jobs?state=queued" />
       <${Figure} name="jobs in flight" value=${count(sum("inFlight"))} href="/jobs?state=running" />
-      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length === 1 ? "1 group" : `${groups.groups.length} groups`}${groups.complete ? "" : ", of the first 100,000"}`} href="/poison" />
+      <${Figure} name="poison" value=${count(poison)} tone=${poison ? "bad" : "good"} note=${groups && `${groups.groups.length === 1 ? "1 group" : `${groups.groups.length} groups`}${groups.complete ? "" : ", not all counted"}`} href="/poison" />
       <${Figure} name="oldest waiting" value=${duration(oldest)} tone=${oldest > patience.oldest ? "warn" : ""} href="/queues" />
       <${Figure} name="workers" value=${count(alive.length)} tone=${alive.length ? "" : "warn"} note=${`${count(alive.reduce((n, worker) => n + worker.running, 0))} of ${count(alive.reduce((n, worker) => n + worker.concurrency, 0))} places taken`} href="/workers" />
       <${Figure} name="jobs a second" value=${rate(sum("outPerSecond"))} note=${`${rate(sum("inPerSecond"))} put`} href="/jobs" />

@@ -1,4 +1,4 @@
-// Poison messages: by kind of failure, one by one, and what can be done about one, some or all of them.
+// Poison messages: by kind of failure, by queue, one by one, and what can be done about one, some or all of them.
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
@@ -6,29 +6,34 @@ import { parseExact, textOf } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
+import { Spark } from "../parts/spark.js";
 import { Choice, List, More, Search } from "../parts/list.js";
-import { exactTime, When } from "../parts/time.js";
+import { When } from "../parts/time.js";
 import { Copyable, count, Id, Json, Text, visible } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
-import { useSettings } from "../shell/settings.js";
 import { PlanOf } from "./plan.js";
 import { Story } from "./story.js";
+import { DeleteAll, RedriveAll, Some } from "./poison_actions.js";
+import { PoisonedQueues, QueueMessage, QueueMessages } from "./queue_poison.js";
 import { kinds } from "./kinds.js";
 
 export function Poison({ path, query }) {
+  const ofQueue = query.queue && !query.queue.startsWith("tidemark-jobs");  // whose poison is that of jobs
+  if (path[0] && ofQueue) return html`<${QueueMessage} key=${path[0]} queue=${query.queue} id=${path[0]} />`;
   if (path[0]) return html`<${Message} key=${path[0]} id=${path[0]} />`;
-  const messages = query.show === "messages" || query.fingerprint || query.q;
+  const show = ofQueue || query.show === "queues" ? "queues" : query.show === "messages" || query.fingerprint || query.q || query.queue ? "messages" : "groups";
   const filter = { kind: query.kind, fingerprint: query.fingerprint, movedAfter: query.movedAfter, movedBefore: query.movedBefore };
-  return html`<${Head} title="Poison" actions=${html`<${Toggle} label="Shown as" value=${messages ? "messages" : "groups"} options=${[["groups", "Groups"], ["messages", "Messages"]]}
-      onChange=${(show) => go(at("/poison", { show: show === "messages" ? show : "", kind: query.kind, movedAfter: query.movedAfter, movedBefore: query.movedBefore }))} />`}>
-      <p class="dim small">Jobs that were given up. They stay until they are sent back or deleted.</p></${Head}>
-    <div class="filters">${messages && html`<${Search} label="Search in ids, errors and bodies" value=${query.q} onChange=${(q) => refine({ q, show: "messages" })} />`}
+  const change = (to) => go(at("/poison", { show: to === "groups" ? "" : to, ...(to === "queues" ? {} : { kind: query.kind, movedAfter: query.movedAfter, movedBefore: query.movedBefore }) }));
+  return html`<${Head} title="Poison" actions=${html`<${Toggle} label="Shown as" value=${show} options=${[["groups", "Groups"], ["messages", "Messages"], ["queues", "Your queues"]]} onChange=${change} />`}>
+      <p class="dim small">${show === "queues" ? "Messages of your own queues that failed too often." : "Jobs that were given up."} They stay until they are sent back or deleted.</p></${Head}>
+    ${show === "queues" ? (ofQueue ? html`<${QueueMessages} key=${query.queue} queue=${query.queue} />` : html`<${PoisonedQueues} />`) : html`
+    <div class="filters">${show === "messages" && html`<${Search} label="Search in ids, errors and bodies" value=${query.q} onChange=${(q) => refine({ q, show: "messages" })} />`}
       <${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} />
       <${Choice} label="moved in the last" value=${query.since} options=${Object.keys(spans)} onChange=${(since) => refine({ since, movedAfter: since && new Date(Date.now() - spans[since]).toISOString() })} />
       ${query.fingerprint && html`<span class="badge info">group <span class="mono">${visible(query.fingerprint)}</span></span><a href=${at("/poison", { show: "messages", kind: query.kind, q: query.q })}>all groups</a>`}</div>
-    ${messages ? html`<${Messages} filter=${filter} text=${query.q || ""} />` : html`<${Groups} filter=${filter} />`}`;
+    ${show === "messages" ? html`<${Messages} filter=${filter} text=${query.q || ""} />` : html`<${Groups} filter=${filter} />`}`}`;
 }
 
 const spans = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 };
@@ -41,16 +46,16 @@ function Groups({ filter }) {
   const largest = Math.max(1, ...(groups || []).map((group) => group.count));
   const may = useMay("operator");
   return html`<${Failure} error=${live.error} retry=${live.refresh} />
-    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => group.fingerprint} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
+    <${List} label="Groups of poison messages" failed=${live.error} items=${groups} id=${(group) => `${group.fingerprint} ${group.source || ""}`} href=${(group) => at("/poison", { show: "messages", fingerprint: group.fingerprint })}
       empty="Nothing is poisoned." keys=${may ? { r: (group) => group && setActing({ verb: "redrive", group }) } : {}} columns=${[
         { name: "Messages", number: true, of: (group) => html`<strong>${count(group.count)}</strong><div><progress max=${largest} value=${group.count} aria-label="Share of the largest group"></progress></div>` },
-        { name: "Kind", of: (group) => group.kind },
+        { name: "Kind", of: (group) => group.kind }, { name: "Table", of: (group) => group.source && html`<${Text} value=${group.source} />` },
         { name: "Reason", wide: true, of: (group) => html`<a href=${at("/poison", { show: "messages", fingerprint: group.fingerprint })}><${Text} value=${group.reason || "no reason is known"} most=${300} /></a>` },
-        { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
+        { name: "Last 24 hours", of: (group) => html`<${Spark} values=${group.trend} />` }, { name: "First", of: (group) => html`<${When} at=${group.firstMovedAt} />` }, { name: "Last", of: (group) => html`<${When} at=${group.lastMovedAt} />` },
         { name: "", of: (group) => may && html`<div class="actions"><button type="button" onClick=${() => setActing({ verb: "redrive", group })}>Redrive all…</button><button type="button" class="danger" onClick=${() => setActing({ verb: "delete", group })}>Delete all…</button></div>` }]} />
-    ${live.value && !live.value.complete && html`<p class="dim">The first 100,000 messages were counted; there are more.</p>`}
+    ${live.value && html`<p class="dim small">${live.value.complete ? "" : `${count(live.value.counted)} messages are counted; there are more. `}Counted <${When} at=${live.value.asOf} />.</p>`}
     ${groups?.length > 0 && may && html`<div class="more"><button type="button" onClick=${() => setActing({ verb: "redrive", group: null })}>Redrive all that match…</button></div>`}
-    ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
+    ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
 const searchedAtMost = 5_000;
@@ -99,91 +104,6 @@ function Messages({ filter, text }) {
     ${acting?.verb === "delete" && html`<${Some} verb="Delete" items=${acting.items} one=${(item, reason) => api.remove(`/v1/poison/${part(item.id)}`, reason)} onClose=${() => { setActing(null); setSelected(new Set()); pages.refresh(); }} />`}
     ${acting?.verb === "redriveAll" && html`<${RedriveAll} filter=${filter} onClose=${() => { setActing(null); pages.refresh(); }} />`}
     ${acting?.verb === "deleteAll" && html`<${DeleteAll} filter=${filter} onClose=${() => { setActing(null); pages.refresh(); }} />`}`;
-}
-
-/// Does it to each of them, and tells which failed.
-function Some({ verb, items, one, onClose }) {
-  const [failed, setFailed] = useState([]);
-  const run = async (reason) => {
-    const refusals = [];
-    for (const item of items) {
-      try { await one(item, reason); } catch (error) { refusals.push(`${item.id}: ${error.message}`); }
-    }
-    if (!refusals.length) return;
-    setFailed(refusals);
-    throw new Error(`${refusals.length} of ${items.length} failed.`);
-  };
-  return html`<${Confirm} title=${`${verb} ${items.length} ${items.length === 1 ? "message" : "messages"}?`} verb=${`${verb} ${items.length}`} tone=${verb === "Delete" ? "danger" : "primary"} needsReason run=${run} onClose=${onClose}>
-    <p>${verb === "Delete" ? "They are forgotten for good; their jobs stay poisoned." : "Each goes back to its queue as it is, and its attempts begin anew."}</p>
-    <ul class="small">${items.slice(0, 5).map((each) => html`<li><${Id} value=${each.id} short=${8} /> ${each.kind}: <${Text} value=${each.reason} most=${80} /></li>`)}${items.length > 5 && html`<li>and ${items.length - 5} more</li>`}</ul>
-    ${failed.length > 0 && html`<details open><summary>What failed</summary><ul class="small">${failed.slice(0, 20).map((each) => html`<li><bdi>${visible(each)}</bdi></li>`)}</ul></details>`}</${Confirm}>`;
-}
-
-const describe = (filter, utc) => [filter.fingerprint ? `group ${filter.fingerprint}` : "all groups", filter.kind && `kind ${filter.kind}`, filter.movedAfter && `moved after ${exactTime(filter.movedAfter, utc)}`, filter.movedBefore && `before ${exactTime(filter.movedBefore, utc)}`].filter(Boolean).join(", ");
-
-/// Everything that matches, as a job: counted first, in a pace, with canaries.
-function RedriveAll({ filter, onClose }) {
-  const { utc } = useSettings();
-  const [form, setForm] = useState({ perSecond: 10, canary: 1, limit: "", reason: "" });
-  const [until] = useState(new Date().toISOString());
-  const [plan, setPlan] = useState(null);
-  const number = (text) => (text === "" ? undefined : Number(text));
-  const spec = () => ({ kind: "redrive", poisonKind: filter.kind || undefined, fingerprint: filter.fingerprint || undefined, movedAfter: filter.movedAfter || undefined, movedBefore: filter.movedBefore || until,
-    perSecond: number(form.perSecond), canary: number(form.canary), limit: number(form.limit) });
-  const set = (name) => (e) => { setForm({ ...form, [name]: e.target.value }); if (name !== "reason") setPlan(null); };
-  const [count_, counting, countError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
-  const [submit, busy, error] = useAction(async () => {
-    const job = await api.post("/v1/jobs", { ...spec(), idempotencyKey: `console-${until}-${filter.fingerprint || "all"}` }, form.reason.trim());
-    onClose();
-    go(`/jobs/${part(job.id)}`);
-  });
-  return html`<${Dialog} title="Redrive all that match" onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : count_)(); }}>
-    <p>${visible(describe(filter, utc))}. What is poisoned after this dialog was opened stays where it is.</p>
-    <div class="fields"><label class="field"><span>Messages a second</span><input type="number" min="1" max="10000" required value=${form.perSecond} onInput=${set("perSecond")} /></label>
-      <label class="field"><span>Canaries first</span><input type="number" min="0" max="100" required value=${form.canary} onInput=${set("canary")} /><small>The rest follows only if these succeed</small></label>
-      <label class="field"><span>At most</span><input type="number" min="1" value=${form.limit} placeholder="no limit" onInput=${set("limit")} /></label></div>
-    ${plan && html`<div class="notice ${plan.keys ? "info" : "warn"}" role="status"><div><strong>${count(plan.keys)}${plan.complete ? "" : " or more"}</strong> ${plan.keys === 1 ? "message matches" : "messages match"} now; in this pace it takes about ${Math.ceil(Number(plan.keys) / Math.max(1, form.perSecond))} s.</div></div>
-      <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${form.reason} onInput=${set("reason")} autofocus /></label>`}
-    <${Failure} error=${countError || error} />
-    <footer><button type="button" onClick=${onClose}>Back</button><button class="primary" disabled=${busy || counting || (plan && !plan.keys)}>${plan ? `Redrive ${count(plan.keys)}` : "Count what matches"}</button></footer></form></${Dialog}>`;
-}
-
-const deletedAtMost = 10_000;
-
-/// Everything that matches, page by page, until it is stopped.
-function DeleteAll({ filter, onClose }) {
-  const { utc } = useSettings();
-  const [state, set] = useState({ found: null, reason: "", typed: "", done: 0, failed: 0, running: false });
-  const [abort] = useState(new AbortController());
-  const until = { ...filter, movedBefore: filter.movedBefore || new Date().toISOString() };
-  const [look, looking, lookError] = useAction(async () => {
-    const ids = [];
-    let continuation = "";
-    do {
-      const page = await api.get(at("/v1/poison", { ...until, limit: 1000, continuation }), { signal: abort.signal });
-      ids.push(...page.poison.map((each) => each.id));
-      continuation = page.continuation || "";
-    } while (continuation && ids.length < deletedAtMost);
-    set((was) => ({ ...was, found: ids.slice(0, deletedAtMost), more: Boolean(continuation) }));
-  });
-  const [run, busy, error] = useAction(async () => {
-    for (const id of state.found) {
-      if (abort.signal.aborted) return;
-      const gone = await api.remove(`/v1/poison/${part(id)}`, state.reason.trim()).then(() => true, (refusal) => { if (refusal.status === 404) return true; if (refusal.status === 0) throw refusal; return false; });
-      set((was) => ({ ...was, done: was.done + (gone ? 1 : 0), failed: was.failed + (gone ? 0 : 1) }));
-    }
-  });
-  const close = () => { abort.abort(); onClose(); };
-  const ended = state.found && state.done + state.failed === state.found.length && state.found.length > 0;
-  const number = state.found?.length;
-  return html`<${Dialog} title="Delete all that match" onClose=${close}><form onSubmit=${(e) => { e.preventDefault(); (state.found ? run : look)(); }}>
-    <p>${visible(describe(filter, utc))}. Deleted messages are forgotten for good; their jobs stay poisoned.</p>
-    ${state.found && html`<div class="notice warn" role="status"><div><strong>${count(number)}</strong> match now${state.more ? `; there are more, and ${count(deletedAtMost)} are deleted at a time` : ""}.</div></div>
-      <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${state.reason} onInput=${(e) => set({ ...state, reason: e.target.value })} /></label>
-      <label class="field"><span>Type ${number} to confirm</span><input required inputmode="numeric" pattern=${String(number)} value=${state.typed} onInput=${(e) => set({ ...state, typed: e.target.value })} /></label>
-      ${(busy || state.done > 0) && html`<p role="status">${count(state.done)} deleted${state.failed ? `, ${count(state.failed)} failed` : ""}${ended ? "." : "…"}</p>`}`}
-    <${Failure} error=${lookError || error} />
-    <footer><button type="button" onClick=${close}>${busy ? "Stop" : ended ? "Close" : "Back"}</button>${!ended && html`<button class="danger" disabled=${busy || looking || number === 0 || (state.found && state.typed !== String(number))}>${state.found ? `Delete ${count(number)}` : "Count what matches"}</button>`}</footer></form></${Dialog}>`;
 }
 
 /// The job of a message: what an edit begins from and what is sent.

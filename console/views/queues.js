@@ -1,12 +1,11 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
-import { parseExact } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Act, Badge, Failure, Figure, Head } from "../parts/basic.js";
 import { List, More, Search } from "../parts/list.js";
 import { duration, When } from "../parts/time.js";
-import { count, Id, Json, rate, Text } from "../parts/text.js";
+import { bodyOf, count, Id, Json, rate, Text } from "../parts/text.js";
 import { refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
 
@@ -24,19 +23,8 @@ function All({ query }) {
   return html`<${Head} title="Queues" /><div class="filters"><${Search} label="Filter those that are shown by name" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <${List} label="Queues" failed=${pages.error} items=${pages.items?.filter((each) => each.name.includes(wanted))} href=${(row) => `/queues/${part(row.name)}`} empty="There is no such queue." columns=${[
       { name: "Name", of: (row) => html`<a href=${`/queues/${part(row.name)}`}><${Text} value=${row.name} /></a>${row.paused && html` <${Badge} tone="warn" state="paused" />`}` }, { name: "Ready", number: true, of: (row) => count(row.ready) }, { name: "Delayed", number: true, of: (row) => count(row.delayed) }, { name: "In flight", number: true, of: (row) => count(row.inFlight) }, { name: "Waiting", number: true, of: (row) => count(row.waiting) },
-      { name: "Poison", number: true, of: (row) => (row.poison ? html`<a href=${`/queues/${part(`${row.name}-poison`)}`}><span class="badge bad">${count(row.poison)}</span></a>` : "") }, { name: "Next waits for", number: true, of: (row) => (row.messages ? duration(row.oldestAgeSeconds) : "") }, { name: "In/s", number: true, of: (row) => rate(row.inPerSecond) }, { name: "Out/s", number: true, of: (row) => rate(row.outPerSecond) }]} />
+      { name: "Poison", number: true, of: (row) => (row.poison ? html`<a href=${`/poison?queue=${part(row.name)}`}><span class="badge bad">${count(row.poison)}</span></a>` : "") }, { name: "Next waits for", number: true, of: (row) => (row.messages ? duration(row.oldestAgeSeconds) : "") }, { name: "In/s", number: true, of: (row) => rate(row.inPerSecond) }, { name: "Out/s", number: true, of: (row) => rate(row.outPerSecond) }]} />
     <${More} pages=${pages} what="queues" />`;
-}
-
-function bodyOf(text) {
-  try { const value = parseExact(text); if (value && typeof value === "object") return value; } catch { /* text */ }
-  if (/^[A-Za-z0-9+/]{8,}={0,2}$/.test(text) && text.length % 4 === 0) {
-    try {
-      const decoded = new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
-      try { return parseExact(decoded); } catch { return decoded; }
-    } catch { /* not base64 of text */ }
-  }
-  return text;
 }
 
 function Queue({ name, query }) {
@@ -49,7 +37,7 @@ function Queue({ name, query }) {
   const pause = async () => { await api.post(`/v1/queues/${part(name)}/${queue.paused ? "resume" : "pause"}`); live.refresh(); };
   const message = pages.items?.find((each) => each.id === shown);
   return html`<${Head} title=${name} crumbs=${[["Queues", "/queues"]]} actions=${queue && may && html`<${Act} run=${pause}>${queue.paused ? "Resume" : "Pause"}</${Act}>`}>${queue?.paused && html`<${Badge} tone="warn" state="paused" />`}</${Head}><${Failure} error=${live.error} retry=${live.refresh} />
-    ${queue && html`<div class="figures"><${Figure} name="ready" value=${count(queue.ready)} /><${Figure} name="delayed" value=${count(queue.delayed)} /><${Figure} name="in flight" value=${count(queue.inFlight)} /><${Figure} name="waiting behind their group" value=${count(queue.waiting)} /><${Figure} name="poison" value=${count(queue.poison)} tone=${queue.poison ? "bad" : ""} href=${queue.poison ? `/queues/${part(`${name}-poison`)}` : undefined} /><${Figure} name="next waits for" value=${duration(queue.oldestAgeSeconds)} /></div>`}
+    ${queue && html`<div class="figures"><${Figure} name="ready" value=${count(queue.ready)} /><${Figure} name="delayed" value=${count(queue.delayed)} /><${Figure} name="in flight" value=${count(queue.inFlight)} /><${Figure} name="waiting behind their group" value=${count(queue.waiting)} /><${Figure} name="poison" value=${count(queue.poison)} tone=${queue.poison ? "bad" : ""} href=${queue.poison ? `/poison?queue=${part(name)}` : undefined} /><${Figure} name="next waits for" value=${duration(queue.oldestAgeSeconds)} /></div>`}
     <div class="filters"><${Search} label="Search in the messages that are shown" value=${query.q} onChange=${(q) => refine({ q })} /></div>
     <p class="dim small">Looking takes nothing: also messages that are delayed or in flight are shown, in order.</p>
     <${List} label="Messages" failed=${pages.error} items=${pages.items?.filter((each) => !wanted || `${each.id} ${each.text}`.toLowerCase().includes(wanted))} keys=${{ Enter: (row) => row && setShown(row.id) }} empty="No message." columns=${[

@@ -7,6 +7,7 @@ import { useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Failure, Head, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { List, More, Search } from "../parts/list.js";
+import { SavedFilters } from "../parts/saved.js";
 import { When } from "../parts/time.js";
 import { count, Id, Text, visible } from "../parts/text.js";
 import { go, refine } from "../shell/router.js";
@@ -59,11 +60,13 @@ function Entities({ table, query }) {
   }, [table, filter], 0);
   const names = [...new Set((pages.items || []).slice(0, 100).flatMap(own))].filter((name) => name !== "id");
   const may = useMay("operator");
-  const act = (kind) => { sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, ...(filter ? { filter } : {}) })); go("/jobs/new"); };
+  const act = (kind) => { if (!kind) return; sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, filter })); go("/jobs/new"); };
   const [tone, cost] = costs[plan.access] || ["dim", "…"];
-  return html`<${Head} title=${table} crumbs=${[["Tables", "/tables"]]} actions=${html`<button type="button" disabled=${!pages.items?.length} onClick=${() => download(table, pages.items)}>Export what is shown</button>${may && html`<button type="button" onClick=${() => act("archive")}>Archive what matches…</button><button type="button" class="danger" onClick=${() => act("delete")}>Delete what matches…</button>`}`} />
+  return html`<${Head} title=${table} crumbs=${[["Tables", "/tables"]]} actions=${html`<button type="button" disabled=${!pages.items?.length} onClick=${() => jsonLines(table, pages.items)}>Export JSON Lines</button><button type="button" disabled=${!pages.items?.length} onClick=${() => csv(table, pages.items)}>Export CSV</button>
+      ${may && !table.startsWith("Tidemark") && html`<select aria-label="Act on all that match, by a job" title="A job that is planned first" value="" onChange=${(e) => act(e.target.value)}><option value="">Act on all that match…</option>${["archive", "copy", "merge", "delete"].map((kind) => html`<option value=${kind}>${kind} by a job…</option>`)}</select>`}`} />
     <form class="filters" role="search" onSubmit=${(e) => { e.preventDefault(); if (!plan.wrong) refine({ filter: text.trim() }, {}); }}><label class="search"><span class="sr">Filter ($filter)</span><input data-search type="text" spellcheck=${false} autocomplete="off" value=${text} aria-invalid=${Boolean(plan.wrong)} aria-describedby="cost" placeholder="PartitionKey eq 'sales' and Amount gt 10" onInput=${(e) => setText(e.target.value)} /></label><button disabled=${Boolean(plan.wrong)}>Query</button></form>
     <p id="cost" class="small" role="status">${plan.wrong ? html`<span class="inline-error"><bdi>${visible(plan.wrong)}</bdi></span>` : html`<${Badge} tone=${tone} state=${cost} />`}</p>
+    <div class="filters"><${SavedFilters} of=${table} filter=${filter} onChoose=${(to) => refine({ filter: to }, {})} /></div>
     <${List} label="Entities" failed=${pages.error} items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "Nothing matches so far; there is more to read." : "No entity matches."} columns=${[
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
       ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
@@ -71,13 +74,22 @@ function Entities({ table, query }) {
       { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" /><${Followers} table=${table} />`;
 }
 
-/// JSON Lines with types, as \`tidemark table import\` reads them.
-function download(table, items) {
-  const lines = items.map(({ id, ...entity }) => textOf(entity)).join("\n");
-  const url = URL.createObjectURL(new Blob([lines, "\n"], { type: "application/x-ndjson" }));
-  Object.assign(document.createElement("a"), { href: url, download: `${table}.jsonl` }).click();
+function save(name, text, type) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/// With types, as \`tidemark table import\` reads them.
+const jsonLines = (table, items) => save(`${table}.jsonl`, items.map(({ id, ...entity }) => `${textOf(entity)}\n`).join(""), "application/x-ndjson");
+
+/// RFC 4180: a column for every property that one of them has; the values without their types.
+export function csvOf(items) {
+  const names = ["PartitionKey", "RowKey", "Timestamp", ...new Set(items.flatMap(own).filter((name) => name !== "id"))];
+  const quoted = (value) => (value === undefined || value === null ? "" : `"${String(value).replaceAll('"', '""')}"`);
+  return [names, ...items.map((each) => names.map((name) => each[name]))].map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
+}
+const csv = (table, items) => save(`${table}.csv`, csvOf(items), "text/csv");
 
 const typeNames = { string: "String", boolean: "Boolean", number: "Int32" };
 function typeOf(entity, name) {

@@ -51,6 +51,24 @@ void add_to_group(PoisonGroup& group, PoisonRecord record) {
   if (group.samples.size() < kGroupSamples) group.samples.push_back(std::move(record.message_id));
 }
 
+/// Spares most of those that do not match from being parsed.
+bool may_match(const PoisonFilter& filter, const Message& message) {
+  return message.annotation.find(filter.fingerprint) != std::string::npos;
+}
+
+/// Adds those that match until there are `limit` records; gives how many messages that took.
+std::size_t take_matching(const std::vector<Message>& messages, const PoisonFilter& which, std::size_t limit,
+                          std::vector<PoisonRecord>& records) {
+  std::size_t taken = 0;
+  while (taken < messages.size() && records.size() < limit) {
+    const auto& message = messages[taken++];
+    if (!may_match(which, message)) continue;
+    auto record = poison_record_of(message);
+    if (matches(which, record)) records.push_back(std::move(record));
+  }
+  return taken;
+}
+
 /// Somebody may have deleted the queue; the next job that is given up makes it again.
 template <class T>
 Result<T> or_not_found(Result<T> outcome) {
@@ -117,15 +135,25 @@ bool matches(const PoisonFilter& filter, const PoisonRecord& record) {
 Task<Result<PoisonPage>> PoisonStore::list(std::uint32_t limit, std::string continuation, PoisonFilter which) {
   PoisonPage out;
   out.continuation = std::move(continuation);
+  // Few of a page may match a filter, so it looks at more than there is room for.
+  bool looks_far = which != PoisonFilter{};
   for (int pages = 0; pages < kPagesPerList; ++pages) {
-    // No more than there is room for, so that a page ends where the queue's page ends.
-    const auto room = static_cast<std::uint32_t>(limit - out.records.size());
-    auto page = CO_TRY(co_await page_of(queues_, room, out.continuation));
-    out.continuation = std::move(page.continuation);
-    for (const auto& message : page.messages) {
-      auto record = poison_record_of(message);
-      if (matches(which, record)) out.records.push_back(std::move(record));
+    const auto before = out.records.size();
+    const auto room = static_cast<std::uint32_t>(limit - before);
+    auto page = CO_TRY(co_await page_of(queues_, looks_far ? kGroupingPage : room, out.continuation));
+    const auto taken = take_matching(page.messages, which, limit, out.records);
+    if (taken < page.messages.size()) {
+      // The next page begins behind what there was room for.
+      auto exactly = CO_TRY(co_await page_of(queues_, static_cast<std::uint32_t>(taken), out.continuation));
+      const bool same = !exactly.messages.empty() && exactly.messages.back().id == page.messages[taken - 1].id;
+      if (!same) {  // some have moved meanwhile
+        out.records.resize(before);
+        looks_far = false;
+        continue;
+      }
+      page = std::move(exactly);
     }
+    out.continuation = std::move(page.continuation);
     if (out.continuation.empty() || out.records.size() >= limit) break;
   }
   co_return out;
@@ -139,6 +167,7 @@ Task<Result<PoisonGroups>> PoisonStore::groups(PoisonFilter which) {
   do {
     auto page = CO_TRY(co_await page_of(queues_, kGroupingPage, std::move(continuation)));
     for (const auto& message : page.messages) {
+      if (!may_match(which, message)) continue;
       auto record = poison_record_of(message);
       if (!matches(which, record)) continue;
       auto& group = found[record.kind + "/" + record.fingerprint];

@@ -99,7 +99,7 @@ describe("what is served", () => {
   });
 
   test("views are addresses, and everything else is not", async () => {
-    for (const target of ["/poison", "/jobs/some-id?x=1", "/tables/Orders"]) assert.match(await (await get(target)).text(), /<div id="app">/);
+    for (const target of ["/poison", "/jobs/some-id?x=1", "/tables/Orders", "/containers/some"]) assert.match(await (await get(target)).text(), /<div id="app">/);
     for (const target of ["/nothing", "/console/", "/console/0000000000000000/app.js", "/poisonous"]) assert.notEqual((await get(target)).status, 200, target);
     assert.equal((await fetch(stack.url + "/poison", { method: "POST" })).status, 401);
   });
@@ -470,17 +470,193 @@ describe("indexes and data", () => {
   });
 });
 
+describe("containers", () => {
+  const picture = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  const put = (name, content, type) => stack.call("PUT", `/v1/containers/pictures/content?name=${encodeURIComponent(name)}&contentType=${encodeURIComponent(type)}`, content, { "Content-Type": "application/octet-stream", "If-None-Match": "*" });
+
+  test("one is made, and a blob is uploaded, seen, replaced as it was seen, and deleted", async () => {
+    await open("/containers");
+    await button("New container…").click();
+    await dialog().getByLabel("Name").fill("pictures");
+    await button("Make it", dialog()).click();
+    await heading("pictures");
+    await button("Upload…").click();
+    await dialog().getByLabel("File").setInputFiles({ name: "told.json", mimeType: "application/json", buffer: Buffer.from('{"big":9007199254740993}') });
+    await dialog().getByLabel("Name of the blob").fill("notes/2026/told.json");
+    await dialog().getByLabel("Reason").fill("asked for");
+    await button("Upload", dialog()).click();
+    await heading("told.json");
+    await page.locator(".json", { hasText: "9007199254740993" }).waitFor();
+    await page.getByText("application/json").waitFor();
+    const entry = (await stack.call("GET", "/v1/audit?limit=1&operation=containers.content.put")).entries[0];
+    assert.deepEqual([entry.target, entry.count, entry.reason], ["pictures/notes/2026/told.json", 24, "asked for"]);
+    await button("Replace…").click();
+    await dialog().getByLabel("File").setInputFiles({ name: "x.txt", mimeType: "text/plain", buffer: Buffer.from("another text") });
+    await dialog().getByLabel("Reason").fill("it is another now");
+    await button("Upload", dialog()).click();
+    await page.locator("pre", { hasText: "another text" }).waitFor();
+    const before_ = await stack.call("GET", "/v1/containers/pictures/blob?name=notes%2F2026%2Ftold.json");
+    await button("Delete…").click();
+    await stack.call("PUT", "/v1/containers/pictures/content?name=notes%2F2026%2Ftold.json", "changed", { "Content-Type": "application/octet-stream", "If-Match": before_.etag });
+    await dialog().getByLabel("Reason").fill("no longer needed");
+    await button("Delete", dialog()).click();
+    await dialog().getByText("ConditionNotMet").waitFor();
+    await button("Back", dialog()).click();
+    await open("/containers/pictures?blob=notes%2F2026%2Ftold.json");
+    await button("Delete…").click();
+    await dialog().getByLabel("Reason").fill("no longer needed");
+    await button("Delete", dialog()).click();
+    await until(async () => !(await stack.call("GET", "/v1/containers/pictures/blobs")).blobs.length, "it is gone");
+  });
+
+  test("folders are walked with the keys, and lead back", async () => {
+    await put("a/one.txt", "first", "text/plain");
+    await put("a/deep/er/two.txt", "second", "text/plain");
+    await put("a/picture.png", picture, "text/html");
+    await put("bytes.bin", Buffer.from([0, 1, 2, 255]), "application/x-thing");
+    await open("/containers/pictures");
+    await rows("Blobs").first().waitFor();
+    assert.equal(await rows("Blobs").count(), 2);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await heading("a");
+    assert.match(page.url(), /prefix=a%2F/);
+    await rows("Blobs").getByText("deep/").click();
+    await rows("Blobs").getByText("er/").click();
+    await heading("er");
+    await page.getByRole("navigation", { name: "Where this is" }).getByText("pictures").click();
+    await heading("pictures");
+    await button("All names").click();
+    await until(async () => (await rows("Blobs").count()) === 4, "all of them");
+    await page.getByPlaceholder("Names that begin with").fill("a/d");
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows("Blobs").count()) === 1, "one");
+  });
+
+  test("a picture is seen by its bytes, other bytes as such, and a page of a blob is never run", async () => {
+    await open("/containers/pictures?blob=a%2Fpicture.png");
+    await page.getByRole("img", { name: "Picture of picture.png" }).waitFor();
+    assert.equal(await page.locator("img.preview").evaluate((image) => image.decode().then(() => image.naturalWidth)), 1);
+    await open("/containers/pictures?blob=bytes.bin");
+    await page.locator("pre", { hasText: "00 01 02 ff" }).waitFor();
+    await put("page.html", markup, "text/html");
+    await open("/containers/pictures?blob=page.html");
+    await page.locator("pre", { hasText: "onerror" }).waitFor();
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download" }).click()]);
+    assert.equal(saved.suggestedFilename(), "page.html");
+    assert.equal(readFileSync(await saved.path(), "utf8"), markup);
+    assert.equal(await page.evaluate(() => window.hurt), undefined);
+  });
+
+  test("a long text is begun, and says so", async () => {
+    await put("long.txt", "é".repeat(100_000), "text/plain");
+    await open("/containers/pictures?blob=long.txt");
+    await page.getByText("The beginning of 195 KiB").waitFor();
+    assert.doesNotMatch(await page.locator("main pre").innerText(), /\ufffd/);
+  });
+});
+
+describe("poison of queues of one's own", () => {
+  const queue = "letters";
+  before(async () => {
+    for (const name of [queue, `${queue}-poison`]) await stack.putQueue(name);
+    for (let i = 0; i < 4; i += 1) await stack.putMessage(`${queue}-poison`, `{"letter":${i}}`);
+  });
+
+  test("the queue is listed, and a message edited, sent back, and deleted", async () => {
+    await open("/poison");
+    await button("Your queues").click();
+    await rows("Queues with poison").getByRole("link", { name: queue }).click();
+    await until(async () => (await rows("Poison messages").count()) === 4, "four");
+    assert.match(page.url(), /queue=letters/);
+    await rows("Poison messages").first().getByRole("link").click();
+    await heading(/Message of letters given up/);
+    await button("Edit…").click();
+    await dialog().getByLabel("The text of the message").fill('{"letter":"new"}');
+    await button("Difference to the original", dialog()).click();
+    await dialog().locator(".added", { hasText: "new" }).waitFor();
+    await dialog().getByLabel("Reason").fill("it was old");
+    await button("Save and redrive", dialog()).click();
+    await until(async () => (await stack.call("GET", `/v1/queues/${queue}/messages`)).messages[0]?.text === '{"letter":"new"}', "it is in its queue");
+    await until(async () => (await rows("Poison messages").count()) === 3, "three are left");
+  });
+
+  test("a selection goes back with the keys alone, and the rest is deleted after it was counted", async () => {
+    await open(`/poison?queue=${queue}`);
+    await rows("Poison messages").first().waitFor();
+    for (const key of ["j", "x", "r"]) await page.keyboard.press(key);
+    await dialog().getByLabel("Reason").waitFor();
+    await page.keyboard.type("once more");
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows("Poison messages").count()) === 2, "two are left");
+    await button("Delete all of this queue…").click();
+    await button("Count what matches", dialog()).click();
+    await dialog().getByLabel("Reason").fill("not wanted");
+    await dialog().getByLabel("Type").fill("2");
+    await button("Delete 2", dialog()).click();
+    await dialog().getByText("2 deleted.").waitFor();
+    await button("Close", dialog()).last().click();
+    await page.getByText("No message of this queue is poisoned.").waitFor();
+    await stack.putMessage(`${queue}-poison`, "one for the views that follow");
+  });
+});
+
+describe("what a query selects", () => {
+  const filter = "PartitionKey eq 'p1' and Amount lt 10";
+
+  test("is given to a job, which is planned first", async () => {
+    await open(`/tables/Orders?filter=${encodeURIComponent(filter)}`);
+    await rows("Entities").first().waitFor();
+    await page.getByLabel("Act on all that match").selectOption("merge");
+    await heading("Submit a job");
+    assert.equal(await page.getByLabel("Kind").inputValue(), "merge");
+    assert.equal(await page.locator("[name=filter]").inputValue(), filter);
+    await page.locator("[name=set]").fill('{"Marked":true}');
+    await button(/^Plan/).click();
+    await page.getByText("Would touch").waitFor();
+    await button(/^Submit: touches/).click();
+    await heading(/merge Orders/);
+    await page.locator(".badge", { hasText: "succeeded" }).first().waitFor();
+    assert.equal((await stack.call("GET", `/v1/tables/Orders/entities?filter=${encodeURIComponent("Marked eq true")}`)).entities.length, 3);
+  });
+
+  test("is saved as CSV, with quotes where they are needed", async () => {
+    await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=csv&rowKey=1", JSON.stringify({ Said: 'a "b", c\nd', Amount: 1 }), { "If-None-Match": "*" });
+    await open(`/tables/Orders?filter=${encodeURIComponent("PartitionKey eq 'csv'")}`);
+    await rows("Entities").first().waitFor();
+    const [saved] = await Promise.all([page.waitForEvent("download"), button("Export CSV").click()]);
+    const text = readFileSync(await saved.path(), "utf8");
+    assert.match(text, /^"PartitionKey","RowKey","Timestamp",.*"Said"/);
+    assert.ok(text.includes('"a ""b"", c\nd"'));
+    await stack.call("DELETE", "/v1/tables/Orders/entity?partitionKey=csv&rowKey=1", undefined, { "If-Match": "*" });
+  });
+
+  test("is kept under a name in this browser, and forgotten", async () => {
+    await open(`/tables/Orders?filter=${encodeURIComponent(filter)}`);
+    await button("Save this filter…").click();
+    await dialog().getByLabel("Name").fill("small ones");
+    await button("Save", dialog()).click();
+    await open("/tables/Orders");
+    await page.getByLabel("Saved").selectOption("small ones");
+    await until(async () => (await rows("Entities").count()) === 3, "1, 5 and 9");
+    await button("Forget it").click();
+    assert.equal(await page.getByLabel("Saved").count(), 0);
+  });
+});
+
 describe("whatever the text", () => {
   test("hostile names and bodies are text, and the layout holds", async () => {
     const many = Object.fromEntries(Array.from({ length: 240 }, (_, i) => [`Property${i}`, i]));
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=hostile&rowKey=1", { Markup: markup, Bidi: bidi, Long: long }, { "If-None-Match": "*" });
     await stack.call("PUT", "/v1/tables/Orders/entity?partitionKey=hostile&rowKey=2", many, { "If-None-Match": "*" });
+    const hostile = `${markup}/${bidi}/${"n".repeat(600)}`;
+    await stack.call("PUT", `/v1/containers/pictures/content?name=${encodeURIComponent(hostile)}&contentType=${encodeURIComponent(markup)}`, `${markup} ${bidi}`, { "Content-Type": "application/octet-stream", "If-None-Match": "*" });
     const job = await stack.submit({ kind: "archive", source: "Orders", destination: "Old", filter: `Customer eq '${markup.replaceAll("'", "''")}' and PartitionKey eq '${"y".repeat(400)}'` });
     const poison = await stack.submit({ kind: "archive", source: "NotThere", destination: "Old", partitionKey: '"><img src=x onerror=hurt()>'.replace("/", ""), rowKey: "<script>hurt()" });
     await state(poison.id, "poisoned");
     const message = (await stack.call("GET", `/v1/poison/${poison.id}`)).id;
     for (const target of ["/tables/Orders?filter=" + encodeURIComponent("PartitionKey eq 'hostile'"), "/tables/Orders?partitionKey=hostile&rowKey=1", "/tables/Orders?partitionKey=hostile&rowKey=2", "/jobs", `/jobs/${job.id}`, `/jobs?q=${encodeURIComponent(markup)}`,
-      "/poison?show=messages", `/poison/${message}`, `/explain?table=Orders&partitionKey=${encodeURIComponent(markup)}&rowKey=1`, `/schedules/${encodeURIComponent(markup)}`, `/queues/${encodeURIComponent(markup)}`, `/groups/${encodeURIComponent(bidi)}`]) {
+      "/poison?show=messages", `/poison/${message}`, "/containers/pictures?flat=1", `/containers/pictures?blob=${encodeURIComponent(hostile)}`, `/poison?queue=${encodeURIComponent(markup)}`, `/explain?table=Orders&partitionKey=${encodeURIComponent(markup)}&rowKey=1`, `/schedules/${encodeURIComponent(markup)}`, `/queues/${encodeURIComponent(markup)}`, `/groups/${encodeURIComponent(bidi)}`]) {
       await open(target);
       await page.locator("main h1").waitFor();
       await until(async () => (await page.locator("[aria-busy]").count()) === 0, `${target} is there`);
@@ -534,7 +710,7 @@ describe("keys, times and themes", () => {
 });
 
 describe("what others need", () => {
-  const views = ["/", "/poison", "/poison?show=messages", "/jobs", "/jobs/new", "/schedules", "/limits", "/workers", "/indexes", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/tidemark-jobs", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
+  const views = ["/", "/poison", "/poison?show=messages", "/jobs", "/jobs/new", "/schedules", "/limits", "/workers", "/indexes", "/containers", "/containers/pictures", "/containers/pictures?prefix=a%2F", "/containers/pictures?blob=a%2Fpicture.png", "/containers/pictures?blob=bytes.bin", "/poison?show=queues", "/poison?queue=letters", "/tables", "/tables/Orders", "/tables/Orders?partitionKey=p1&rowKey=001", "/queues", "/queues/tidemark-jobs", "/explain?table=Orders&partitionKey=p1&rowKey=001"];
   for (const theme of ["Light", "Dark"]) {
     test(`axe finds nothing wrong: ${theme}`, async () => {
       const one = (await stack.call("GET", "/v1/jobs?limit=1")).jobs[0];

@@ -56,8 +56,17 @@ export class Stack {
       { input: entities.map((each) => JSON.stringify(each)).join("\n"), env: { ...process.env, TIDEMARK_TOKEN: token } });
   }
 
+  /// Of one's own queues, by the public protocol and a signature that the api makes.
+  async ofQueue(method, queue, ending, body) {
+    const { token: signature } = await this.call("POST", "/v1/sas", { kind: "account", services: "q", resourceTypes: "sco", permissions: "rwdlacup", expiresIn: 3600 });
+    const response = await fetch(`http://127.0.0.1:${this.ports.queue_service}/devstoreaccount1/${queue}${ending}?${signature}`, { method, body });
+    if (!response.ok) throw new Error(`${method} ${queue}: ${response.status} ${await response.text()}`);
+  }
+  putQueue(queue) { return this.ofQueue("PUT", queue, ""); }
+  putMessage(queue, text) { return this.ofQueue("POST", queue, "/messages", `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`); }
+
   async call(method, target, body, headers = {}) {
-    const response = await fetch(this.url + target, { method, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body), headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers } });
+    const response = await fetch(this.url + target, { method, body: body === undefined ? undefined : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body), headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers } });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${text}`);
     return text ? JSON.parse(text) : null;

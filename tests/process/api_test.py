@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from clients import TOKEN, HttpFailure, QueueClient, TableClient, ended  # noqa: E402
+from clients import TOKEN, BlobClient, HttpFailure, QueueClient, TableClient, ended  # noqa: E402
 from openapi import CheckedApiClient, UntrueDescription  # noqa: E402
 from stack import Stack, clean_environment, program, wait_until  # noqa: E402
 
@@ -45,8 +45,12 @@ class ApiTest(unittest.TestCase):
         if len(result.failures) + len(result.errors) > before:
             self.stack.show_logs()
 
+    def start_blob_store(self):
+        if "blob_store" not in self.stack.children:
+            self.stack.start("blob_store")
+
     def test_backups_and_checks(self):
-        self.stack.start("blob_store")
+        self.start_blob_store()
         directory = os.path.join(self.stack.directory, "backups")
         name = self.api.call("POST", "/v1/backups", {"directory": directory})["name"]
         wait_until(lambda: self.api.call("GET", f"/v1/backups/{name}")["state"] != "running", "the backup ends")
@@ -125,7 +129,8 @@ class ApiTest(unittest.TestCase):
     def test_a_poison_queue_that_was_deleted_is_an_empty_one(self):
         self.queues.delete_queue("tidemark-jobs-poison")
         self.assertEqual(self.api.call("GET", "/v1/poison")["poison"], [])
-        self.assertEqual(self.api.call("GET", "/v1/poison/groups"), {"groups": [], "complete": True})
+        none = self.api.call("GET", "/v1/poison/groups")
+        self.assertEqual((none["groups"], none["complete"], none["counted"]), ([], True, 0))
         self.refused(404, "PoisonNotFound", "GET", "/v1/poison/00000000-0000-0000-0000-000000000000")
         job = self.finish({"kind": "delete", "source": "NoSuchTable", "filter": ""})
         self.assertEqual(job["state"], "poisoned")
@@ -452,6 +457,115 @@ class ApiTest(unittest.TestCase):
         self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/tables/Looked/entity?partitionKey=p")
         self.refused(404, "TableNotFound", "GET", "/v1/tables/NotThere/entities")
 
+    def content(self, method, container, name, body=None, ok=(200, 201), query="", **headers):
+        """Of a blob; the answer's headers and bytes."""
+        if body is not None:
+            headers["Content-Type"] = "application/octet-stream"
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.api.ask(method, f"/v1/containers/{container}/content?name={quote(name, safe='')}{query}", headers, body, ok)
+
+    def test_blobs_are_uploaded_looked_at_and_deleted(self):
+        self.start_blob_store()
+        self.api.call("PUT", "/v1/containers/looked")
+        self.api.call("PUT", "/v1/containers/looked")
+        self.assertIn("looked", [each["name"] for each in self.api.call("GET", "/v1/containers?prefix=look")["containers"]])
+        large = os.urandom(9 << 20)  # in three pieces
+        name = "a/größer ü.bin"
+        made, told = self.content("PUT", "looked", name, large, query="&contentType=image%2Fpng", If_None_Match="*")
+        blob = json.loads(told)
+        self.assertEqual((blob["name"], blob["size"], blob["contentType"], blob["etag"]), (name, len(large), "image/png", made["ETag"]))
+        answered, read = self.content("GET", "looked", name)
+        self.assertEqual(read, large)
+        # Whatever it says that it is: a browser saves it.
+        self.assertEqual(answered["Content-Type"], "application/octet-stream")
+        self.assertTrue(answered["Content-Disposition"].startswith("attachment; filename*=UTF-8''gr%C3%B6"))
+        self.assertIn("sandbox", answered["Content-Security-Policy"])
+        self.assertEqual(self.content("GET", "looked", name, query="&offset=4194300&length=10")[1], large[4194300:4194310])
+        self.assertEqual(self.content("GET", "looked", name, query=f"&offset={len(large)}")[1], b"")
+        self.assertEqual(BlobClient(self.stack.ports["blob_store"]).get("looked", quote(name)), large)
+
+        for headers, status in (({"If_None_Match": "*"}, 409), ({}, 400), ({"If_Match": '"0x1"'}, 412)):
+            with self.assertRaises(HttpFailure) as caught:
+                self.content("PUT", "looked", name, b"new", **headers)
+            self.assertEqual(caught.exception.status, status)
+        changed, _ = self.content("PUT", "looked", name, b"", If_Match=made["ETag"])
+        self.assertEqual(self.content("GET", "looked", name)[1], b"")
+        self.content("PUT", "looked", "b", b"text", If_None_Match="*")
+        where = "/v1/containers/looked/blobs?delimiter=%2F"
+        self.assertEqual([each["name"] for each in self.api.call("GET", where)["blobs"]], ["a/", "b"])
+        first = self.api.call("GET", where + "&limit=1")
+        self.assertEqual(self.api.call("GET", f"{where}&continuation={quote(first['continuation'])}")["blobs"][0]["name"], "b")
+        self.assertEqual(self.api.call("GET", "/v1/containers/looked/blobs?prefix=a%2F")["blobs"][0]["name"], name)
+
+        target = f"/v1/containers/looked/blob?name={quote(name, safe='')}"
+        self.assertEqual(self.api.call("GET", target)["metadata"], {})
+        for headers, status in (({}, 400), ({"If-Match": made["ETag"]}, 412), ({"If-Match": changed["ETag"]}, 204), ({"If-Match": "*"}, 404)):
+            self.assertEqual(self.api.send("DELETE", target, headers)[0], status)
+        self.refused(404, "BlobNotFound", "GET", target)
+        self.refused(404, "ContainerNotFound", "GET", "/v1/containers/not-there/blobs")
+        self.refused(400, "InvalidQueryParameterValue", "GET", "/v1/containers/looked/content")
+
+    def test_what_is_tidemarks_own_and_what_is_no_content_is_refused(self):
+        self.start_blob_store()
+        for container in ("tidemark-own", "$logs"):
+            with self.assertRaises(HttpFailure) as caught:
+                self.content("PUT", container, "x", b"x", If_None_Match="*")
+            self.assertEqual(caught.exception.status, 403)
+        # A form of somebody else's page.
+        status, _, _ = self.api.send("PUT", "/v1/containers/looked/content?name=x", {"Content-Type": "text/plain"}, b"x")
+        self.assertEqual(status, 415)
+        self.assertEqual(self.api.send("POST", "/v1/jobs", {"Content-Type": "application/octet-stream"}, b"{}")[0], 415)
+
+    def test_an_upload_that_breaks_off_leaves_nothing(self):
+        self.start_blob_store()
+        self.api.call("PUT", "/v1/containers/looked")
+        with socket.create_connection(("127.0.0.1", self.stack.ports["api"]), 10) as raw:
+            raw.sendall(f"PUT /v1/containers/looked/content?name=half HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+                        "Content-Type: application/octet-stream\r\nIf-None-Match: *\r\nContent-Length: 9000000\r\n\r\n".encode())
+            raw.sendall(b"x" * 5_000_000)
+        def ended():
+            found = self.api.call("GET", "/v1/audit?limit=20&operation=containers.content.put")["entries"]
+            return found and found[0]["target"] == "looked/half" and found[0]["outcome"] == "failed"
+        wait_until(ended, "the upload has failed")
+        self.refused(404, "BlobNotFound", "GET", "/v1/containers/looked/blob?name=half")
+
+    def test_poison_is_deleted_by_a_filter(self):
+        failed = [self.finish({"kind": kind, "source": "Gone", "filter": "", **more})
+                  for kind, more in (("delete", {}), ("delete", {}), ("copy", {"destination": "Old"}))]
+        self.assertEqual({job["state"] for job in failed}, {"poisoned"})
+        wait_until(lambda: len(self.api.poison()) == 3, "three poison messages")
+        group = self.api.call("GET", "/v1/poison/groups")["groups"][0]
+        which = f"fingerprint={group['fingerprint']}&source=gone"
+        self.refused(400, "InvalidQueryParameterValue", "DELETE", f"/v1/poison?{which}")
+        where = f"/v1/poison?{which}&movedBefore=2100-01-01T00:00:00Z"
+        self.assertEqual(self.api.call("DELETE", where + "&dryRun=true"), {"matched": 2})
+        self.assertEqual(self.api.call("DELETE", f"/v1/poison?{which}&movedBefore=2000-01-01T00:00:00Z"), {"deleted": 0})
+        page = self.api.call("DELETE", where + "&limit=1")
+        self.assertEqual(page["deleted"], 1)
+        rest = self.api.call("DELETE", f"{where}&limit=1&continuation={quote(page['continuation'])}")
+        self.assertEqual(rest["deleted"], 1)
+        entries = self.api.call("GET", "/v1/audit?limit=2&operation=poison.delete")["entries"]
+        self.assertEqual([(entry["count"], f"fingerprint={group['fingerprint']}" in entry["detail"]) for entry in entries],
+                         [(1, True)] * 2)
+        self.assertEqual(len(self.api.poison()), 1)
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?movedBefore=2100-01-01T00:00:00Z"), {"deleted": 1})
+        self.assertEqual(self.api.poison(), [])
+
+    def test_poisoned_queues_are_told_and_emptied(self):
+        for queue in ("bills", "bills-poison", "empty-poison"):
+            self.queues.create(queue)
+        for number in range(3):
+            self.queues.put("bills-poison", f"bill {number}")
+        self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [{"name": "bills", "messages": 3}])
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills&dryRun=true"), {"matched": 3})
+        page = self.api.call("DELETE", "/v1/poison?queue=bills&limit=2")
+        self.assertEqual((page["deleted"], "continuation" in page), (2, True))
+        self.assertEqual(self.api.call("DELETE", "/v1/poison?queue=bills"), {"deleted": 1})
+        entry = self.api.call("GET", "/v1/audit?limit=1&operation=poison.delete")["entries"][0]
+        self.assertEqual((entry["count"], entry["detail"]), (1, "queue=bills"))
+        self.assertEqual(self.api.call("GET", "/v1/poison/queues")["queues"], [])
+        self.refused(400, "InvalidQueryParameterValue", "DELETE", "/v1/poison?queue=bills&kind=archive")
+
     def test_messages_are_looked_at_and_stay(self):
         self.queues.create("looked-at")
         for number in range(3):
@@ -472,14 +586,6 @@ class ApiTest(unittest.TestCase):
         told = {(each["store"], each["of"]): each for each in self.api.call("GET", "/v1/accounts")["accounts"]}
         self.assertGreater(told["table", "tables"]["used"], 0)
         self.assertEqual({each["account"] for each in told.values()}, {"devstoreaccount1"})
-
-    def test_what_a_filter_selects_is_deleted_from_poison(self):
-        job = self.finish({"kind": "delete", "source": "NeverThere", "filter": ""})
-        self.assertEqual(job["state"], "poisoned", job)
-        selected = "/v1/poison?source=NeverThere&movedBefore="
-        self.assertEqual(self.api.call("DELETE", selected + "2026-01-01T00:00:00Z"), {"deleted": 0})
-        self.assertEqual(self.api.call("DELETE", selected + "2100-01-01T00:00:00Z"), {"deleted": 1})
-        self.refused(404, "PoisonNotFound", "GET", f"/v1/poison/{job['id']}")
 
     def test_one_entity_is_explained(self):
         self.fill("Story")

@@ -67,7 +67,9 @@ class EveryOperationTest(unittest.TestCase):
         self.addCleanup(server.shutdown)
         special = {"job submit": JOB, "schedule put": ["x", *JOB, "--cron", "@daily"], "explain": ["Abc", "p", "r"],
                    "limit partition": ["x", "k"], "entity show": ["x", "p", "r"], "entity put": ["x", "p", "r"],
-                   "entity delete": ["x", "p", "r", "--if-match", "*"], "poison edit": ["x", "--file", "-"],
+                   "entity delete": ["x", "p", "r", "--if-match", "*"],
+                   "blob show": ["x", "b"], "blob delete": ["x", "b", "--if-match", "*"],
+                   **{f"blob {name}": ["x", "b", "--file", "-"] for name in ("upload", "download")}, "poison edit": ["x", "--file", "-"],
                    **{f"consumer {name}": ["x", "g"] for name in ("put", "show", "remove", "read")},
                    "consumer acknowledge": ["x", "g", "--epoch", "1"],
                    **{f"sas {kind}": ["x", "--permissions", "r"] for kind in ("table", "queue", "container", "blob")},

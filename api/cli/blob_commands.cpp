@@ -1,0 +1,200 @@
+// Containers and blobs, through the api: for whoever has its token and not the account's key.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "api/cli/commands.h"
+#include "common/base/descriptor.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTagHelp = "the ETag that it must have, or * for any";
+
+std::string size_of(const json& size) {
+  return size.is_number_unsigned() ? readable_bytes(size.get<std::uint64_t>()) : "";
+}
+
+struct Which {
+  std::string container, name;
+
+  void declare(CLI::App& command) {
+    command.add_option("container", container, "the container")->required();
+    command.add_option("blob", name, "the blob's name")->required();
+  }
+  [[nodiscard]] std::string path(const char* ending,
+                                 const std::vector<std::pair<const char*, std::string>>& more = {}) const {
+    auto out = item_path("containers", container, ending) + "?name=" + percent_encode(name);
+    for (const auto& [parameter, value] : more) {
+      if (!value.empty()) out += "&" + std::string(parameter) + "=" + percent_encode(value);
+    }
+    return out;
+  }
+};
+
+void add_lists(const Commands& blobs, const Commands& containers) {
+  struct Arguments {
+    std::string container, prefix, delimiter;
+    std::size_t limit = 50;
+  };
+  auto a = std::make_shared<Arguments>();
+  const auto limit = [a](CLI::App& command) {
+    command.add_option("--prefix", a->prefix, "whose names begin with this");
+    command.add_option("--limit", a->limit, "how many; 0 for all")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+  };
+  const auto table =
+      table_of({{"container", "/name"}, {"changed", "/changedAt", time_of}, {"public", "/publicAccess"}});
+  limit(containers.add("list", "the containers of the account", [=](const GlobalOptions& options) {
+    return list_and_print(options, "/v1/containers" + query_of({{"prefix", a->prefix}}), "containers", a->limit, table);
+  }));
+  const auto rows = table_of({{"blob", "/name"},
+                              {">size", "/size", size_of},
+                              {"type", "/contentType"},
+                              {"changed", "/changedAt", time_of},
+                              {"etag", "/etag"}});
+  auto& listing = blobs.add("list", "the blobs of a container", [=](const GlobalOptions& options) {
+    const auto query = query_of({{"prefix", a->prefix}, {"delimiter", a->delimiter}});
+    return list_and_print(options, item_path("containers", a->container, "/blobs") + query, "blobs", a->limit, rows);
+  });
+  listing.add_option("container", a->container, "the container")->required();
+  listing.add_option("--delimiter", a->delimiter, "fold names that go on behind this, such as /");
+  limit(listing);
+}
+
+void print_blob(const json& blob) { std::cout << blob.dump(2) << "\n"; }
+
+/// Into a file beside it first, so that what has its name is whole.
+Result<int> download(const GlobalOptions& options, const Which& which, const std::string& file) {
+  auto api = TRY(ApiClient::create(options));
+  if (file == "-") {
+    TRY(api.stream(which.path("/content"), [](std::string_view piece) { std::cout << piece; }));
+    return kOk;
+  }
+  const auto part = file + ".part";
+  std::ofstream out(part, std::ios::binary | std::ios::trunc);
+  const TakePiece take = [&out](std::string_view piece) {
+    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  };
+  auto done = api.stream(which.path("/content"), take);
+  out.close();
+  if (done && !out) done = fail(ErrorCode::kInvalidInput, part + " cannot be written");
+  if (done) {
+    std::error_code error;
+    std::filesystem::rename(part, file, error);
+    if (error) done = fail(ErrorCode::kInvalidInput, file + " cannot be written: " + error.message());
+  }
+  if (!done) std::remove(part.c_str());
+  TRY(done);
+  return kOk;
+}
+
+/// A file's bytes where the system keeps them, so that one of any size can be sent.
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::string& name) {
+    const Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat about{};
+    if (file.get() < 0 || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
+      return fail(ErrorCode::kInvalidInput, name + " cannot be read, or is no file");
+    }
+    const auto size = static_cast<std::size_t>(about.st_size);
+    if (size == 0) return MappedFile(nullptr, 0);
+    auto* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (bytes == MAP_FAILED) return fail(ErrorCode::kInvalidInput, name + " cannot be read");
+    return MappedFile(bytes, size);
+  }
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)), size_(other.size_) {}
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile() {
+    if (bytes_ != nullptr) ::munmap(bytes_, size_);
+  }
+  [[nodiscard]] std::string_view bytes() const { return {static_cast<const char*>(bytes_), size_}; }
+
+ private:
+  MappedFile(void* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
+  void* bytes_;
+  std::size_t size_;
+};
+
+struct Upload {
+  Which which;
+  std::string file, type, if_match;
+};
+
+Result<int> upload(const GlobalOptions& options, const Upload& what) {
+  auto api = TRY(ApiClient::create(options));
+  const auto path = what.which.path("/content", {{"contentType", what.type}});
+  const HttpHeaders headers{what.if_match.empty() ? std::pair<std::string, std::string>("If-None-Match", "*")
+                                                  : std::pair<std::string, std::string>("If-Match", what.if_match)};
+  if (what.file == "-") {
+    const auto bytes = TRY(read_file(what.file));
+    print_answer(options, TRY(api.upload(path, bytes, headers)), print_blob);
+  } else {
+    const auto file = TRY(MappedFile::open(what.file));
+    print_answer(options, TRY(api.upload(path, file.bytes(), headers)), print_blob);
+  }
+  return kOk;
+}
+
+void add_transfers(const Commands& blobs) {
+  auto from = std::make_shared<std::pair<Which, std::string>>();
+  auto& downloading = blobs.add("download", "the content of a blob", [from](const GlobalOptions& options) {
+    return download(options, from->first, from->second);
+  });
+  from->first.declare(downloading);
+  downloading.add_option("--file", from->second, "where it goes; - for standard output")->required();
+
+  auto a = std::make_shared<Upload>();
+  auto& uploading = blobs.add("upload", "make a blob, or replace one",
+                              [a](const GlobalOptions& options) { return upload(options, *a); });
+  a->which.declare(uploading);
+  uploading.add_option("--file", a->file, "its content; - for standard input")->required();
+  uploading.add_option("--type", a->type, "its media type, such as image/png");
+  uploading.add_option("--if-match", a->if_match, std::string(kTagHelp) + "; without it, the blob must not be there");
+}
+
+void add_for_one(const Commands& blobs) {
+  auto shown = std::make_shared<Which>();
+  shown->declare(blobs.add("show", "a blob's properties, metadata and tags", [shown](const GlobalOptions& options) {
+    return call_and_print(options, "GET", shown->path("/blob"), print_blob);
+  }));
+  struct Arguments {
+    Which which;
+    std::string if_match;
+    bool snapshots = false;
+  };
+  auto a = std::make_shared<Arguments>();
+  auto& deleting = blobs.add("delete", "delete a blob", [a](const GlobalOptions& options) {
+    return call_and_print(options, "DELETE", a->which.path("/blob", {{"snapshots", a->snapshots ? "true" : ""}}),
+                          said("deleted"), {}, {{"If-Match", a->if_match}});
+  });
+  a->which.declare(deleting);
+  deleting.add_option("--if-match", a->if_match, kTagHelp)->required();
+  deleting.add_flag("--snapshots", a->snapshots, "its snapshots, too");
+}
+
+}  // namespace
+
+void add_blob_commands(const Commands& program) {
+  const auto blobs = program.family("blob", "look at blobs, upload, download and delete them, through the api");
+  const auto containers = program.family("container", "look at containers and make them, through the api");
+  add_lists(blobs, containers);
+  add_for_one(blobs);
+  add_transfers(blobs);
+  containers.add_for_one(
+      "containers", "container", "the container's name",
+      {{"create", "make a container; one that is there stays as it is", "PUT", "", said("it is there")}});
+}
+
+}  // namespace tidemark::cli

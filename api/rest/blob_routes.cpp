@@ -1,0 +1,260 @@
+// Containers and blobs, for people: what there is, with its properties, and content both ways. Content streams in
+// pieces, so a transfer holds a piece or two in memory whatever the size of the blob.
+#include "api/rest/api_routes.h"
+#include "api/rest/parameters.h"
+#include "api/rest/render.h"
+#include "blob_store/client/blob_browser.h"
+#include "blob_store/model/block_list.h"
+#include "blob_store/model/conditions.h"
+#include "blob_store/model/names.h"
+#include "common/base/encoding.h"
+
+namespace tidemark::api {
+namespace {
+
+using blob_store::BlobFacts;
+using blob_store::kMaxPieceBytes;
+
+constexpr std::uint64_t kMaxUploadBytes = kMaxPieceBytes * blob_store::kMaxBlocksInList;
+
+void put_text(nlohmann::json& out, const char* name, const std::string& text) {
+  if (!text.empty()) out[name] = text;
+}
+
+nlohmann::json blob_json(const std::string& name, const BlobFacts& facts, Time now) {
+  nlohmann::json out{{"name", name},
+                     {"type", facts.type},
+                     {"size", facts.size},
+                     {"changedAt", to_iso8601(facts.changed)},
+                     {"createdAt", to_iso8601(facts.created)},
+                     {"etag", '"' + facts.etag + '"'},
+                     {"leased", facts.lease.locked(now)}};
+  put_text(out, "contentType", facts.headers.type);
+  put_text(out, "contentEncoding", facts.headers.encoding);
+  put_text(out, "contentLanguage", facts.headers.language);
+  put_text(out, "contentDisposition", facts.headers.disposition);
+  put_text(out, "cacheControl", facts.headers.cache_control);
+  put_text(out, "contentMd5", facts.headers.md5);
+  put_text(out, "tier", facts.tier);
+  return out;
+}
+
+nlohmann::json object_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  auto out = nlohmann::json::object();
+  for (const auto& [name, value] : pairs) out[name] = value;
+  return out;
+}
+
+Answer list_containers(Api& api, http::Request& request, std::string) {
+  auto parameters = CO_TRY(Parameters::read(request, {"prefix", "limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto page =
+      CO_TRY(co_await api.blobs->containers(parameters.text("prefix"), parameters.text("continuation"), limit));
+  co_return page_response("containers", page.containers, page.next, [now = api.clock.now()](const auto& container) {
+    nlohmann::json out{{"name", container.name},
+                       {"changedAt", to_iso8601(container.changed)},
+                       {"leased", container.lease.locked(now)}};
+    put_text(out, "publicAccess", container.public_access);
+    return out;
+  });
+}
+
+/// Tidemark's own containers and the logs of analytics are not edited by hand.
+Result<void> check_may_change(const std::string& container) {
+  if (!container.starts_with("tidemark") && container != blob_store::kLogContainer) return {};
+  return fail(ErrorCode::kAuthorizationPermissionMismatch,
+              "The container " + container + " belongs to Tidemark itself: its blobs are not changed by hand.");
+}
+
+Answer make_container(Api& api, http::Request& request, std::string container) {
+  CO_TRY(Parameters::read(request, {}));
+  CO_TRY(check_may_change(container));
+  CO_TRY(co_await api.blobs->ensure_container(std::move(container)));
+  co_return no_content();
+}
+
+Answer list_blobs(Api& api, http::Request& request, std::string container) {
+  auto parameters = CO_TRY(Parameters::read(request, {"prefix", "delimiter", "limit", "continuation"}));
+  const auto limit = CO_TRY(parameters.limit());
+  const auto page =
+      CO_TRY(co_await api.blobs->browse(std::move(container), parameters.text("prefix"), parameters.text("delimiter"),
+                                        parameters.text("continuation"), limit));
+  co_return page_response("blobs", page.blobs, page.next, [now = api.clock.now()](const auto& blob) {
+    if (blob.facts) return blob_json(blob.name, *blob.facts, now);
+    return nlohmann::json{{"name", blob.name}, {"folder", true}};
+  });
+}
+
+/// The blob that a request means, and what else it says.
+Result<std::pair<std::string, Parameters>> read_blob_name(const http::Request& request,
+                                                          std::initializer_list<std::string_view> known) {
+  auto parameters = TRY(Parameters::read(request, known));
+  auto name = parameters.text("name");
+  if (!name.empty()) return std::pair(std::move(name), std::move(parameters));
+  return fail(ErrorCode::kInvalidQueryParameterValue, "name, the name of the blob, is needed.");
+}
+
+Answer show(Api& api, std::string container, std::string name, unsigned status = 200) {
+  const auto facts = CO_TRY(co_await api.blobs->inspect(std::move(container), name));
+  auto body = blob_json(name, facts, api.clock.now());
+  body["metadata"] = object_of(facts.metadata);
+  body["tags"] = object_of(facts.tags);
+  auto response = json_response(status, body);
+  response.set("ETag", '"' + facts.etag + '"');
+  co_return response;
+}
+
+Answer show_blob(Api& api, http::Request& request, std::string container) {
+  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name"}));
+  co_return co_await show(api, std::move(container), std::move(name));
+}
+
+/// The ETag that a blob must have, or "*".
+Result<std::string> wanted_tag(const http::Request& request) {
+  const auto header = request.header("if-match");
+  auto tags = header ? blob_store::parse_etags(*header) : std::vector<std::string>();
+  if (tags.size() == 1 && !tags.front().empty()) return std::move(tags.front());
+  return fail(ErrorCode::kMissingRequiredHeader,
+              "If-Match is needed: the ETag of the blob as it was seen, or * for any.");
+}
+
+Answer erase_blob(Api& api, http::Request& request, Action& action, std::string container) {
+  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "snapshots"}));
+  action.target = container + "/" + name;
+  CO_TRY(check_may_change(container));
+  const bool snapshots = CO_TRY(parameters.flag("snapshots"));
+  CO_TRY(co_await api.blobs->remove(std::move(container), std::move(name), CO_TRY(wanted_tag(request)), snapshots));
+  co_return no_content();
+}
+
+Result<std::shared_ptr<void>> take_transfer(const Api& api) {
+  if (auto slot = api.transfers.take()) return slot;
+  return fail(ErrorCode::kServerBusy,
+              "As many blobs are on their way through the api as it carries at once. Try again "
+              "later, or use the blob store's own endpoint.");
+}
+
+/// A part of a blob, as it was when the transfer began; if it changes meanwhile, the answer ends short.
+class BlobContent : public http::BodySource {
+ public:
+  struct Part {
+    std::string container, name;
+    blob_store::Stamp version;
+    std::uint64_t offset, end;
+  };
+  BlobContent(const blob_store::BlobBrowser& blobs, Part part, std::shared_ptr<void> slot)
+      : blobs_(blobs), part_(std::move(part)), slot_(std::move(slot)) {}
+
+  Task<Result<std::string>> next() override {
+    if (part_.offset >= part_.end) co_return std::string();
+    auto piece = CO_TRY(co_await blobs_.read(part_.container, part_.name, part_.offset, part_.version));
+    if (!piece || piece->bytes.empty()) co_return fail(ErrorCode::kBlobNotFound);
+    const auto left = part_.end - part_.offset;
+    if (piece->bytes.size() > left) piece->bytes.resize(left);
+    part_.offset += piece->bytes.size();
+    co_return std::move(piece->bytes);
+  }
+
+ private:
+  const blob_store::BlobBrowser& blobs_;
+  Part part_;
+  std::shared_ptr<void> slot_;
+};
+
+/// Whatever the bytes are, a browser saves them and never runs them as a page of the api.
+http::Response attachment(const std::string& name, const BlobFacts& facts) {
+  http::Response response;
+  response.set("Content-Type", "application/octet-stream");
+  response.set("Content-Disposition",
+               "attachment; filename*=UTF-8''" + percent_encode(name.substr(name.rfind('/') + 1)));
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Content-Security-Policy", "default-src 'none'; sandbox");
+  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  response.set("Cache-Control", "no-store");
+  response.set("ETag", '"' + facts.etag + '"');
+  return response;
+}
+
+Answer download(Api& api, http::Request& request, std::string container) {
+  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "offset", "length"}));
+  const auto from = CO_TRY(parameters.number("offset", 0, INT64_MAX)).value_or(0);
+  const auto most = CO_TRY(parameters.number("length", 0, INT64_MAX)).value_or(INT64_MAX);
+  auto slot = CO_TRY(take_transfer(api));
+  const auto facts = CO_TRY(co_await api.blobs->inspect(container, name));
+  const auto offset = std::min(static_cast<std::uint64_t>(from), facts.size);
+  const auto length = std::min(static_cast<std::uint64_t>(most), facts.size - offset);
+  auto response = attachment(name, facts);
+  if (length == 0) co_return response;
+  response.source_length = length;
+  response.source = std::make_unique<BlobContent>(
+      *api.blobs, BlobContent::Part{std::move(container), std::move(name), facts.version, offset, offset + length},
+      std::move(slot));
+  co_return response;
+}
+
+/// Refuses before the content travels what would be refused at its end.
+Task<Result<void>> check_upload(Api& api, const std::string& container, const std::string& name,
+                                const std::string& if_match) {
+  const auto there = co_await api.blobs->inspect(container, name);
+  if (!there && !there.failed_with(ErrorCode::kBlobNotFound)) co_return fail(there.error());
+  if (there && if_match.empty()) co_return fail(ErrorCode::kBlobAlreadyExists);
+  const bool met = if_match.empty() || (there && (if_match == "*" || if_match == there->etag));
+  co_return met ? Result<void>() : fail(ErrorCode::kConditionNotMet);
+}
+
+/// The next piece of the body, whole unless it is the last; empty at the end.
+Task<Result<std::string>> next_piece(http::BodyReader& body) {
+  std::string piece;
+  while (piece.size() < kMaxPieceBytes) {
+    const auto some = CO_TRY(co_await body.read_some(kMaxPieceBytes - piece.size()));
+    if (some.empty()) break;
+    piece += some;
+  }
+  co_return piece;
+}
+
+/// Stages the whole body under the name of the upload; gives the number of pieces.
+Task<Result<std::uint32_t>> send_pieces(Api& api, http::BodyReader& body, const std::string& container,
+                                        const std::string& name, const std::string& upload) {
+  if (body.content_length().value_or(0) > kMaxUploadBytes) co_return fail(ErrorCode::kRequestBodyTooLarge);
+  for (std::uint32_t count = 0;; ++count) {
+    auto piece = CO_TRY(co_await next_piece(body));
+    if (piece.empty()) co_return count;
+    if (count == blob_store::kMaxBlocksInList) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    CO_TRY(co_await api.blobs->upload_piece(container, name, upload, count, std::move(piece)));
+  }
+}
+
+Answer upload(Api& api, http::Request& request, Action& action, std::string container) {
+  auto [name, parameters] = CO_TRY(read_blob_name(request, {"name", "contentType"}));
+  action.target = container + "/" + name;
+  CO_TRY(check_may_change(container));
+  const bool insert = request.header("if-none-match") == "*";
+  const auto if_match = insert ? std::string() : CO_TRY(wanted_tag(request));
+  const auto slot = CO_TRY(take_transfer(api));
+  CO_TRY(co_await check_upload(api, container, name, if_match));
+  const auto id = api.random.guid();
+  const auto count = CO_TRY(co_await send_pieces(api, *request.body, container, name, id));
+  action.count = static_cast<std::int64_t>(request.body->bytes_read());
+  blob_store::NewContent content;
+  content.headers.type = parameters.has("contentType") ? parameters.text("contentType") : "application/octet-stream";
+  CO_TRY(co_await api.blobs->finish_upload(container, name, id, count, std::move(content), if_match));
+  co_return co_await show(api, std::move(container), std::move(name), insert ? 201 : 200);
+}
+
+}  // namespace
+
+std::span<const Route> blob_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "v1/containers", Role::kViewer, list_containers},
+      {"PUT", "v1/containers/*", Role::kOperator, make_container},
+      {"GET", "v1/containers/*/blobs", Role::kViewer, list_blobs},
+      {"GET", "v1/containers/*/blob", Role::kViewer, show_blob},
+      {"DELETE", "v1/containers/*/blob", Role::kOperator, erase_blob},
+      {"GET", "v1/containers/*/content", Role::kViewer, download},
+      {"PUT", "v1/containers/*/content", Role::kOperator, upload, Entrance::kToken, Trail::kEntry, Body::kBytes},
+  };
+  return kRoutes;
+}
+
+}  // namespace tidemark::api

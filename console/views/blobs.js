@@ -1,0 +1,183 @@
+// Containers and blobs: folders by the names' slashes, a blob with its properties and the beginning of its content,
+// upload, download and deletion.
+import { html } from "../parts/html.js";
+import { useState } from "../vendor/preact/hooks.js";
+import { api, at, part } from "../net/api.js";
+import { parseExact } from "../net/exact.js";
+import { useLive, usePages } from "../net/live.js";
+import { Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
+import { List, More, Search } from "../parts/list.js";
+import { When } from "../parts/time.js";
+import { bytes, Copyable, count, Json, Text, visible } from "../parts/text.js";
+import { go, refine } from "../shell/router.js";
+import { useMay } from "../shell/shell.js";
+
+export function Blobs({ path, query }) {
+  if (path[0] && query.blob) return html`<${Blob} key=${`${path[0]} ${query.blob}`} container=${path[0]} name=${query.blob} />`;
+  if (path[0]) return html`<${Container} key=${path[0]} container=${path[0]} query=${query} />`;
+  return html`<${All} query=${query} />`;
+}
+
+const place = (container, query) => at(`/containers/${part(container)}`, query);
+const route = (container, what, query) => at(`/v1/containers/${part(container)}/${what}`, query);
+const folderOf = (name) => name.slice(0, name.slice(0, -1).lastIndexOf("/") + 1);
+const lastOf = (name) => name.slice(folderOf(name).length);
+
+function All({ query }) {
+  const pages = usePages(async (continuation, signal) => {
+    const page = await api.get(at("/v1/containers", { prefix: query.q, limit: 500, continuation }), { signal });
+    return { items: page.containers.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
+  }, [query.q], 15_000);
+  const [making, setMaking] = useState(false);
+  const may = useMay("operator");
+  return html`<${Head} title="Containers" actions=${may && html`<button type="button" onClick=${() => setMaking(true)}>New container…</button>`} />
+    <div class="filters"><${Search} label="Names that begin with" value=${query.q} onChange=${(q) => refine({ q })} /></div>
+    <${List} label="Containers" failed=${pages.error} items=${pages.items} href=${(row) => place(row.name)} empty="There is no such container." columns=${[
+      { name: "Name", of: (row) => html`<a href=${place(row.name)}><${Text} value=${row.name} /></a>` }, { name: "Public", of: (row) => (row.publicAccess ? html`<${Badge} tone="warn" state=${row.publicAccess} />` : "") },
+      { name: "Lease", of: (row) => (row.leased ? html`<${Badge} tone="info" state="leased" />` : "") }, { name: "Changed", of: (row) => html`<${When} at=${row.changedAt} />` }]} />
+    <${More} pages=${pages} what="containers" />
+    ${making && html`<${NewContainer} onClose=${() => setMaking(false)} />`}`;
+}
+
+function NewContainer({ onClose }) {
+  const [name, setName] = useState("");
+  return html`<${Confirm} title="New container" verb="Make it" tone="primary" run=${async (reason) => { await api.put(`/v1/containers/${part(name)}`, undefined, reason); go(place(name)); }} onClose=${onClose}>
+    <label class="field"><span>Name</span><input required pattern="[a-z0-9](-?[a-z0-9])+" minlength="3" maxlength="63" spellcheck=${false} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /><small>Lower-case letters, digits and hyphens</small></label></${Confirm}>`;
+}
+
+function Container({ container, query }) {
+  const prefix = query.prefix || "";
+  const flat = query.flat === "1";
+  const pages = usePages(async (continuation, signal) => {
+    const page = await api.get(route(container, "blobs", { prefix, delimiter: flat ? "" : "/", limit: 200, continuation }), { signal });
+    return { items: page.blobs.map((each) => ({ ...each, id: each.name })), continuation: page.continuation };
+  }, [container, prefix, flat], 10_000);
+  const [uploading, setUploading] = useState(false);
+  const may = useMay("operator");
+  const folders = prefix.split("/").slice(0, -1);
+  const crumbs = [["Containers", "/containers"], ...(prefix ? [[container, place(container)]] : []), ...folders.slice(0, -1).map((each, i) => [visible(each) || "(empty)", place(container, { prefix: `${folders.slice(0, i + 1).join("/")}/` })])];
+  const href = (row) => place(container, row.folder ? { prefix: row.name } : { blob: row.name });
+  return html`<${Head} title=${folders.length ? folders.at(-1) || "(empty)" : container} crumbs=${crumbs} actions=${html`<${Toggle} label="Shown as" value=${flat ? "flat" : "folders"} options=${[["folders", "Folders"], ["flat", "All names"]]} onChange=${(to) => refine({ flat: to === "flat" ? "1" : "" })} />
+      ${may && html`<button type="button" class="primary" onClick=${() => setUploading(true)}>Upload…</button>`}`} />
+    <div class="filters"><${Search} label="Names that begin with" value=${prefix} onChange=${(to) => refine({ prefix: to })} /></div>
+    <${List} label="Blobs" failed=${pages.error} items=${pages.items} href=${href} empty="No blob has a name like this." columns=${[
+      { name: "Name", wide: true, of: (row) => html`<a href=${href(row)}>${row.folder ? "▸ " : ""}<${Text} value=${flat ? row.name : row.name.slice(folderOf(prefix.endsWith("/") ? `${prefix}x` : prefix).length)} most=${160} /></a>` },
+      { name: "Size", number: true, of: (row) => (row.folder ? "" : bytes(row.size)) }, { name: "Type", of: (row) => html`<${Text} value=${row.contentType} most=${60} />` },
+      { name: "Tier", of: (row) => row.tier || "" }, { name: "Changed", of: (row) => (row.folder ? "" : html`<${When} at=${row.changedAt} />`) }]} />
+    <${More} pages=${pages} what="names" />
+    ${uploading && html`<${Upload} container=${container} prefix=${prefix} onClose=${() => setUploading(false)} onDone=${(name) => go(place(container, { blob: name }))} />`}`;
+}
+
+/// `replaces`: the blob whose place it takes, if it still is as it was seen.
+function Upload({ container, prefix = "", replaces, onClose, onDone }) {
+  const [file, setFile] = useState(null);
+  const [name, setName] = useState(replaces?.name || prefix);
+  const [type, setType] = useState("");
+  const [reason, setReason] = useState("");
+  const [abort] = useState(new AbortController());
+  const take = (e) => { const found = e.target.files[0]; setFile(found); if (!found) return; setType(found.type); if (!replaces) setName(prefix + found.name); };
+  const [send, busy, error] = useAction(async () => {
+    const condition = replaces ? { "If-Match": replaces.etag } : { "If-None-Match": "*" };
+    await api.upload(route(container, "content", { name, contentType: type }), file, reason.trim(), condition, abort.signal);
+    onClose();
+    onDone(name);
+  });
+  const close = () => { abort.abort(); onClose(); };
+  return html`<${Dialog} title=${replaces ? "Replace the content" : "Upload a blob"} onClose=${close}><form onSubmit=${(e) => { e.preventDefault(); send(); }}>
+    <label class="field"><span>File</span><input type="file" required onChange=${take} /></label>
+    ${!replaces && html`<label class="field"><span>Name of the blob</span><input required maxlength="1024" spellcheck=${false} autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value)} /><small>A blob that is there already is not replaced</small></label>`}
+    <label class="field"><span>Media type</span><input spellcheck=${false} placeholder="application/octet-stream" value=${type} onInput=${(e) => setType(e.target.value)} /></label>
+    <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
+    ${busy && html`<p role="status">Sending ${bytes(file.size)}… It is seen when it is whole.</p>`}
+    <${Failure} error=${error} /><footer><button type="button" onClick=${close}>${busy ? "Stop" : "Back"}</button><button class="primary" disabled=${busy || !file}>${busy ? "…" : "Upload"}</button></footer></form></${Dialog}>`;
+}
+
+function Pairs({ title, of }) {
+  const names = Object.keys(of || {});
+  return names.length > 0 && html`<${Card} title=${title}><${Facts} items=${names.map((name) => [html`<bdi>${visible(name)}</bdi>`, html`<${Text} value=${of[name]} />`])} /></${Card}>`;
+}
+
+function Blob({ container, name }) {
+  const live = useLive((signal) => api.get(route(container, "blob", { name }), { signal }), [container, name], 15_000);
+  const [acting, setActing] = useState("");
+  const may = useMay("operator");
+  const folder = folderOf(name);
+  const crumbs = [["Containers", "/containers"], [container, place(container)], ...(folder ? [[visible(lastOf(folder)), place(container, { prefix: folder })]] : [])];
+  const blob = live.value;
+  if (!blob) return html`<${Head} title=${lastOf(name)} crumbs=${crumbs} /><${Failure} error=${live.error} retry=${live.refresh} />`;
+  const gone = () => go(place(container, { prefix: folder }));
+  return html`<${Head} title=${lastOf(name)} crumbs=${crumbs} actions=${html`<a class="button" href=${route(container, "content", { name })} download>Download</a>
+      ${may && html`<button type="button" onClick=${() => setActing("replace")}>Replace…</button><button type="button" class="danger" onClick=${() => setActing("delete")}>Delete…</button>`}`} />
+    <${Failure} error=${live.error} retry=${live.refresh} />
+    <${Card}><${Facts} items=${[["Name", html`<${Copyable} value=${name} />`], ["Size", `${bytes(blob.size)}${blob.size >= 1024 ? ` (${count(blob.size)} bytes)` : ""}`], ["Media type", html`<${Text} value=${blob.contentType} />`],
+      ["Kind", blob.type], ["Tier", blob.tier], ["Lease", blob.leased ? html`<${Badge} tone="info" state="leased" />` : undefined], ["Changed", html`<${When} at=${blob.changedAt} both />`], ["Made", html`<${When} at=${blob.createdAt} both />`], ["ETag", html`<span class="mono">${blob.etag}</span>`],
+      ...[["MD5", "contentMd5"], ["Encoding", "contentEncoding"], ["Language", "contentLanguage"], ["Disposition", "contentDisposition"], ["Cache control", "cacheControl"]].map(([title, member]) => blob[member] && [title, html`<${Text} value=${blob[member]} />`])]} /></${Card}>
+    <${Pairs} title="Metadata" of=${blob.metadata} /><${Pairs} title="Tags" of=${blob.tags} />
+    <${Card} title="Content"><${Preview} key=${blob.etag} container=${container} blob=${blob} /></${Card}>
+    ${acting === "replace" && html`<${Upload} container=${container} replaces=${blob} onClose=${() => setActing("")} onDone=${live.refresh} />`}
+    ${acting === "delete" && html`<${Delete} container=${container} blob=${blob} onClose=${() => setActing("")} onDone=${gone} />`}`;
+}
+
+function Delete({ container, blob, onClose, onDone }) {
+  const [snapshots, setSnapshots] = useState(false);
+  const run = async (reason) => { await api.remove(route(container, "blob", { name: blob.name, snapshots: snapshots ? "true" : "" }), reason, { "If-Match": blob.etag }); onDone(); };
+  return html`<${Confirm} title="Delete this blob?" verb="Delete" needsReason run=${run} onClose=${onClose}><p>It is deleted as it is shown; if somebody has changed it since, nothing happens.</p>
+    <label class="choice"><input type="checkbox" checked=${snapshots} onChange=${(e) => setSnapshots(e.target.checked)} /><span>Its snapshots, too</span></label></${Confirm}>`;
+}
+
+const textBytes = 64 << 10;
+const imageBytes = 4 << 20;
+const images = [["image/png", [0x89, 0x50, 0x4e, 0x47]], ["image/jpeg", [0xff, 0xd8, 0xff]], ["image/gif", [0x47, 0x49, 0x46, 0x38]], ["image/webp", [0x52, 0x49, 0x46, 0x46, , , , , 0x57, 0x45, 0x42, 0x50]]];
+/// By its first bytes: what a blob says of its own type is only what somebody wrote.
+const imageType = (content) => images.find(([, begin]) => begin.every((each, i) => content[i] === each))?.[0];
+
+async function begin(container, name, length, signal) {
+  return new Uint8Array(await (await api.raw(route(container, "content", { name, length }), { signal })).arrayBuffer());
+}
+
+function dataUrl(content, type) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(new globalThis.Blob([content], { type }));
+  });
+}
+
+/// The beginning of the content: {image}, {json}, {text} or {hex}.
+async function lookInto(container, blob, signal) {
+  let content = await begin(container, blob.name, textBytes, signal);
+  const type = imageType(content);
+  if (type && blob.size <= imageBytes) {
+    if (content.length < blob.size) content = await begin(container, blob.name, imageBytes, signal);
+    return { image: await dataUrl(content, type) };
+  }
+  const whole = content.length >= blob.size;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(content, { stream: !whole });
+    if (!text.includes("\u0000")) {
+      if (whole && /^\s*[{[]/.test(text)) try { return { json: parseExact(text), whole }; } catch { /* text */ }
+      return { text, whole };
+    }
+  } catch { /* not text */ }
+  return { hex: hexOf(content.subarray(0, 512)), whole: content.length <= 512 && whole };
+}
+
+function hexOf(content) {
+  const lines = [];
+  for (let i = 0; i < content.length; i += 16) {
+    const row = [...content.subarray(i, i + 16)];
+    lines.push(`${i.toString(16).padStart(4, "0")}  ${row.map((each) => each.toString(16).padStart(2, "0")).join(" ").padEnd(47)}  ${row.map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : ".")).join("")}`);
+  }
+  return lines.join("\n");
+}
+
+function Preview({ container, blob }) {
+  const live = useLive((signal) => (blob.size ? lookInto(container, blob, signal) : { text: "", whole: true }), [container, blob.name, blob.etag], 0);
+  const seen = live.value;
+  if (!seen) return html`<${Failure} error=${live.error} retry=${live.refresh} />`;
+  if (seen.image) return html`<img class="preview" src=${seen.image} alt=${`Picture of ${visible(lastOf(blob.name))}`} />`;
+  if (!blob.size) return html`<p class="dim">It is empty.</p>`;
+  return html`${seen.json !== undefined ? html`<${Json} value=${seen.json} />` : html`<pre tabindex="0" aria-label="Content"><bdi>${visible(seen.text ?? seen.hex)}</bdi></pre>`}
+    ${!seen.whole && html`<p class="dim small">The beginning of ${bytes(blob.size)}. Download it to see the rest.</p>`}`;
+}
