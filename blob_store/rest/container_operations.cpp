@@ -30,8 +30,9 @@ http::Response access_response(const Container& container) {
 
 Answer create_container(Call& call) {
   auto access = CO_TRY(read_public_access(call));
-  const auto there = call.service.get_container(call.container_ref());
-  if (there.failed_with(ErrorCode::kContainerNotFound)) CO_TRY(call.admit_unit());
+  const bool is_new =
+      call.is_bounded() && call.service.get_container(call.container_ref()).failed_with(ErrorCode::kContainerNotFound);
+  if (is_new) CO_TRY(call.admit_unit());
   co_return version_response(
       201, CO_TRY(co_await call.service.create_container(call.container_ref(), read_metadata(call.http), access)));
 }

@@ -1,12 +1,14 @@
 #include "blob_store/rest/crc64.h"
 
-#include <immintrin.h>
-
 #include <array>
 #include <bit>
 #include <cstring>
 
 #include "common/base/encoding.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace tidemark::blob_store {
 namespace {
@@ -58,6 +60,7 @@ std::uint64_t sum_by_tables(std::string_view bytes, std::uint64_t sum) {
   return sum;
 }
 
+#ifdef __x86_64__
 constexpr std::size_t kLaneBytes = sizeof(__m128i);
 constexpr std::size_t kLanes = 8;  // as many multiplications as a core has under way at once
 constexpr std::size_t kFoldFrom = 2 * kLanes * kLaneBytes;
@@ -78,8 +81,7 @@ __attribute__((target("pclmul,sse4.1"))) __m128i moved_on(__m128i lane) {
   return _mm_xor_si128(_mm_clmulepi64_si128(lane, factors, 0x00), _mm_clmulepi64_si128(lane, factors, 0x11));
 }
 
-/// The same for at least kFoldFrom bytes, many times as fast.
-__attribute__((target("pclmul,sse4.1"))) std::uint64_t sum_by_folding(std::string_view bytes, std::uint64_t sum) {
+__attribute__((target("pclmul,sse4.1"))) std::uint64_t folded(std::string_view bytes, std::uint64_t sum) {
   const auto lane_at = [&bytes](std::size_t lane) __attribute__((target("pclmul,sse4.1"))) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data()) + lane);
   };
@@ -99,13 +101,18 @@ __attribute__((target("pclmul,sse4.1"))) std::uint64_t sum_by_folding(std::strin
   return sum_by_tables(bytes, sum_by_tables({rest.data(), rest.size()}, 0));
 }
 
+/// The same as sum_by_tables, many times as fast.
+std::uint64_t sum_of(std::string_view bytes, std::uint64_t sum) {
+  static const bool can_fold = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+  return can_fold && bytes.size() >= kFoldFrom ? folded(bytes, sum) : sum_by_tables(bytes, sum);
+}
+#else
+std::uint64_t sum_of(std::string_view bytes, std::uint64_t sum) { return sum_by_tables(bytes, sum); }
+#endif
+
 }  // namespace
 
-std::uint64_t crc64(std::string_view bytes, std::uint64_t before) {
-  static const bool can_fold = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-  const bool fold = can_fold && bytes.size() >= kFoldFrom;
-  return ~(fold ? sum_by_folding(bytes, ~before) : sum_by_tables(bytes, ~before));
-}
+std::uint64_t crc64(std::string_view bytes, std::uint64_t before) { return ~sum_of(bytes, ~before); }
 
 std::string crc64_text(std::uint64_t sum) {
   std::string bytes(sizeof sum, '\0');

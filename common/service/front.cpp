@@ -82,6 +82,8 @@ Result<void> Call::admit_bytes(std::uint64_t bytes) {
   return {};
 }
 
+bool Call::is_bounded() const { return front.quotas() != nullptr; }
+
 Result<void> Call::admit_unit() {
   auto* const quotas = front.quotas();
   if (quotas == nullptr) return {};

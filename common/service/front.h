@@ -69,6 +69,8 @@ struct Call {
   Result<void> take_items(std::initializer_list<std::string_view> part, std::uint64_t count);
   /// So many bytes are going to be added to what the account has. kInsufficientAccountPermissions.
   Result<void> admit_bytes(std::uint64_t bytes);
+  /// Some account has bounds, so that what is there and what is new have to be told apart.
+  [[nodiscard]] bool is_bounded() const;
   /// A table, queue or container is going to be made. kInsufficientAccountPermissions.
   Result<void> admit_unit();
   /// What the request is about, for metrics of the partitions that are asked for most.

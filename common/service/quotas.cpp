@@ -12,10 +12,16 @@ namespace {
 constexpr std::uint64_t kMiB = 1UL << 20;
 /// An account with such a bound is counted always: estimates of so little are too rough, and a count is quick.
 constexpr std::uint64_t kSmallBound = 256 * kMiB;
+/// What one request announces counts as no more than this, so that no sum of them overflows.
+constexpr Growth kMostAtOnce = {.units = 1UL << 48, .bytes = 1UL << 48};
 
 using Face = rpc::Face<Quotas>;
 Result<std::vector<AccountUse>> read_use(Quotas& quotas, const ReadAccountUse&) { return quotas.use(); }
 constexpr Face::Handler kHandlers[] = {Face::on<ReadAccountUse, &read_use>()};
+
+Growth countable(const Growth& growth) {
+  return {.units = std::min(growth.units, kMostAtOnce.units), .bytes = std::min(growth.bytes, kMostAtOnce.bytes)};
+}
 
 auth::Bounds bounds_of(const QuotaSettings& settings) {
   return {.units = static_cast<std::uint64_t>(settings.units),
@@ -86,7 +92,8 @@ void Quotas::set_bounds(const std::vector<auth::Account>& accounts) {
   bounds_any_ = any;
 }
 
-Result<void> Quotas::admit(std::string_view account, const Growth& growth, bool bytes) {
+Result<void> Quotas::admit(std::string_view account, const Growth& announced, bool bytes) {
+  const auto growth = countable(announced);
   const auto refused = [&]() -> std::optional<Error> {
     const MutexLock lock(mutex_);
     const auto found = accounts_.find(account);
@@ -103,7 +110,8 @@ Result<void> Quotas::admit(std::string_view account, const Growth& growth, bool 
   return fail(*refused);
 }
 
-void Quotas::settle(std::string_view account, const Growth& admitted, const Growth& added, std::uint64_t removed) {
+void Quotas::settle(std::string_view account, const Growth& announced, const Growth& added, std::uint64_t removed) {
+  const auto admitted = countable(announced);
   const MutexLock lock(mutex_);
   const auto found = accounts_.find(account);
   if (found == accounts_.end()) return;

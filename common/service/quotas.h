@@ -67,9 +67,9 @@ class Quotas {
 
   /// kInsufficientAccountPermissions; else what is admitted counts until it is settled. No bytes at all are refused
   /// once the bound is reached: this is for requests that add bytes and do not say how many.
-  Result<void> admit(std::string_view account, const Growth& growth, bool bytes);
-  /// `admitted` has ended; `added` is what came of it, and `removed` how many units have gone.
-  void settle(std::string_view account, const Growth& admitted, const Growth& added, std::uint64_t removed);
+  Result<void> admit(std::string_view account, const Growth& announced, bool bytes);
+  /// What was `announced` and admitted has ended; `added` is what came of it, and `removed` how many units have gone.
+  void settle(std::string_view account, const Growth& announced, const Growth& added, std::uint64_t removed);
   /// Whether any account has bounds; the rest costs something only then.
   [[nodiscard]] bool bounds_any() const { return bounds_any_.load(std::memory_order_relaxed); }
 

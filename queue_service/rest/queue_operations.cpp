@@ -75,8 +75,9 @@ Answer create_queue(Call& call) {
   auto options = CO_TRY(queue_options_in(call));
   // The extension's headers win over metadata of the same name.
   auto metadata = patched(protocol::read_metadata(call.http), options);
-  const auto there = call.service.get_acl(call.account(), call.target.queue);
-  if (there.failed_with(ErrorCode::kQueueNotFound)) CO_TRY(call.admit_unit());
+  const bool is_new = call.is_bounded() &&
+                      call.service.get_acl(call.account(), call.target.queue).failed_with(ErrorCode::kQueueNotFound);
+  if (is_new) CO_TRY(call.admit_unit());
   auto outcome = CO_TRY(co_await call.service.create_queue(call.account(), call.target.queue, std::move(metadata)));
   co_return empty_response(outcome == CreateOutcome::kCreated ? 201 : 204);
 }

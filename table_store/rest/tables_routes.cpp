@@ -47,8 +47,9 @@ Answer create_table(Call& call) {
   auto body = CO_TRY(co_await call.http.body->read_all(kMaxBody));
   auto name = CO_TRY(parse_table_json(body));
   CO_TRY(check_table_name(name));
-  const auto there = co_await call.service.find_table(call.account(), name);
-  if (there.failed_with(ErrorCode::kTableNotFound)) CO_TRY(call.admit_unit());
+  const bool is_new = call.is_bounded() &&
+                      (co_await call.service.find_table(call.account(), name)).failed_with(ErrorCode::kTableNotFound);
+  if (is_new) CO_TRY(call.admit_unit());
   CO_TRY(co_await call.service.create_table(call.account(), name));
   http::Response response;
   auto scope = call.scope();

@@ -1,5 +1,5 @@
 add_test(NAME tidy COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/tidy_test.py)
-set_tests_properties(tidy PROPERTIES LABELS unit ENVIRONMENT "TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
+set_tests_properties(tidy PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR}")
 
 # clang-tidy over the whole product. It begins first and takes what the other tests, which wait most of the time, leave of
 # the processors. The target `check` does the same without a build of anything else.

@@ -1,6 +1,8 @@
 // What accounts may have: how bounds are read, what is counted when, and what each store refuses once there is no room.
 #include "common/service/quotas.h"
 
+#include <limits>
+
 #include "blob_store/storage/blob_holdings.h"
 #include "common/service/quota_watch.h"
 #include "common/service/store_process.h"
@@ -76,6 +78,23 @@ TEST_F(QuotasTest, AdmitsAsManyAsThereMayBe) {
   quotas_.settle("shop", {}, {}, 1);  // one was deleted
   EXPECT_TRUE(add({.units = 1}));
   EXPECT_EQ(use().units, 3U);
+}
+
+TEST_F(QuotasTest, NoAnnouncementIsSoLargeThatItsSumFits) {
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  measure(kEstimate, 500);
+  EXPECT_FALSE(quotas_.admit("shop", {.bytes = kMost}, true));
+  EXPECT_FALSE(quotas_.admit("shop", {.bytes = kMost - 400}, true));
+  EXPECT_TRUE(add({.bytes = 100}));
+  // Nor of an account without bounds, which may be given some while the request is under way.
+  quotas_.use_accounts({account_with(Service::kTable, {})});
+  EXPECT_TRUE(quotas_.admit("shop", {.bytes = 300}, true));
+  EXPECT_TRUE(quotas_.admit("shop", {.bytes = kMost}, true));
+  quotas_.use_accounts({account_with(Service::kTable, {.bytes = 1000})});
+  EXPECT_FALSE(quotas_.admit("shop", {.bytes = 1}, true));
+  quotas_.settle("shop", {.bytes = kMost}, {}, 0);
+  EXPECT_TRUE(quotas_.admit("shop", {.bytes = 100}, true));
+  EXPECT_FALSE(quotas_.admit("shop", {.bytes = 1}, true));
 }
 
 TEST_F(QuotasTest, FollowsBytesBetweenMeasures) {
