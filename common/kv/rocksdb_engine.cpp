@@ -12,6 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/kv/group_handover.h"
 #include "common/kv/rocksdb_figures.h"
+#include "common/kv/rocksdb_rows.h"
 #include "common/kv/write_overlay.h"
 
 namespace tidemark::kv {
@@ -25,10 +26,7 @@ using detail::view;
 // What one write to the log may hold: enough to share an fsync widely, little enough to keep it short.
 constexpr std::size_t kMaxGroupTransactions = 512;
 constexpr std::size_t kMaxGroupBytes = 8UL << 20;
-constexpr std::size_t kMaxMemoBytes = 256;  // of a row
-constexpr std::size_t kMaxMemoRows = 1024;
 constexpr std::size_t kRowOverhead = 16;  // in a batch, beside key and value: a guess that spares it growing
-constexpr std::size_t kLongScanReadahead = 1UL << 20;
 
 constexpr std::uint64_t kGroupBounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 constexpr std::uint64_t kWaitBoundsUs[] = {100,    250,    500,     1'000,   2'500,     5'000,     10'000,
@@ -36,160 +34,6 @@ constexpr std::uint64_t kWaitBoundsUs[] = {100,    250,    500,     1'000,   2'5
 
 const FailStep kWriteStep("kv.write");  // a group, with its fsync
 const FailStep kEraseRangeStep("kv.erase_range");
-
-class RocksCursor final : public Cursor {
- public:
-  /// `failure`, if given, is told when the walk fails.
-  RocksCursor(Database db, const KeyRange& range, Direction direction, rocksdb::ReadOptions options,
-              std::optional<Error>* failure = nullptr)
-      : db_(std::move(db)),
-        range_(range),
-        lower_(slice(range_.lower)),
-        upper_(slice(range_.upper)),
-        direction_(direction),
-        failure_(failure) {
-    if (!range_.upper.empty() && range_.upper <= range_.lower) return;  // nothing is in it
-    if (!range_.lower.empty()) options.iterate_lower_bound = &lower_;
-    if (!range_.upper.empty()) options.iterate_upper_bound = &upper_;
-    it_.reset(db_->NewIterator(options));
-    if (direction_ == Direction::kForward) {
-      it_->Seek(lower_);
-    } else if (range_.upper.empty()) {
-      it_->SeekToLast();
-    } else {
-      it_->SeekForPrev(upper_);
-      if (it_->Valid() && view(it_->key()) == range_.upper) it_->Prev();
-    }
-    settle();
-  }
-  RocksCursor(const RocksCursor&) = delete;
-  RocksCursor& operator=(const RocksCursor&) = delete;
-
-  bool valid() const override { return valid_; }
-  void next() override {
-    if (direction_ == Direction::kForward) {
-      it_->Next();
-    } else {
-      it_->Prev();
-    }
-    settle();
-  }
-  std::string_view key() const override { return view(it_->key()); }
-  std::string_view value() const override { return view(it_->value()); }
-  Result<void> status() const override {
-    if (!it_ || it_->status().ok()) return {};
-    return fail(error_of(it_->status()));
-  }
-
- private:
-  void settle() {
-    valid_ = it_->Valid();
-    if (!valid_ && failure_ != nullptr && !it_->status().ok()) *failure_ = error_of(it_->status());
-  }
-
-  Database db_;  // outlives the iterator
-  // The iterator points to the bounds.
-  const KeyRange range_;
-  const rocksdb::Slice lower_, upper_;
-  std::unique_ptr<rocksdb::Iterator> it_;
-  Direction direction_;
-  std::optional<Error>* failure_;
-  bool valid_ = false;
-};
-
-Result<std::optional<std::string>> read(rocksdb::DB& db, const rocksdb::ReadOptions& options, std::string_view key) {
-  Result<std::optional<std::string>> value(std::in_place, std::in_place);
-  const auto status = db.Get(options, slice(key), &**value);
-  if (status.IsNotFound()) {
-    value->reset();
-  } else if (!status.ok()) {
-    value = fail(error_of(status));
-  }
-  return value;
-}
-
-class RocksSnapshot final : public Reader {
- public:
-  explicit RocksSnapshot(Database db) : db_(std::move(db)), snapshot_(db_->GetSnapshot()) {}
-  RocksSnapshot(const RocksSnapshot&) = delete;
-  RocksSnapshot& operator=(const RocksSnapshot&) = delete;
-  ~RocksSnapshot() override { db_->ReleaseSnapshot(snapshot_); }
-
-  Result<std::optional<std::string>> get(std::string_view key) const override { return read(*db_, options(), key); }
-
-  /// The iterator pins what it reads, so the cursor may outlive the snapshot.
-  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
-    return std::make_unique<RocksCursor>(db_, range, direction, options());
-  }
-
-  std::unique_ptr<Cursor> scan_long(const KeyRange& range) const override {
-    auto reading = options();
-    reading.fill_cache = false;
-    reading.readahead_size = kLongScanReadahead;
-    return std::make_unique<RocksCursor>(db_, range, Direction::kForward, reading);
-  }
-
- private:
-  [[nodiscard]] rocksdb::ReadOptions options() const {
-    rocksdb::ReadOptions options;
-    options.snapshot = snapshot_;
-    return options;
-  }
-
-  Database db_;
-  const rocksdb::Snapshot* snapshot_;
-};
-
-/// Small rows that bodies of a group found in the database: most of them begin with the same few, which name the queue
-/// or the table. Nobody but bodies write, and what they write hides them.
-using Memo = std::map<std::string, std::string, std::less<>>;
-
-/// One body's view: its group's writes, over those of the group that is being written, over the database. Whether the
-/// database has the latter already makes no difference.
-class RocksTransaction final : public Transaction {
- public:
-  RocksTransaction(const Database& db, WriteOverlay& writes, const WriteOverlay* ahead, Memo& memo)
-      : db_(db), writes_(writes), ahead_(ahead), memo_(memo) {
-    writes_.begin();
-  }
-
-  Result<std::optional<std::string>> get(std::string_view key) const override {
-    if (const auto* written = writes_.find(key)) return *written;
-    if (ahead_ != nullptr) {
-      if (const auto* written = ahead_->find(key)) return *written;
-    }
-    if (const auto known = memo_.find(key); known != memo_.end()) return std::optional(known->second);
-    auto value = read(*db_, rocksdb::ReadOptions(), key);
-    if (!value) {
-      failure_ = value.error();
-    } else if (*value && (*value)->size() <= kMaxMemoBytes && memo_.size() < kMaxMemoRows) {
-      memo_.emplace(key, **value);
-    }
-    return value;
-  }
-
-  std::unique_ptr<Cursor> scan(const KeyRange& range, Direction direction) const override {
-    auto stored = std::make_unique<RocksCursor>(db_, range, direction, rocksdb::ReadOptions(), &failure_);
-    return overlaid({&writes_, ahead_}, std::move(stored), range, direction);
-  }
-
-  void put(std::string_view key, std::string_view value) override { writes_.put(key, value); }
-  void erase(std::string_view key) override { writes_.erase(key); }
-
-  /// Keeps or undoes the body's writes. A body that overlooked a failed read must not commit what it made of it.
-  Result<void> finish(Result<void> outcome) {
-    if (outcome && failure_) outcome = fail(std::move(*failure_));
-    if (!outcome) writes_.undo();
-    return outcome;
-  }
-
- private:
-  const Database& db_;
-  WriteOverlay& writes_;
-  const WriteOverlay* ahead_;
-  Memo& memo_;
-  mutable std::optional<Error> failure_;
-};
 
 class RocksEngine final : public RocksDbEngine {
  public:
@@ -214,10 +58,10 @@ class RocksEngine final : public RocksDbEngine {
     helper_.join();
   }
 
-  std::shared_ptr<const Reader> snapshot() const override { return std::make_shared<RocksSnapshot>(db_); }
+  std::shared_ptr<const Reader> snapshot() const override { return detail::snapshot_of(db_); }
 
   Result<std::optional<std::string>> get(std::string_view key) const override {
-    return read(*db_, rocksdb::ReadOptions(), key);
+    return detail::read_row(db_, rocksdb::ReadOptions(), key);
   }
 
   void submit(TransactionBody body, Completion done) override {
@@ -325,7 +169,7 @@ class RocksEngine final : public RocksDbEngine {
   struct Group {
     WriteOverlay writes;
     std::vector<KeyRange> erased;
-    Memo memo;
+    detail::Memo memo;
     std::vector<Waiting> members;  // whose bodies have run
     std::vector<Result<void>> outcomes;
 
@@ -474,7 +318,7 @@ class RocksEngine final : public RocksDbEngine {
   }
 
   Result<void> run_body(const TransactionBody& body, Group& group, const WriteOverlay* ahead) {
-    RocksTransaction txn(db_, group.writes, ahead, group.memo);
+    detail::GroupTransaction txn(db_, group.writes, ahead, group.memo);
     Result<void> outcome;
     try {
       outcome = body(txn);

@@ -11,6 +11,9 @@
 
 namespace tidemark::kv {
 
+/// No row of any kind.
+inline const std::string kGarbage = "\x7fgarbage of ten";
+
 inline void change_rows(Engine& engine, const std::function<void(Transaction&)>& change) {
   engine.submit(
       [&](Transaction& txn) {

@@ -15,13 +15,12 @@ namespace {
 
 using kv::edit_row;
 using kv::erase_row;
+using kv::kGarbage;
 using kv::put_row;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-const std::string kGarbage = "\x7fgarbage of ten";
 
 /// Blobs in a row and in a file, of blocks, with a snapshot and with tags; staged blocks and a ledger.
 class BlobCheck : public BlobServiceTest {

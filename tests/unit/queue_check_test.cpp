@@ -13,12 +13,11 @@ namespace {
 
 using kv::edit_row;
 using kv::erase_row;
+using kv::kGarbage;
 using kv::put_row;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const std::string kGarbage = "\x7fgarbage of ten";
 
 /// A queue with messages in each of its sets, another one, and a deleted one.
 class QueueCheck : public QueueTest {

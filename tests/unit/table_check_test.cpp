@@ -15,12 +15,11 @@ namespace {
 
 using kv::edit_row;
 using kv::erase_row;
+using kv::kGarbage;
 using kv::put_row;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const std::string kGarbage = "\x7fgarbage of ten";
 
 /// A followed table with changes, another one, a dropped one and a ledger.
 struct TableCheck : ChangesFixture {
