@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -102,10 +103,12 @@ class InterruptNote {
   explicit InterruptNote(const std::string& id) {
     text_ = "\nThe job goes on; to follow it again: tidemark job show " + id + " --watch\n";
     std::signal(SIGINT, [](int number) {
-      // Only what a signal handler may do.
+      // Only what a signal handler may do, and errno stays what it was for the code that was interrupted.
+      const int code = errno;
       [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
       std::signal(number, SIG_DFL);
       std::raise(number);
+      errno = code;
     });
   }
   ~InterruptNote() { std::signal(SIGINT, SIG_DFL); }
