@@ -60,7 +60,8 @@ void Quotas::Amount::end(std::uint64_t admitted, std::int64_t change) {
   added += change;
 }
 
-Quotas::Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults, process::Metrics& metrics)
+Quotas::Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults,
+               const std::vector<auth::Account>& accounts, process::Metrics& metrics)
     : service_(service),
       unit_(std::move(unit)),
       defaults_(bounds_of(defaults)),
@@ -69,6 +70,7 @@ Quotas::Quotas(auth::Service service, std::string unit, const QuotaSettings& def
   const char* const help = "Requests refused because the account has as much as it may have.";
   refusals_ = {&metrics.counter(name, help, {{"of", unit_ + "s"}}), &metrics.counter(name, help, {{"of", "bytes"}})};
   metrics.add(figures_);
+  set_bounds(accounts);
 }
 
 void Quotas::use_accounts(const std::vector<auth::Account>& accounts) {

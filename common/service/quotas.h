@@ -57,10 +57,11 @@ inline bool is_near(std::uint64_t used, std::uint64_t bound) {
 
 class Quotas {
  public:
-  /// `unit`: "table".
-  Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults, process::Metrics& metrics);
+  /// `unit`: "table". Accounts are known from the beginning, so that they are measured before the first request.
+  Quotas(auth::Service service, std::string unit, const QuotaSettings& defaults,
+         const std::vector<auth::Account>& accounts, process::Metrics& metrics);
 
-  /// At first, and when they were read again.
+  /// When they were read again.
   void use_accounts(const std::vector<auth::Account>& accounts);
   /// Before the first request: called, without a lock, when something was refused or there are other accounts.
   void when_to_measure(std::function<void()> measure) { measure_soon_ = std::move(measure); }

@@ -221,6 +221,7 @@ class RunningStore {
   void serve();
   process::Waited wait();
   void stop(process::Waited waited);
+  void end_work(Duration grace);
   StoreContext context();
 
   Ground& ground_;
@@ -238,7 +239,7 @@ class RunningStore {
   StoreCheck check_{[this](kv::CheckRun& run) { return check_all(engine_, description_, ground_.folder, run); },
                     settings_.scrub, ground_.metrics};
   Maintenance maintenance_{ground_.stored.identity, backup_, check_};
-  Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.metrics};
+  Quotas quotas_{front_.service(), description_.unit, settings_.quotas, ground_.accounts, ground_.metrics};
   QuotaWatch quota_watch_{engine_, quotas_, description_.holdings,
                           [this](const kv::KeyRange& range) { return engine_.estimate_bytes(range); }};
   RequestLimits limits_{settings_.of_address, account_rates(settings_, description_), ground_.metrics};
@@ -277,7 +278,6 @@ RunningStore::RunningStore(Ground& ground, const StoreFactory& build)
         auto of_store = context();
         return build(of_store);
       }()) {
-  quotas_.use_accounts(ground_.accounts);
   front_.meter_by(usage_);
   front_.limit_by(limits_);
   front_.bound_by(quotas_);
@@ -287,10 +287,7 @@ RunningStore::RunningStore(Ground& ground, const StoreFactory& build)
 
 Result<void> RunningStore::run() {
   if (auto served = serve_internally(); !served) {
-    // The store may have begun background work: it ends before the store goes.
-    server_.stop(Duration::zero());
-    store_->drain();
-    engine_.drain();
+    end_work(Duration::zero());
     ground_.server.reset();
     return served;
   }
@@ -351,22 +348,27 @@ process::Waited RunningStore::wait() {
   });
 }
 
+/// Requests, calls and the store's own background work. Nothing waits for anything afterwards.
+void RunningStore::end_work(Duration grace) {
+  store_->begin_shutdown();
+  stopping_->notify_all();
+  analytics_.stop();
+  if (internal_) internal_->stop();
+  server_.stop(grace);
+  stopping_->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
+  // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
+  analytics_.finish();
+  store_->drain();
+  engine_.drain();
+}
+
 void RunningStore::stop(process::Waited waited) {
   spdlog::info("stopping");
   check_.stop();
   quota_watch_.stop();
   const auto listener =
       waited == process::Waited::kInterrupted ? std::optional(server_.keep_listening()) : std::nullopt;
-  store_->begin_shutdown();
-  stopping_->notify_all();
-  analytics_.stop();
-  internal_->stop();
-  server_.stop(std::chrono::seconds(settings_.shutdown_grace_s));
-  stopping_->notify_all();  // who was busy then waits now, and holds what it waits for: an owner of itself
-  // I/O threads have ended. What they submitted completes before their coroutines, the store and the engine go.
-  analytics_.finish();
-  store_->drain();
-  engine_.drain();
+  end_work(std::chrono::seconds(settings_.shutdown_grace_s));
   if (listener) process::start_again(*listener);
   // A database whose log failed cannot be closed (Debian's build aborts), so it is left as a kill would leave it.
   if (const auto trouble = engine_.failure(); trouble && trouble->code == ErrorCode::kStorageFailure) {

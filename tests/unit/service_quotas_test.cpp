@@ -47,7 +47,6 @@ TEST(Bounds, AreRefusedIfTheyCannotBeRead) {
 
 class QuotasTest : public ::testing::Test {
  protected:
-  QuotasTest() { quotas_.use_accounts({account_with(Service::kTable, {.units = 3, .bytes = 1000})}); }
   bool add(Growth growth) {
     if (!quotas_.admit("shop", growth, growth.bytes > 0)) return false;
     quotas_.settle("shop", growth, growth, 0);
@@ -59,7 +58,7 @@ class QuotasTest : public ::testing::Test {
   AccountUse use() { return quotas_.use().at(0); }
 
   process::Metrics metrics_;
-  Quotas quotas_{Service::kTable, "table", {}, metrics_};
+  Quotas quotas_{Service::kTable, "table", {}, {account_with(Service::kTable, {.units = 3, .bytes = 1000})}, metrics_};
 };
 
 TEST_F(QuotasTest, AdmitsAsManyAsThereMayBe) {
@@ -257,8 +256,8 @@ TEST_F(HoldingsTest, ACountEndsWhenItIsToldTo) {
 class BoundedFronts : public StoreFronts {
  protected:
   void bound(Front& front, const std::string& unit, auth::Bounds bounds, std::uint64_t units, std::uint64_t bytes) {
-    quotas_ = std::make_unique<Quotas>(front.service(), unit, QuotaSettings{}, metrics_);
-    quotas_->use_accounts({account_with(front.service(), bounds, account_.name)});
+    const std::vector accounts = {account_with(front.service(), bounds, account_.name)};
+    quotas_ = std::make_unique<Quotas>(front.service(), unit, QuotaSettings{}, accounts, metrics_);
     quotas_->publish(account_.name, kEstimate, {}, {units, bytes});
     front.bound_by(*quotas_);
   }
