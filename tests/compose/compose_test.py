@@ -16,8 +16,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "support")]
 from clients import KEY, ApiClient, HttpClient, HttpFailure, QueueClient, TableClient, ended, patiently  # noqa: E402
-from engine import SERVICES, NoEngine, Project, answers, build_image, find_engine, run  # noqa: E402
-from stack import wait_until  # noqa: E402
+from engine import SERVICES, NoEngine, Project, answers, build_image, find_engine, free_ports, run  # noqa: E402
+from stack import SOURCE, wait_until  # noqa: E402
 
 SKIPPED = 77
 JOB_QUEUE = "tidemark-jobs"
@@ -257,6 +257,31 @@ class ComposeTest(unittest.TestCase):
         self.assertNotIn("BROKEN", told)
         self.assertEqual(told.count(" holds\n"), 6, told)
         self.project.await_healthy(*SERVICES)
+
+    def test_monitoring(self):
+        """The profile's Prometheus finds every process, as many workers as there are, and has the rules."""
+        image = self.project.image + "-prometheus"
+        with tempfile.TemporaryDirectory(prefix="tmimage") as context:
+            run("docker", "build", "-f", os.path.join(SOURCE, "compose", "prometheus.Dockerfile"), "-t", image, context)
+        self.addCleanup(run, "docker", "image", "rm", "-f", image, check=False)
+        settings = {"COMPOSE_PROFILES": "monitoring", "TIDEMARK_PROMETHEUS_IMAGE": image,
+                    "TIDEMARK_PROMETHEUS_PORT": str(free_ports(1)[0])}
+        self.project.compose("up", "-d", "--no-build", "--no-deps", "prometheus", **settings)
+        container = self.project.compose("ps", "-q", "prometheus", **settings).strip()
+        self.addCleanup(run, "docker", "rm", "-f", "-v", container, check=False)
+
+        def ask(path):
+            return json.loads(run("docker", "exec", container, "curl", "-fsS", "http://127.0.0.1:9090" + path) or "{}")
+
+        def programs_up():
+            targets = ask("/api/v1/targets?state=active")["data"]["activeTargets"]
+            return sorted(target["labels"]["program"] for target in targets if target["health"] == "up")
+        wait_until(lambda: answers("docker", "exec", container, "curl", "-fsS", "http://127.0.0.1:9090/-/ready"), "Prometheus")
+        workers = len(self.project.containers("worker"))
+        wanted = sorted(["table_store", "queue_service", "blob_store", "api", *["worker"] * workers])
+        wait_until(lambda: programs_up() == wanted, "all targets are up", 90, interval_s=1)
+        rules = [rule["name"] for group in ask("/api/v1/rules")["data"]["groups"] for rule in group["rules"]]
+        self.assertIn("TidemarkDown", rules)
 
     def test_beyond_loopback_with_tls(self):
         """An account with a key of its own, HTTPS, and health that is true of it."""

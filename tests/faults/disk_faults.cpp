@@ -1,6 +1,7 @@
 // A disk that fails, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
 // each kind of call that is to fail: "write ENOSPC", "sync EIO", "read EIO", one a line, each perhaps followed by the
-// number of calls between two failures (0: all fail). Only regular files below TIDEMARK_DISK_FAULTS_BELOW are meant.
+// number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. Only
+// regular files below TIDEMARK_DISK_FAULTS_BELOW are meant.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,7 +35,11 @@ Faults& faults() {
   return instance;
 }
 
+constexpr int kSlow = -1;
+constexpr useconds_t kSlowTime = 1'500'000;
+
 int number_of(std::string_view name) {
+  if (name == "SLOW") return kSlow;
   if (name == "ENOSPC") return ENOSPC;
   if (name == "EIO") return EIO;
   return name == "EROFS" ? EROFS : 0;
@@ -82,6 +87,10 @@ bool fails(Kind Faults::* kind, int fd) {
   const int error = meant.error;
   if (error == 0 || !is_meant(fd)) return false;
   if (meant.calls.fetch_add(1) % (meant.between + 1) != meant.between) return false;
+  if (error == kSlow) {
+    ::usleep(kSlowTime);
+    return false;
+  }
   errno = error;
   return true;
 }

@@ -156,6 +156,69 @@ class OverTcp(HostsCase):
         self.stack.children["table_store"].signal(signal.SIGHUP)
         wait_until(lambda: api.send("GET", "/v1/jobs")[0] == 200, "it is answered again", interval_s=0.5)
 
+    def reload_keys(self, *keys):
+        """The list has these from now on, in every store."""
+        self.allow(*keys)
+        for store in STORES:
+            child = self.stack.children[store]
+            before = child.log(1 << 20).count("allowed keys was read again")
+            child.signal(signal.SIGHUP)
+            wait_until(lambda: child.log(1 << 20).count("allowed keys was read again") > before, "the list is read")
+
+    def test_the_key_of_a_worker_is_replaced(self):
+        """As docs/operating.md says: the new one beside the old one, restart the worker, take the old one away."""
+        self.start_stores()
+        api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
+        worker = self.launch("worker").await_ready()
+        TableClient(self.stack.ports["table_store"]).create_table("Source")
+        self.run_one_job(api, "1")
+        os.rename(self.path("worker.key"), self.path("worker.key.before"))
+        new = self.make_key("worker")
+        self.reload_keys(*self.keys.values(), new)
+        self.assertEqual(worker.terminate(), 0)
+        self.launch("worker").await_ready()
+        self.reload_keys(self.keys["api"], new)
+        self.run_one_job(api, "2")
+        os.replace(self.path("worker.key.before"), self.path("worker.key"))
+        late = self.launch("worker", "--name", "late", called="late")
+        wait_until(lambda: f"lacks the public key {self.keys['worker']}" in late.log(), "the old key is refused")
+
+    def test_the_key_of_the_stores_is_replaced(self):
+        self.start_stores()
+        api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
+        self.launch("worker").await_ready()
+        TableClient(self.stack.ports["table_store"]).create_table("Source")
+        self.run_one_job(api, "1")
+        os.remove(self.path("stores.key"))
+        before, self.stores_key = self.stores_key, self.make_key("stores")
+        self.addresses = []
+        for name in STORES:
+            self.stack.children[name].terminate()
+        self.start_stores()
+        # Whoever has not been told talks to nobody, and says so.
+        self.stack.children["worker"].terminate()
+        new, self.stores_key = self.stores_key, before
+        untold = self.launch("worker", "--name", "untold", called="untold")
+        wait_until(lambda: "closed the connection during the handshake" in untold.log(), "it says what is wrong")
+        untold.terminate()
+        self.stores_key = new
+        self.stack.children["api"].terminate()
+        api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
+        self.launch("worker").await_ready()
+        self.run_one_job(api, "2")
+
+    def test_a_list_with_a_wrong_line_is_not_taken(self):
+        self.start_stores()
+        api = ApiClient(int(self.launch("api", "--port", "0").await_ready().ready["port"]))
+        self.allow(*self.keys.values(), "nonsense")
+        store = self.stack.children["table_store"]
+        store.signal(signal.SIGHUP)
+        wait_until(lambda: "the list of allowed keys is kept" in store.log(), "the store says so")
+        self.assertIn("line 3", store.log())
+        self.assertEqual(api.send("GET", "/v1/jobs")[0], 200)
+        self.reload_keys(*self.keys.values())
+        self.assertEqual(api.send("GET", "/v1/jobs")[0], 200)
+
 
 def run(*line):
     return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)

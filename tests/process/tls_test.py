@@ -1,5 +1,7 @@
 """The stores and the api over HTTPS: certificates at start and while they run, and what scripts/stack makes of them."""
+import base64
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -145,6 +147,28 @@ class TlsTest(TlsCase):
         self.refuse("table_store", *issuer, "--bearer-keys", garbage, says="is not a JSON Web Key Set")
         self.refuse("table_store", *issuer, "--bearer-keys", garbage, "--bearer-audience", ",", says="bearer_audience")
         self.assertIn("anybody can make one", self.stack.start("table_store", *issuer, "--bearer-check", "basic").log())
+
+
+    def test_keys_of_a_token_issuer_that_cannot_be_read_any_more(self):
+        """The old ones stay in force until SIGHUP finds others."""
+        key = os.path.join(self.directory, "issuer.pem")
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        modulus = subprocess.run(["openssl", "rsa", "-in", key, "-noout", "-modulus"], check=True, capture_output=True,
+                                 text=True).stdout.strip().split("=")[1]
+        number = base64.urlsafe_b64encode(bytes.fromhex(modulus)).decode().rstrip("=")
+        good = json.dumps({"keys": [{"kty": "RSA", "kid": "one", "use": "sig", "alg": "RS256", "e": "AQAB", "n": number}]})
+        path = os.path.join(self.directory, "keys.json")
+
+        def write(text):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        write(good)
+        store = self.stack.start("table_store", "--bearer-issuer", "https://login.example.org/tenant", "--bearer-keys", path)
+        for text, said in (("{}", "the keys of the token issuer cannot be read"), (good, "the keys of the token issuer were read")):
+            before = store.log(1 << 20).count(said)
+            write(text)
+            store.signal(signal.SIGHUP)
+            wait_until(lambda: store.log(1 << 20).count(said) > before, said)
 
 
 class StackScriptTest(TlsCase):
