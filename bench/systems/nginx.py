@@ -43,3 +43,17 @@ class Nginx(System):
 
     def object_url(self, name):
         return f"http://127.0.0.1:{self.blob}/{name}", {}
+
+
+class NginxSynced(Nginx):
+    """After a PUT, the file and its folder are synced: what nginx would do if it promised as much as Tidemark."""
+    version = f"nginx {install.debian_version('nginx')}, WebDAV PUT, then fsync of the file and its folder"
+
+    def make_durable(self, name):
+        folder = os.path.join(self.directory, "files")
+        for path in (os.path.join(folder, name), folder):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
