@@ -163,7 +163,7 @@ Task<Result<WrittenPayload>> store_payload(BlobService& service, std::string byt
     co_return co_await writer.finish();
   };
   auto payload = co_await write();
-  if (!payload && writer.id() != 0) co_await service.abandon(writer.id());
+  if (!payload) co_await service.give_up(writer);
   co_return payload;
 }
 

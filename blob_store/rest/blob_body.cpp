@@ -81,7 +81,7 @@ Task<Result<ReceivedBody>> receive_body(Call& call, std::uint64_t limit, std::st
   auto wanted = CO_TRY(wanted_sums(call, std::move(expected_md5), hashes));
   auto writer = call.service.new_payload();
   auto received = co_await stream_body({*call.http.body, limit, std::move(wanted)}, writer);
-  if (!received && writer.id() != 0) co_await call.service.abandon(writer.id());
+  if (!received) co_await call.service.give_up(writer);
   co_return received;
 }
 

@@ -140,7 +140,7 @@ Task<Result<ReceivedBody>> receive_from_source(Call& call, const CopySource& sou
   auto wanted = CO_TRY(wanted_of_source(call));
   auto writer = call.service.new_payload();
   auto written = co_await copy_content(opened.read(part.offset, part.length), writer, std::move(wanted));
-  if (!written && writer.id() != 0) co_await call.service.abandon(writer.id());
+  if (!written) co_await call.service.give_up(writer);
   co_return written;
 }
 

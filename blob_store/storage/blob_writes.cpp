@@ -35,6 +35,13 @@ Result<void> count_staged(kv::Transaction& txn, std::uint64_t generation, const 
 
 }  // namespace
 
+Task<void> BlobService::give_up(const PayloadWriter& writer) {
+  if (writer.id() == 0) co_return;
+  // What cannot be removed now is removed by the collector.
+  static_cast<void>(co_await files_.remove({writer.id()}));
+  co_await abandon(writer.id());
+}
+
 Task<void> BlobService::abandon(std::uint64_t payload) {
   const auto done = co_await engine_.transact(
       [&](kv::Transaction& txn) -> Result<void> {

@@ -1,13 +1,16 @@
 // A disk that fails, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
 // each kind of call that is to fail: "write ENOSPC", "sync EIO", "read EIO", one a line, each perhaps followed by the
-// number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. Only
-// regular files below TIDEMARK_DISK_FAULTS_BELOW are meant.
+// number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. "space MIB"
+// fails nothing: it says that no more is free on any disk. Only regular files below TIDEMARK_DISK_FAULTS_BELOW are meant
+// by the other words.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -25,8 +28,11 @@ struct Kind {
   std::atomic<unsigned> calls{0};
 };
 
+constexpr long kUnbounded = -1;
+
 struct Faults {
   Kind write, sync, read;
+  std::atomic<long> free_mib{kUnbounded};
   std::atomic<long> seen{-1};  // which file was read last
 };
 
@@ -53,6 +59,7 @@ void load(const char* path) {
                        static_cast<long>(status.st_ino) * 1'000 + status.st_size;
   if (faults().seen.exchange(changed) == changed) return;
   for (auto* kind : {&faults().write, &faults().sync, &faults().read}) kind->error = 0;
+  faults().free_mib = kUnbounded;
   std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) return;
   char line[100];
@@ -61,6 +68,10 @@ void load(const char* path) {
     unsigned between = 0;
     if (std::sscanf(line, "%19s %19s %u", name, error, &between) < 2) continue;
     const std::string_view kind(name);
+    if (kind == "space") {
+      faults().free_mib = std::strtol(error, nullptr, 10);
+      continue;
+    }
     auto& meant = kind == "write" ? faults().write : kind == "sync" ? faults().sync : faults().read;
     meant.between = between;
     meant.error = number_of(error);
@@ -78,11 +89,16 @@ bool is_meant(int fd) {
   return length > 0 && std::string_view(path, static_cast<std::size_t>(length)).starts_with(below);
 }
 
+/// What the test wants by now; false if no test is there.
+bool look() {
+  static const char* control = std::getenv("TIDEMARK_DISK_FAULTS");
+  if (control != nullptr) load(control);
+  return control != nullptr;
+}
+
 /// True if this call is to fail; errno says how.
 bool fails(Kind Faults::* kind, int fd) {
-  static const char* control = std::getenv("TIDEMARK_DISK_FAULTS");
-  if (control == nullptr) return false;
-  load(control);
+  if (!look()) return false;
   auto& meant = faults().*kind;
   const int error = meant.error;
   if (error == 0 || !is_meant(fd)) return false;
@@ -124,4 +140,15 @@ extern "C" int sync_file_range(int fd, off64_t at, off64_t size, unsigned flags)
   static const auto real = next<int (*)(int, off64_t, off64_t, unsigned)>("sync_file_range");
   // Without flags it touches no disk: a caller finds out whether the call exists.
   return flags != 0 && fails(&Faults::sync, fd) ? -1 : real(fd, at, size, flags);
+}
+
+extern "C" int statvfs(const char* path, struct statvfs* told) {
+  static const auto real = next<int (*)(const char*, struct statvfs*)>("statvfs");
+  const int outcome = real(path, told);
+  const long free_mib = look() ? faults().free_mib.load() : kUnbounded;
+  if (outcome == 0 && free_mib != kUnbounded && told->f_frsize > 0) {
+    const auto blocks = static_cast<fsblkcnt_t>(free_mib) * (1UL << 20) / told->f_frsize;
+    told->f_bavail = std::min(told->f_bavail, blocks);
+  }
+  return outcome;
 }

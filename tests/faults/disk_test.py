@@ -124,7 +124,7 @@ class DiskTest(unittest.TestCase):
         self.assertEqual(list(tables.scan("Things").values()), [self.row(0)])
         self.assertTrue(self.stack.children["table_store"].alive())
 
-    def upload_that_meets(self, fault, blobs):
+    def upload_that_meets(self, fault, blobs, is_seen=lambda: True):
         """Half of a large blob travels before the disk fails, half of it after; the status of the answer."""
         size = 8 << 20
         upload = http.client.HTTPConnection("127.0.0.1", blobs.port, timeout=30)
@@ -134,6 +134,7 @@ class DiskTest(unittest.TestCase):
         upload.endheaders(os.urandom(size // 2))
         wait_until(self.payload_files, "the upload has a file")
         self.fail_calls(fault)
+        wait_until(is_seen, "the store sees it")
         try:
             upload.send(os.urandom(size // 2))
             return upload.getresponse().status
@@ -166,6 +167,20 @@ class DiskTest(unittest.TestCase):
                 blobs.call("DELETE", "/box", "restype=container")
                 wait_until(lambda: not self.payload_files(), "the space is given back")
                 self.assertEqual(store.terminate(), 0, store.log())
+
+    def test_an_upload_that_meets_little_space_is_refused_and_gives_its_own_back(self):
+        store = self.stack.launch("blob_store", "blob_store", "--port", "0", environment=self.environment)
+        blobs = BlobClient(int(store.await_ready().ready["port"]))
+        blobs.create_container("box")
+        self.assertEqual(self.upload_that_meets("space 100", blobs, lambda: not self.ready(blobs)), 507)
+        wait_until(lambda: not self.payload_files(), "what was written of the blob is gone")
+        self.assertFalse(self.ready(blobs))
+        self.assertIsNone(blobs.get("box", "large"))
+        self.fail_calls()
+        content = os.urandom(1 << 20)
+        wait_until(lambda: self.puts(blobs, content), "it takes blobs again")
+        self.assertEqual(blobs.get("box", "large"), content)
+        self.assertEqual(store.terminate(), 0, store.log())
 
     @staticmethod
     def puts(blobs, content):
