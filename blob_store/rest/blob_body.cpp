@@ -3,11 +3,13 @@
 
 #include "blob_store/rest/blob_operations.h"
 #include "blob_store/rest/checksums.h"
+#include "blob_store/rest/md5_round.h"
 
 namespace tidemark::blob_store {
 namespace {
 
 constexpr std::size_t kReadBytes = 2 * kChunkBytes;
+constexpr std::size_t kSummedTogether = 16UL << 10;  // from here on it is worth waiting for others
 
 /// Versions before it answer with MD5 alone.
 constexpr std::string_view kFirstWithCrc64 = "2019-02-02";
@@ -42,6 +44,7 @@ class Pieces {
   Task<Result<std::string>> next() {
     auto piece = CO_TRY(co_await body_.read_some(kReadBytes));
     if (body_.bytes_read() > limit_) co_return fail(ErrorCode::kRequestBodyTooLarge);
+    if (is_summed_together(piece)) checksums_.know_md5(co_await md5_with_others(piece));
     checksums_.update(piece);
     co_return piece;
   }
@@ -54,6 +57,11 @@ class Pieces {
   }
 
  private:
+  /// A body of middle size that is all there.
+  [[nodiscard]] bool is_summed_together(const std::string& piece) const {
+    return checksums_.wanted().md5 && piece.size() >= kSummedTogether && piece.size() <= kChunkBytes &&
+           piece.size() == body_.content_length();
+  }
   http::BodyReader& body_;
   std::uint64_t limit_;
   Checksums checksums_;

@@ -34,15 +34,18 @@ Checksums::Checksums(Wanted wanted) : wanted_(std::move(wanted)) {
 }
 
 void Checksums::update(std::string_view bytes) {
-  if (wanted_.md5) EVP_DigestUpdate(md5_.get(), bytes.data(), bytes.size());
+  if (wanted_.md5 && known_md5_.empty()) EVP_DigestUpdate(md5_.get(), bytes.data(), bytes.size());
   if (wanted_.crc64) crc64_ = crc64(bytes, crc64_);
 }
 
 Result<Sums> Checksums::finish() {
   Sums sums;
   if (wanted_.md5) {
-    std::string digest(16, '\0');
-    EVP_DigestFinal_ex(md5_.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+    auto digest = std::move(known_md5_);
+    if (digest.empty()) {
+      digest.resize(16);
+      EVP_DigestFinal_ex(md5_.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+    }
     sums.md5 = base64_encode(digest);
   }
   if (wanted_.crc64) sums.crc64 = crc64_text(crc64_);

@@ -27,12 +27,16 @@ class Checksums {
   };
   explicit Checksums(Wanted wanted);
   void update(std::string_view bytes);
+  /// Says what the MD5 of all the content is, before any of it comes: `raw` has 16 bytes.
+  void know_md5(std::string raw) { known_md5_ = std::move(raw); }
+  [[nodiscard]] const Wanted& wanted() const { return wanted_; }
   /// Call it once.
   Result<Sums> finish();
 
  private:
   Wanted wanted_;
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> md5_{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+  std::string known_md5_;
   std::uint64_t crc64_ = 0;
 };
 

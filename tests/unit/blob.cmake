@@ -5,6 +5,7 @@ tidemark_test(blob_test LABEL unit
     ${CMAKE_CURRENT_LIST_DIR}/blob_check_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_client_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_kept_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/blob_md5_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_model_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_page_extents_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/blob_pages_test.cpp

@@ -1,0 +1,14 @@
+// The MD5 of a body that is in memory, computed together with those of other requests.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "common/base/async.h"
+
+namespace tidemark::blob_store {
+
+/// The 16 bytes. Those whose bodies came in the same turn of the calling thread's executor share one computation
+/// (rest/md5_lanes.h), which is the next turn. Resumes on the caller's executor; the body stays until then.
+Task<std::string> md5_with_others(std::string_view body);
+
+}  // namespace tidemark::blob_store
