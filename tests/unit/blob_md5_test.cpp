@@ -36,7 +36,7 @@ void expect_right(const std::vector<std::string>& contents) {
 
 TEST(Md5Lanes, GiveTheDigestsOfTheStandard) {
   const std::vector<std::string_view> contents(5, "message digest");
-  for (const auto& sum : md5_of_all(contents)) EXPECT_EQ(base64_encode(sum), "+WtpfXy3k42SWi8xqvFh0A==");
+  for (const auto& sum : md5_of_all(contents)) EXPECT_EQ(base64_encode(sum), "+WtpfXy3k41SWi8xqvFh0A==");
 }
 
 TEST(Md5Lanes, TakeEachLengthAroundTheEndOfABlock) {
