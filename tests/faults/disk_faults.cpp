@@ -1,8 +1,7 @@
 // A disk that fails, for LD_PRELOAD. TIDEMARK_DISK_FAULTS names a file that a test writes at any time, with a word for
 // each kind of call that is to fail: "write ENOSPC", "sync EIO", "read EIO", one a line, each perhaps followed by the
-// number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. "space MIB"
-// fails nothing: it says that no more is free on any disk. Only regular files below TIDEMARK_DISK_FAULTS_BELOW are meant
-// by the other words.
+// number of calls between two failures (0: all fail). "sync SLOW" lets it succeed, after a second and a half. Only
+// regular files below TIDEMARK_DISK_FAULTS_BELOW are meant. "space MIB" fails nothing: no more than that is free then.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
