@@ -2,6 +2,7 @@
 // while the api is away. One request of a kind is under way at a time.
 import { useCallback, useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useSettings } from "../shell/settings.js";
+import { textOf } from "./exact.js";
 
 const longest = 30_000;
 const mostPatient = 120_000;
@@ -9,7 +10,8 @@ const restShare = 20;  // what took long to answer is left alone for so many tim
 
 const same = (a, b) => a !== null && a.length === b.length && a.every((each, i) => each === b[i]);
 
-/// {value, error, busy, refresh}. `load(signal)` is called anew whenever one of `inputs` changes.
+/// {value, error, busy, refresh}. `load(signal, tell)` is called anew whenever one of `inputs` changes; what it tells of on the
+/// way is shown until there is something better.
 export function useLive(load, inputs, every = 5_000) {
   const { paused } = useSettings();
   const [shown, set] = useState({ value: undefined, error: null, busy: true });
@@ -32,7 +34,8 @@ export function useLive(load, inputs, every = 5_000) {
       const begun = performance.now();
       clearTimeout(timer);
       try {
-        const value = await latest.current(abort.signal);
+        const tell = (value) => { if (!abort.signal.aborted && !same(loaded.current, inputs)) set({ value, error: null, busy: true }); };
+        const value = await latest.current(abort.signal, tell);
         failures = 0;
         if (!abort.signal.aborted) { loaded.current = inputs; set({ value, error: null, busy: false }); }
       } catch (error) {
@@ -61,12 +64,43 @@ export function useLive(load, inputs, every = 5_000) {
   return { ...shown, refresh };
 }
 
-/// Pages of a list: the first is kept up to date until somebody asks for older ones.
+const enough = 100;  // rows
+export const searchedAtMost = 100_000;
+
+/// Pages of `load(continuation)` until there are enough items that are `wanted`, or so much was looked through that somebody
+/// should say whether to go on.
+export async function search(load, continuation, { tell, wanted = () => true, most = searchedAtMost } = {}) {
+  const items = [];
+  let searched = 0;
+  let from = continuation;
+  for (;;) {
+    const page = await load(from);
+    searched += page.searched ?? page.items.length;
+    items.push(...page.items.filter(wanted));
+    from = page.continuation || "";
+    const found = { items: [...items], searched, continuation: from };
+    if (!from || items.length >= enough || searched >= most) return found;
+    tell?.(found);
+  }
+}
+
+/// What a search for a text wants: it is looked for here, so less is looked through at a time.
+export function textSearch(text) {
+  const wanted = text.toLowerCase();
+  return wanted ? { wanted: (each) => textOf(each).toLowerCase().includes(wanted), most: 5_000 } : {};
+}
+
+/// What tells a row from others, of rows whose members are not ours to choose.
+export const rowId = Symbol("row");
+const nameOf = (item) => item[rowId] ?? item.id ?? item;
+
+/// Pages of a list: the first is kept up to date until somebody asks for older ones. `load(continuation, signal, tell)`.
 export function usePages(load, inputs, every = 5_000) {
-  const [older, setOlder] = useState({ items: [], continuation: null, busy: false, error: null });
-  const first = useLive((signal) => load("", signal), inputs, older.continuation === null ? every : 0);
+  const nothing = { items: [], searched: 0, continuation: null, busy: false, error: null };
+  const [older, setOlder] = useState(nothing);
+  const first = useLive((signal, tell) => load("", signal, tell), inputs, older.continuation === null ? every : 0);
   const round = useRef(0);  // what was asked for before the inputs changed is of no use any more
-  const begin = () => { round.current += 1; setOlder({ items: [], continuation: null, busy: false, error: null }); };
+  const begin = () => { round.current += 1; setOlder(nothing); };
   useEffect(begin, inputs);
   const next = older.continuation === null ? first.value?.continuation : older.continuation;
   const more = async () => {
@@ -75,7 +109,7 @@ export function usePages(load, inputs, every = 5_000) {
     try {
       const page = await load(next);
       if (own !== round.current) return;
-      setOlder((was) => ({ items: [...was.items, ...page.items], continuation: page.continuation || "", busy: false, error: null }));
+      setOlder((was) => ({ items: [...was.items, ...page.items], searched: was.searched + (page.searched || 0), continuation: page.continuation || "", busy: false, error: null }));
     } catch (error) {
       if (own === round.current) setOlder((was) => ({ ...was, busy: false, error }));
     }
@@ -84,7 +118,8 @@ export function usePages(load, inputs, every = 5_000) {
     begin();
     first.refresh();
   };
-  const known = new Set((first.value?.items || []).map((item) => item.id ?? item));
-  const items = first.value ? [...first.value.items, ...older.items.filter((item) => !known.has(item.id ?? item))] : undefined;
-  return { items, error: first.error || older.error, busy: first.busy || older.busy, next: next || "", more, refresh, still: older.continuation !== null };
+  const known = new Set((first.value?.items || []).map(nameOf));
+  const items = first.value ? [...first.value.items, ...older.items.filter((item) => !known.has(nameOf(item)))] : undefined;
+  const searched = first.value?.searched === undefined ? undefined : Number(first.value.searched) + older.searched;
+  return { items, searched, error: first.error || older.error, busy: first.busy || older.busy, next: next || "", more, refresh, still: older.continuation !== null };
 }

@@ -20,9 +20,9 @@ export function Chart({ title, times, lines, unit = "" }) {
         width: Math.max(200, box.clientWidth), height: 130, cursor: { y: false }, legend: { live: true },
         tzDate: utc ? (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "UTC") : undefined,
         scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
-        axes: [{ ...axis, size: 26, values: (u, splits) => splits.map((s) => clock(s, utc)) }, axis],
-        series: [{ value: (u, s) => (s == null ? "" : clock(s, utc)) }, ...lines.map((line) => ({ label: line.name, stroke: colour(line.colour), width: 1.5, fill: `${colour(line.colour)}22`,
-          value: (u, v) => (v == null ? "–" : `${Math.round(v * 10) / 10}${unit}`) }))],
+        axes: [{ ...axis, size: 26, values: (u, splits) => splits.map((s) => clock(s, utc, u.scales.x.max - u.scales.x.min < shortSpan)) }, axis],
+        series: [{ label: "at", value: (u, s) => clock(s ?? u.data[0].at(-1), utc, true) }, ...lines.map((line) => ({ label: line.name, stroke: colour(line.colour), width: 1.5, fill: `${colour(line.colour)}22`,
+          value: (u, v, series) => { const shown = v ?? u.data[series].at(-1); return shown == null ? "–" : `${Math.round(shown * 10) / 10}${unit}`; } }))],
       }, data, box);
     };
     make();
@@ -35,7 +35,10 @@ export function Chart({ title, times, lines, unit = "" }) {
   return html`<figure class="chart"><figcaption>${title}</figcaption><div ref=${place} role="img" aria-label=${`${title}: now ${last}`}></div></figure>`;
 }
 
-function clock(seconds, utc) {
+const shortSpan = 600;  // seconds: minutes alone would be the same several times
+
+function clock(seconds, utc, exact) {
   const time = new Date(seconds * 1000);
-  return utc ? time.toISOString().slice(11, 16) : `${String(time.getHours()).padStart(2, "0")}:${String(time.getMinutes()).padStart(2, "0")}`;
+  const local = new Date(time.getTime() - (utc ? 0 : time.getTimezoneOffset() * 60_000));
+  return local.toISOString().slice(11, exact ? 19 : 16);
 }

@@ -4,9 +4,11 @@ import { useEffect, useRef, useState } from "../vendor/preact/hooks.js";
 import { useKeys } from "../shell/keys.js";
 import { go } from "../shell/router.js";
 import { Busy, Empty, Failure } from "./basic.js";
+import { count } from "./text.js";
+import { rowId } from "../net/live.js";
 
 /// `columns`: [{name, of: row => what is shown, wide?, number?}]. `failed`: why there are no items. `selected`: a Set of ids, with `onSelect(set)`.
-export function List({ label, columns, items, id = (each) => each.id, href, selected, onSelect, empty, keys = {}, failed }) {
+export function List({ label, columns, items, id = (each) => each[rowId] ?? each.id, href, selected, onSelect, empty, keys = {}, failed }) {
   const [mark, setMark] = useState(null);  // by id: rows that come in above do not move it to another row
   const at = items ? items.findIndex((each) => id(each) === mark) : -1;
   const body = useRef();
@@ -39,11 +41,14 @@ export function List({ label, columns, items, id = (each) => each.id, href, sele
       ${columns.map((column) => html`<td class=${`${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`}>${column.of(row)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-/// What stands under a list that came by pages.
-export function More({ pages, what }) {
-  const shown = pages.items?.length || 0;
-  return html`<${Failure} error=${pages.error} retry=${pages.refresh} /><div class="more">${shown > 0 && html`<span class="dim">${shown.toLocaleString("en")} ${what} shown${pages.next ? "; there are more" : ", that is all"}${pages.still ? " · not updated while older ones are shown" : ""}</span>`}
-    ${pages.next && html`<button type="button" disabled=${pages.busy} onClick=${pages.more}>Show more</button>`}
+/// What stands under a list that came by pages. `among`: where it was searched, such as "the newest".
+export function More({ pages, what, among }) {
+  if (!pages.items) return null;
+  const shown = pages.items.length;
+  const looked = among && pages.searched > shown ? ` among ${among} ${count(pages.searched)}` : "";
+  const rest = pages.busy && pages.next ? "; looking on…" : pages.next ? "; there are more" : shown || looked ? ", that is all" : "";
+  return html`<${Failure} error=${pages.error} retry=${pages.refresh} /><div class="more" role="status">${(shown > 0 || looked) && html`<span class="dim">${count(shown)} ${what} shown${looked}${rest}${pages.still ? " · not updated while older ones are shown" : ""}</span>`}
+    ${pages.next && html`<button type="button" disabled=${pages.busy} onClick=${pages.more}>${looked ? "Search on" : "Show more"}</button>`}
     ${pages.still && html`<button type="button" onClick=${pages.refresh}>Back to the newest</button>`}</div>`;
 }
 
@@ -52,7 +57,7 @@ export function Search({ label, value, onChange, hint, options }) {
   const [text, set] = useState(value || "");
   useEffect(() => set(value || ""), [value]);
   const name = `list-${label.replace(/\W/g, "")}`;
-  return html`<form class="search" role="search" onSubmit=${(e) => { e.preventDefault(); onChange(text.trim()); }}>
+  return html`<form class="search" role="search" aria-label=${label} onSubmit=${(e) => { e.preventDefault(); onChange(text.trim()); }}>
     <label><span class="sr">${label}</span><input data-search type="search" value=${text} placeholder=${hint || label} list=${options ? name : undefined} autocomplete="off" spellcheck=${false}
       onInput=${(e) => set(e.target.value)} onChange=${(e) => { if (e.target.value === "" || options?.includes(e.target.value)) onChange(e.target.value.trim()); }} /></label>
     ${options && html`<datalist id=${name}>${options.map((each) => html`<option value=${each} />`)}</datalist>`}</form>`;

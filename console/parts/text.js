@@ -1,7 +1,7 @@
 // What others wrote, shown as text: never as markup, in a frame of its own for its direction, long ones cut until asked.
 import { html } from "./html.js";
 import { useState } from "../vendor/preact/hooks.js";
-import { parseExact, textOf } from "../net/exact.js";
+import { parseSome, textOf } from "../net/exact.js";
 
 /// Controls and marks of direction are shown by their code, so that no text looks like another.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
@@ -15,7 +15,7 @@ export function Text({ value, most = 400 }) {
     html`${cut ? "… " : " "}<button type="button" class="quiet" onClick=${(e) => { e.stopPropagation(); setWhole(cut); }}>${cut ? `all ${text.length.toLocaleString("en")} characters` : "less"}</button>`}`;
 }
 
-const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+const token = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 const mostHighlighted = 100_000;
 
 /// JSON, indented and in colours. `value` is what was parsed, or text.
@@ -77,11 +77,12 @@ export function Copyable({ value }) {
 
 /// What a message holds: JSON, also in base64, or its text.
 export function bodyOf(text) {
-  try { const value = parseExact(text); if (value && typeof value === "object") return value; } catch { /* text */ }
+  const value = parseSome(text);
+  if (value && typeof value === "object") return value;
   if (/^[A-Za-z0-9+/]{8,}={0,2}$/.test(text) && text.length % 4 === 0) {
     try {
       const decoded = new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
-      try { return parseExact(decoded); } catch { return decoded; }
+      return parseSome(decoded) ?? decoded;
     } catch { /* not base64 of text */ }
   }
   return text;

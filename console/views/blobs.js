@@ -3,7 +3,7 @@
 import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
-import { parseExact } from "../net/exact.js";
+import { parseSome } from "../net/exact.js";
 import { useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { List, More, Search } from "../parts/list.js";
@@ -156,7 +156,8 @@ async function lookInto(container, blob, signal) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(content, { stream: !whole });
     if (!text.includes("\u0000")) {
-      if (whole && /^\s*[{[]/.test(text)) try { return { json: parseExact(text), whole }; } catch { /* text */ }
+      const json = whole && /^\s*[{[]/.test(text) ? parseSome(text) : undefined;
+      if (json !== undefined) return { json, whole };
       return { text, whole };
     }
   } catch { /* not text */ }

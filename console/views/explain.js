@@ -22,6 +22,8 @@ function storyOf(found) {
   return out.sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
+const many = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
+
 export function Explain({ query }) {
   const [form, set] = useState({ table: query.table || "", partitionKey: query.partitionKey || "", rowKey: query.rowKey || "" });
   const asked = query.table !== undefined;
@@ -33,5 +35,5 @@ export function Explain({ query }) {
     <${Failure} error=${asked ? live.error : null} retry=${live.refresh} />
     ${found && html`<${Card} title="Its story">${storyOf(found).length ? html`<ol class="line">${storyOf(found).map((each) => html`<li class=${each.tone}><div class="dim small"><${When} at=${each.at} both /></div><div>${each.text}</div></li>`)}</ol>` : html`<${Empty}>Nothing is known of it.</${Empty}>`}</${Card}>
       ${elsewhere.length > 0 && html`<${Card} title="Where it is not, or not known to be"><ul>${elsewhere.map((each) => html`<li>${place(each)}${each.problem && html`: <${Text} value=${each.problem} />`}${each.mayBeIn?.length > 0 && html` – may be in ${each.mayBeIn.map((name) => html`<${Text} value=${name} /> `)}`}</li>`)}</ul></${Card}>`}
-      <p class="dim small">Looked at ${count(found.looked.jobs)} jobs, ${count(found.looked.schedules)} schedules and ${count(found.looked.places)} places${found.complete ? "." : "; there are more, or something could not be read."}</p>`}`;
+      <p class="dim small">Looked at ${many(found.looked.jobs, "job")}, ${many(found.looked.schedules, "schedule")} and ${many(found.looked.places, "place")}${found.complete ? "." : "; there are more, or something could not be read."}</p>`}`;
 }

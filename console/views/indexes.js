@@ -35,11 +35,12 @@ function Index({ name }) {
   const live = useLive((signal) => api.get(`/v1/indexes/${part(name)}`, { signal }), [name], 2_000);
   const [acting, setActing] = useState("");
   const may = useMay("operator");
+  const mayDrop = useMay("admin");
   const index = live.value;
   if (!index) return html`<${Head} title=${name} crumbs=${[["Indexes", "/indexes"]]} /><${Failure} error=${live.error} retry=${live.refresh} />`;
   const ask = (verb) => async () => { await api.post(`/v1/indexes/${part(name)}/${verb}`); live.refresh(); };
   return html`<${Head} title=${name} crumbs=${[["Indexes", "/indexes"]]} actions=${may && html`<${Act} run=${ask(index.paused ? "resume" : "pause")}>${index.paused ? "Resume" : "Pause"}</${Act}><${Act} run=${ask("scrub")}>Scrub</${Act}>
-      <button type="button" onClick=${() => setActing("rebuild")}>Rebuild…</button><button type="button" class="danger" onClick=${() => setActing("drop")}>Drop…</button>`}><div>${life(index)}</div></${Head}>
+      <button type="button" onClick=${() => setActing("rebuild")}>Rebuild…</button>${mayDrop && html`<button type="button" class="danger" onClick=${() => setActing("drop")}>Drop…</button>`}`}><div>${life(index)}</div></${Head}>
     <${Failure} error=${live.error} retry=${live.refresh} />
     ${index.lastError && html`<${Card} tone=${index.lastError.inARow ? "bad" : "warn"}><${Text} value=${index.lastError.message} most=${1000} /> <span class="dim"><${When} at=${index.lastError.at} both />${index.lastError.inARow ? `, ${count(index.lastError.inARow)} in a row` : ""}</span></${Card}>`}
     <div class="figures"><${Figure} name="behind" value=${index.lag?.seconds !== undefined ? duration(index.lag.seconds) : "–"} note=${index.lag && `${count(index.lag.changes)} changes, ${bytes(index.lag.bytes)}`} tone=${index.lag?.seconds > 60 ? "warn" : ""} />

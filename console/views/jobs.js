@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "../vendor/preact/hooks.js";
 import { api, at, follow, part } from "../net/api.js";
 import { parseExact, textOf } from "../net/exact.js";
 import { description, kindsOf } from "../net/description.js";
-import { useLive, usePages } from "../net/live.js";
+import { search, textSearch, useLive, usePages } from "../net/live.js";
 import { Act, Badge, Bar, Card, Confirm, Empty, Facts, Failure, Figure, Head, useAction } from "../parts/basic.js";
 import { Fields, textsOf, valueOf } from "../parts/form.js";
 import { Choice, List, More, Search } from "../parts/list.js";
@@ -26,38 +26,28 @@ export function Jobs({ path, query }) {
   return html`<${JobList} query=${query} />`;
 }
 
-const searchedAtMost = 5_000;
-
-async function findJobs(filter, text, continuation, signal) {
-  const wanted = text.toLowerCase();
-  const items = [];
-  let searched = 0;
-  let from = continuation;
-  for (;;) {
-    const page = await api.get(at("/v1/jobs", { ...filter, limit: wanted ? 500 : 100, continuation: from }), { signal });
-    searched += page.jobs.length;
-    items.push(...page.jobs.filter((each) => !wanted || textOf(each).toLowerCase().includes(wanted)));
-    from = page.continuation || "";
-    if (!from || items.length >= 100 || (wanted ? searched >= searchedAtMost : page.jobs.length)) return { items, searched, continuation: from };
-  }
+/// With a text, what is found is looked through here.
+function findJobs(filter, text, continuation, signal, tell) {
+  const load = async (from) => { const page = await api.get(at("/v1/jobs", { ...filter, limit: text ? 500 : 100, continuation: from }), { signal }); return { ...page, items: page.jobs }; };
+  return search(load, continuation, { tell, ...textSearch(text) });
 }
 
 export const target = (spec) => [spec?.source, spec?.destination].filter((each) => typeof each === "string").join(" → ");
 
 function JobList({ query }) {
   const filter = { kind: query.kind, state: query.state };
-  const pages = usePages((continuation, signal) => findJobs(filter, query.q || "", continuation, signal), [query.kind, query.state, query.q], 3_000);
+  const pages = usePages((continuation, signal, tell) => findJobs(filter, query.q || "", continuation, signal, tell), [query.kind, query.state, query.q], 3_000);
   const may = useMay("operator");
   const find = (q) => { if (/^[0-9a-f-]{36}$/.test(q)) go(`/jobs/${q}`); else refine({ q }); };
   return html`<${Head} title="Jobs" actions=${may && html`<a class="button primary" href="/jobs/new">Submit a job</a>`} />
     <div class="filters"><${Search} label="Search in specs, errors and ids" value=${query.q} onChange=${find} />
       <${Choice} label="state" value=${query.state} options=${states} onChange=${(state) => refine({ state })} /><${Choice} label="kind" value=${query.kind} options=${kinds} onChange=${(kind) => refine({ kind })} /></div>
-    <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? "No job matches." : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
+    <${List} label="Jobs" failed=${pages.error} items=${pages.items} href=${(job) => `/jobs/${part(job.id)}`} empty=${query.q || query.kind || query.state ? (pages.next ? "No job matches so far." : "No job matches.") : html`No job has been submitted yet. ${may && html`<a href="/jobs/new">Submit one</a>`}`} columns=${[
       { name: "Job", of: (job) => html`<${Id} value=${job.id} short=${8} href=${`/jobs/${part(job.id)}`} />` }, { name: "Kind", of: (job) => job.kind }, { name: "State", of: (job) => html`<${Badge} state=${job.state} />` },
       { name: "What", wide: true, of: (job) => html`<${Text} value=${target(job.spec)} most=${120} />${job.waiting && html`<div class="small dim">waits: <${Text} value=${job.waiting.text} most=${160} /></div>`}${job.error && html`<div class="small dim"><${Text} value=${job.error} most=${160} /></div>`}` },
       { name: "Done", number: true, of: (job) => html`${count(job.progress.done)}${job.progress.total !== undefined ? ` of ${count(job.progress.total)}` : ""}${job.state === "running" && job.progress.total ? html`<${Bar} done=${job.progress.done} total=${job.progress.total} />` : ""}` },
       { name: "Attempts", number: true, of: (job) => job.attempts }, { name: "Submitted", of: (job) => html`<${When} at=${job.submittedAt} />` }, { name: "Ended", of: (job) => html`<${When} at=${job.finishedAt} />` }]} />
-    <${More} pages=${pages} what="jobs" />${query.q && html`<p class="dim small">The newest ${count(searchedAtMost)} jobs are searched at a time; “Show more” goes on.</p>`}`;
+    <${More} pages=${pages} what="jobs" among="the newest" />`;
 }
 
 /// One job as it is, told by its events; asked for now and then where those cannot be had.
@@ -127,7 +117,7 @@ function Job({ id }) {
     ${acting === "cancel" && html`<${Confirm} title="Cancel this job?" verb="Cancel the job" needsReason run=${async (reason) => take(await api.post(`/v1/jobs/${part(id)}/cancel`, undefined, reason))} onClose=${() => setActing("")}><p>What it has done stays done.</p></${Confirm}>`}`;
 }
 
-const shared = ["maxAttempts", "idempotencyKey", "priority", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then"];
+const shared = ["maxAttempts", "idempotencyKey", "priority", "notBefore", "retryBaseMs", "retryCapMs", "keepHours", "maxAffected", "maxPerSecond", "onEnd", "then", "traceparent", "tracestate"];
 
 function draft() {
   try { return parseExact(sessionStorage.getItem(draftKey)) || {}; } catch { return {}; }
@@ -141,6 +131,7 @@ function Submit({ query }) {
   const [plan, setPlan] = useState(null);
   const [reason, setReason] = useState("");
   const [every, setEvery] = useState(begun.filter === "");
+  const admin = useMay("admin");
   useEffect(() => sessionStorage.removeItem(draftKey), []);
   const document = live.value;
   const schema = document && kindsOf(document)[kind];
@@ -155,7 +146,7 @@ function Submit({ query }) {
   const change = (next) => { setTexts(next); setPlan(null); };
   return html`<${Head} title="Submit a job" crumbs=${[["Jobs", "/jobs"]]} />
     <form onSubmit=${(e) => { e.preventDefault(); (plan ? submit : look)(); }}><div class="columns"><${Card}>
-      <label class="field"><span>Kind</span><select name="kind" value=${kind} onChange=${(e) => { setKind(e.target.value); setPlan(null); }}>${Object.keys(kindsOf(document)).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select></label>
+      <label class="field"><span>Kind</span><select name="kind" value=${kind} onChange=${(e) => { setKind(e.target.value); setPlan(null); }}>${Object.keys(kindsOf(document)).filter((each) => each !== "adopt" || admin).map((each) => html`<option value=${each} selected=${each === kind}>${each}</option>`)}</select></label>
       <${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => !shared.includes(name))} />
       ${selects && html`<label class="choice"><input type="checkbox" checked=${every} onChange=${(e) => { setEvery(e.target.checked); setPlan(null); }} /><span>Every entity of the table</span></label>`}
       <details><summary>What all jobs have: priority, attempts, limits, what follows</summary><${Fields} document=${document} schema=${schema} texts=${texts} onChange=${change} members=${members.filter((name) => shared.includes(name))} /></details></${Card}>

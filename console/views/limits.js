@@ -18,15 +18,16 @@ export function Limits() {
   const live = useLive(load, [], 5_000);
   const [editing, setEditing] = useState(null);
   const may = useMay("operator");
+  const mayLimit = useMay("admin");
   const pause = (kind) => async () => { await api.patch(`/v1/kinds/${part(kind.kind)}`, { paused: !kind.paused }); live.refresh(); };
   return html`<${Head} title="Limits and pauses" /><${Failure} error=${live.error} retry=${live.refresh} />
     <${Card} title="Kinds of job"><${List} label="Kinds of job" failed=${live.error} items=${live.value?.kinds} id=${(row) => row.kind} columns=${[
       { name: "Kind", of: (row) => row.kind }, { name: "State", of: (row) => (row.paused ? html`<${Badge} tone="warn" state="paused" />` : "") }, { name: "Jobs at once", number: true, of: (row) => limit(row.maxRunning) }, { name: "Entities a second", number: true, of: (row) => limit(row.maxPerSecond) },
-      { name: "", of: (row) => may && html`<div class="actions"><${Act} run=${pause(row)}>${row.paused ? "Resume" : "Pause"}</${Act}><button type="button" onClick=${() => setEditing({ scope: "kind", name: row.kind, maxRunning: row.maxRunning, maxPerSecond: row.maxPerSecond })}>Limit…</button></div>` }]} /></${Card}>
-    <${Card} title="Tables and partitions" actions=${may && html`<button type="button" onClick=${() => setEditing({ scope: "table", name: "", partitionKey: "", maxRunning: 0, maxPerSecond: 0, fresh: true })}>New limit…</button>`}>
+      { name: "", of: (row) => may && html`<div class="actions"><${Act} run=${pause(row)}>${row.paused ? "Resume" : "Pause"}</${Act}>${mayLimit && html`<button type="button" onClick=${() => setEditing({ scope: "kind", name: row.kind, maxRunning: row.maxRunning, maxPerSecond: row.maxPerSecond })}>Limit…</button>`}</div>` }]} /></${Card}>
+    <${Card} title="Tables and partitions" actions=${mayLimit && html`<button type="button" onClick=${() => setEditing({ scope: "table", name: "", partitionKey: "", maxRunning: 0, maxPerSecond: 0, fresh: true })}>New limit…</button>`}>
       <${List} label="Limits of tables and partitions" failed=${live.error} items=${live.value?.limits} id=${(row) => `${row.scope}/${row.name}/${row.partitionKey}`} empty="No table and no partition has a limit." columns=${[
         { name: "Of", of: (row) => row.scope }, { name: "Table", of: (row) => html`<${Text} value=${row.name} />` }, { name: "PartitionKey", of: (row) => html`<${Text} value=${row.partitionKey} />` }, { name: "At once", number: true, of: (row) => limit(row.maxRunning) }, { name: "Entities a second", number: true, of: (row) => limit(row.maxPerSecond) },
-        { name: "", of: (row) => may && html`<button type="button" onClick=${() => setEditing(row)}>Change…</button>` }]} /></${Card}>
+        { name: "", of: (row) => mayLimit && html`<button type="button" onClick=${() => setEditing(row)}>Change…</button>` }]} /></${Card}>
     ${editing && html`<${EditLimit} limit=${editing} onClose=${() => { setEditing(null); live.refresh(); }} />`}`;
 }
 

@@ -3,13 +3,13 @@ import { html } from "../parts/html.js";
 import { useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { parseExact, textOf } from "../net/exact.js";
-import { useLive, usePages } from "../net/live.js";
+import { search, textSearch, useLive, usePages } from "../net/live.js";
 import { Act, Badge, Card, Confirm, Dialog, Facts, Failure, Head, Toggle, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { Spark } from "../parts/spark.js";
 import { Choice, List, More, Search } from "../parts/list.js";
 import { When } from "../parts/time.js";
-import { Copyable, count, Id, Json, Text, visible } from "../parts/text.js";
+import { bodyOf, Copyable, count, Id, Json, Text, visible } from "../parts/text.js";
 import { useKeys } from "../shell/keys.js";
 import { go, refine } from "../shell/router.js";
 import { useMay } from "../shell/shell.js";
@@ -58,25 +58,14 @@ function Groups({ filter }) {
     ${acting && html`<${acting.verb === "redrive" ? RedriveAll : DeleteAll} filter=${{ ...filter, ...(acting.group ? { fingerprint: acting.group.fingerprint, kind: acting.group.kind, source: acting.group.source } : {}) }} count=${acting.group?.count} onClose=${() => { setActing(null); live.refresh(); }} />`}`;
 }
 
-const searchedAtMost = 5_000;
-
-/// A page of messages; with a text, as many pages as it takes to find some, up to a bound.
-async function findMessages(filter, text, continuation, signal) {
-  const wanted = text.toLowerCase();
-  const items = [];
-  let searched = 0;
-  let from = continuation;
-  for (;;) {
-    const page = await api.get(at("/v1/poison", { ...filter, limit: wanted ? 500 : 100, continuation: from }), { signal });
-    searched += page.poison.length;
-    items.push(...page.poison.filter((each) => !wanted || textOf(each).toLowerCase().includes(wanted)));
-    from = page.continuation || "";
-    if (!from || items.length >= 100 || (wanted ? searched >= searchedAtMost : page.poison.length)) return { items, searched, continuation: from };
-  }
+/// With a text, what is found is looked through here.
+function findMessages(filter, text, continuation, signal, tell) {
+  const load = async (from) => { const page = await api.get(at("/v1/poison", { ...filter, limit: text ? 500 : 100, continuation: from }), { signal }); return { ...page, items: page.poison }; };
+  return search(load, continuation, { tell, ...textSearch(text) });
 }
 
 function Messages({ filter, text }) {
-  const pages = usePages((continuation, signal) => findMessages(filter, text, continuation, signal), [...Object.values(filter), text], 5_000);
+  const pages = usePages((continuation, signal, tell) => findMessages(filter, text, continuation, signal, tell), [...Object.values(filter), text], 5_000);
   const [selected, setSelected] = useState(new Set());
   const [acting, setActing] = useState(null);
   const may = useMay("operator");
@@ -87,14 +76,13 @@ function Messages({ filter, text }) {
     else if (row) setActing({ verb: "redrive", items: [row] });
   };
   return html`<${List} label="Poison messages" failed=${pages.error} items=${pages.items} selected=${selected} onSelect=${setSelected} href=${(row) => `/poison/${part(row.id)}`}
-      empty=${text ? "No message has this text, among those that were searched." : "Nothing is poisoned that matches."} keys=${{ r: redriveKey }} columns=${[
+      empty=${pages.next ? "No message matches so far." : "Nothing is poisoned that matches."} keys=${{ r: redriveKey }} columns=${[
         { name: "Message", of: (row) => html`<${Id} value=${row.id} short=${8} href=${`/poison/${part(row.id)}`} />` }, { name: "Kind", of: (row) => html`<bdi>${visible(row.kind)}</bdi>` },
         { name: "Reason", wide: true, of: (row) => html`<${Text} value=${row.reason || "no reason is known"} most=${240} />` },
         { name: "Attempts", number: true, of: (row) => row.attempts.filter((each) => each.number).length }, { name: "Sent back", number: true, of: (row) => row.redrives || "" },
         { name: "Moved", of: (row) => html`<${When} at=${row.movedAt} />` },
         { name: "Group", of: (row) => html`<${Id} value=${row.fingerprint} short=${8} href=${at("/poison", { show: "messages", fingerprint: row.fingerprint })} />` }]} />
-    <${More} pages=${pages} what="messages" />
-    ${text && html`<p class="dim small">At most ${count(searchedAtMost)} messages are searched at a time; “Show more” goes on.</p>`}
+    <${More} pages=${pages} what="messages" among="the first" />
     ${may && pages.items?.length > 0 && html`<div class="bulk" role="region" aria-label="Act on messages"><span>${selected.size ? `${chosen.length} selected` : "Nothing selected"}</span>
       <button type="button" class="primary" disabled=${!chosen.length} onClick=${() => setActing({ verb: "redrive", items: chosen })}>Redrive selected…</button>
       <button type="button" class="danger" disabled=${!chosen.length} onClick=${() => setActing({ verb: "delete", items: chosen })}>Delete selected…</button>
@@ -113,6 +101,12 @@ export function specOf(body) {
   return textOf(spec, 2);
 }
 
+/// The api tells members in this order.
+const sorted = (value) => (Array.isArray(value) ? value.map(sorted) : value && typeof value === "object" ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])])) : value);
+
+/// Before it was edited for the first time.
+const originalOf = (message) => specOf(message.original === undefined ? message.body : sorted(bodyOf(message.original)));
+
 function Message({ id }) {
   const live = useLive((signal) => api.get(`/v1/poison/${part(id)}`, { signal }), [id], 10_000);
   const [acting, setActing] = useState("");
@@ -127,7 +121,8 @@ function Message({ id }) {
       <${Facts} items=${[["Message", html`<${Copyable} value=${message.id} />`], ["Job", html`<${Id} value=${message.jobId} href=${`/jobs/${part(message.jobId)}`} />`], ["Came from", html`<${Text} value=${message.queue} />`],
         ["Moved", html`<${When} at=${message.movedAt} both />`], ["Sent back before", message.redrives], ["Group", html`<${Id} value=${message.fingerprint} href=${at("/poison", { show: "messages", fingerprint: message.fingerprint })} />`]]} /></${Card}>
     <div class="columns"><${Card} title="Story"><${Story} attempts=${message.attempts} /></${Card}>
-      <${Card} title="Body"><${Json} value=${message.body} /></${Card}></div>
+      <div><${Card} title="Body"><${Json} value=${message.body} /></${Card}>
+        ${message.original !== undefined && html`<${Card} title="What was changed"><${Diff} before=${originalOf(message)} after=${specOf(message.body)} /></${Card}>`}</div></div>
     <${PlanNow} id=${id} />
     ${acting === "redrive" && html`<${Confirm} title="Redrive this message?" verb="Redrive" tone="primary" needsReason run=${(reason) => api.post(`/v1/poison/${part(id)}/redrive`, undefined, reason).then(() => go(`/jobs/${part(message.jobId)}`))} onClose=${() => setActing("")}><p>It goes back to its queue as it is, and its attempts begin anew.</p></${Confirm}>`}
     ${acting === "delete" && html`<${Confirm} title="Delete this message?" verb="Delete" needsReason run=${(reason) => api.remove(`/v1/poison/${part(id)}`, reason).then(done)} onClose=${() => setActing("")}><p>It is forgotten for good; its job stays poisoned.</p></${Confirm}>`}
@@ -142,6 +137,7 @@ function PlanNow({ id }) {
 
 function Edit({ message, onClose, onSaved }) {
   const before = specOf(message.body);
+  const original = originalOf(message);
   const [after, setAfter] = useState(before);
   const [reason, setReason] = useState("");
   const [look, setLook] = useState(false);
@@ -154,7 +150,7 @@ function Edit({ message, onClose, onSaved }) {
   });
   return html`<${Dialog} title="Edit the job" wide onClose=${onClose}><form onSubmit=${(e) => { e.preventDefault(); save(false); }}>
     <${Toggle} label="Shown" value=${look ? "diff" : "text"} options=${[["text", "Text"], ["diff", "Difference to the original"]]} onChange=${(to) => setLook(to === "diff")} />
-    ${look ? html`<${Diff} before=${before} after=${after} />` : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
+    ${look ? html`<${Diff} before=${original} after=${after} />` : html`<label class="field"><span class="sr">The job as JSON</span><textarea rows="18" spellcheck=${false} value=${after} onInput=${(e) => setAfter(e.target.value)}></textarea></label>`}
     ${wrong && html`<p class="inline-error" role="status">Not JSON yet: ${visible(wrong)}</p>`}
     <label class="field"><span>Reason, for the audit trail</span><input required maxlength="200" value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
     <${Failure} error=${error} />

@@ -40,7 +40,8 @@ export function RedriveAll({ filter, onClose }) {
   const set = (name) => (e) => { setForm({ ...form, [name]: e.target.value }); if (name !== "reason") setPlan(null); };
   const [count_, counting, countError] = useAction(async () => setPlan(await api.post("/v1/jobs?dryRun=true", spec())));
   const [submit, busy, error] = useAction(async () => {
-    const job = await api.post("/v1/jobs", { ...spec(), idempotencyKey: `console-${until}-${filter.fingerprint || "all"}` }, form.reason.trim());
+    // No more than was counted, whatever comes meanwhile; so the audit trail says how many.
+    const job = await api.post("/v1/jobs", { ...spec(), ...(plan.complete ? { limit: plan.keys } : {}), idempotencyKey: `console-${until}-${filter.fingerprint || "all"}` }, form.reason.trim());
     onClose();
     go(`/jobs/${part(job.id)}`);
   });

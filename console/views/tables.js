@@ -3,7 +3,7 @@ import { html } from "../parts/html.js";
 import { useEffect, useState } from "../vendor/preact/hooks.js";
 import { api, at, part } from "../net/api.js";
 import { textOf } from "../net/exact.js";
-import { useLive, usePages } from "../net/live.js";
+import { rowId, search, useLive, usePages } from "../net/live.js";
 import { Badge, Card, Confirm, Dialog, Failure, Head, useAction } from "../parts/basic.js";
 import { Diff } from "../parts/diff.js";
 import { List, More, Search } from "../parts/list.js";
@@ -54,11 +54,12 @@ function Entities({ table, query }) {
   const [text, setText] = useState(filter);
   useEffect(() => setText(filter), [filter]);
   const plan = usePlan(table, text);
-  const pages = usePages(async (continuation, signal) => {
+  const load = (signal) => async (continuation) => {
     const page = await api.get(at(`/v1/tables/${part(table)}/entities`, { filter, limit: 100, continuation }), { signal });
-    return { items: page.entities.map((each) => ({ ...each, id: `${each.PartitionKey}\u0000${each.RowKey}` })), continuation: page.continuation };
-  }, [table, filter], 0);
-  const names = [...new Set((pages.items || []).slice(0, 100).flatMap(own))].filter((name) => name !== "id");
+    return { ...page, items: page.entities.map((each) => ({ ...each, [rowId]: `${each.PartitionKey}\u0000${each.RowKey}` })) };
+  };
+  const pages = usePages((continuation, signal, tell) => search(load(signal), continuation, { tell }), [table, filter], 0);
+  const names = [...new Set((pages.items || []).slice(0, 100).flatMap(own))];
   const may = useMay("operator");
   const act = (kind) => { if (!kind) return; sessionStorage.setItem("tidemark.draft", textOf({ kind, source: table, filter })); go("/jobs/new"); };
   const [tone, cost] = costs[plan.access] || ["dim", "…"];
@@ -67,11 +68,11 @@ function Entities({ table, query }) {
     <form class="filters" role="search" onSubmit=${(e) => { e.preventDefault(); if (!plan.wrong) refine({ filter: text.trim() }, {}); }}><label class="search"><span class="sr">Filter ($filter)</span><input data-search type="text" spellcheck=${false} autocomplete="off" value=${text} aria-invalid=${Boolean(plan.wrong)} aria-describedby="cost" placeholder="PartitionKey eq 'sales' and Amount gt 10" onInput=${(e) => setText(e.target.value)} /></label><button disabled=${Boolean(plan.wrong)}>Query</button></form>
     <p id="cost" class="small" role="status">${plan.wrong ? html`<span class="inline-error"><bdi>${visible(plan.wrong)}</bdi></span>` : html`<${Badge} tone=${tone} state=${cost} />`}</p>
     <div class="filters"><${SavedFilters} of=${table} filter=${filter} onChoose=${(to) => refine({ filter: to }, {})} /></div>
-    <${List} label="Entities" failed=${pages.error} items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "Nothing matches so far; there is more to read." : "No entity matches."} columns=${[
+    <${List} label="Entities" failed=${pages.error} items=${pages.items} href=${(row) => link(table, row)} empty=${pages.next ? "No entity matches so far." : "No entity matches."} columns=${[
       { name: "PartitionKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.PartitionKey === "" ? "(empty)" : row.PartitionKey} most=${80} /></a>` }, { name: "RowKey", of: (row) => html`<a href=${link(table, row)}><${Text} value=${row.RowKey === "" ? "(empty)" : row.RowKey} most=${80} /></a>` },
       ...names.slice(0, mostColumns).map((name) => ({ name: html`<bdi>${visible(name.length > 40 ? `${name.slice(0, 40)}…` : name)}</bdi>`, of: (row) => html`<${Text} value=${row[name]} most=${120} />` })),
-      ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).filter((name) => name !== "id").length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
-      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" /><${Followers} table=${table} />`;
+      ...(names.length > mostColumns ? [{ name: `and ${names.length - mostColumns} more`, of: (row) => { const more = own(row).length - mostColumns; return more > 0 ? html`<a class="dim" href=${link(table, row)}>more</a>` : ""; } }] : []),
+      { name: "Changed", of: (row) => html`<${When} at=${row.Timestamp} />` }]} /><${More} pages=${pages} what="entities" among="the first" /><${Followers} table=${table} />`;
 }
 
 function save(name, text, type) {
@@ -81,11 +82,11 @@ function save(name, text, type) {
 }
 
 /// With types, as \`tidemark table import\` reads them.
-const jsonLines = (table, items) => save(`${table}.jsonl`, items.map(({ id, ...entity }) => `${textOf(entity)}\n`).join(""), "application/x-ndjson");
+const jsonLines = (table, items) => save(`${table}.jsonl`, items.map((entity) => `${textOf(entity)}\n`).join(""), "application/x-ndjson");
 
 /// RFC 4180: a column for every property that one of them has; the values without their types.
 export function csvOf(items) {
-  const names = ["PartitionKey", "RowKey", "Timestamp", ...new Set(items.flatMap(own).filter((name) => name !== "id"))];
+  const names = ["PartitionKey", "RowKey", "Timestamp", ...new Set(items.flatMap(own))];
   const quoted = (value) => (value === undefined || value === null ? "" : `"${String(value).replaceAll('"', '""')}"`);
   return [names, ...items.map((each) => names.map((name) => each[name]))].map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
 }

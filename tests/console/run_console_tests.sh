@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests of the console in Debian's chromium over a stack of its own.
-#   run_console_tests.sh BIN_DIR [SCREENSHOT_DIR]     with a directory: writes the pictures of docs/console.md there
+# Runs one of the tests of the console, PART.test.mjs, in Debian's chromium over a stack of its own.
+#   run_console_tests.sh BIN_DIR PART [SCREENSHOT_DIR]     views, with a directory: writes the pictures of docs/console.md there
 # Node modules are installed once into node_modules beside this script (not tracked by git).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# -ge 1 ] || { echo "usage: $0 BIN_DIR [SCREENSHOT_DIR]" >&2; exit 2; }
+[ $# -ge 2 ] && [ -f "$here/$2.test.mjs" ] || { echo "usage: $0 BIN_DIR views|rights|hostile|hour [SCREENSHOT_DIR]" >&2; exit 2; }
 export TIDEMARK_BIN=$(cd "$1" && pwd)
-export TIDEMARK_SCREENSHOTS=${2:+$(cd "$2" && pwd)}
+export TIDEMARK_SCREENSHOTS=${3:+$(cd "$3" && pwd)}
 cd "$here"
 command -v chromium >/dev/null || { echo "chromium is missing: scripts/setup --tests installs it" >&2; exit 1; }
 mkdir -p node_modules
@@ -22,4 +22,4 @@ node=node
     npm install --no-save --package-lock=false --no-audit --no-fund --loglevel=error node@22
   fi
 ) 9>node_modules/.install-lock
-exec "$node" --test --test-reporter=spec console.test.mjs
+exec "$node" --test --test-reporter=spec "$2.test.mjs"

@@ -12,9 +12,10 @@ export class Stack {
   children = new Map();
   ports = {};
 
-  async up() {
+  /// `api`: more arguments of the api.
+  async up(...api) {
     for (const store of ["table_store", "queue_service", "blob_store"]) await this.start(store);
-    await this.start("api");
+    await this.start("api", ...api);
     await this.start("worker", "--name", "worker-1", "--poll-s", "2", "--retry-base-ms", "20", "--retry-cap-ms", "100", "--lease-s", "5");
   }
 
@@ -37,6 +38,8 @@ export class Stack {
       });
     });
   }
+
+  signal(program, name) { this.children.get(program).kill(name); }
 
   kill(program) {
     const child = this.children.get(program);

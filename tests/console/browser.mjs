@@ -1,0 +1,72 @@
+// One chromium over one stack: pages, who is signed in, and what everything in a view is called.
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+import { token, until } from "./stack.mjs";
+
+const waitMs = 30_000;
+
+/// What is looked for in a page, as a person would name it.
+export class Sight {
+  constructor(page, stack) { Object.assign(this, { page, stack }); }
+
+  /// A change of the machine's network interfaces makes chromium drop a load: it is repeated.
+  async open(target) {
+    for (let round = 1; ; round += 1) {
+      await this.page.goto(this.stack.url + target).catch((error) => { if (round === 5) throw error; });
+      const shown = await this.page.locator("#app > *").first().waitFor({ timeout: 10_000 }).then(() => true, () => false);
+      if (shown) return;
+      if (round === 5) throw new Error(`${target} shows nothing`);
+    }
+  }
+
+  /// Open, and all there that was asked for.
+  async see(target) {
+    await this.open(target);
+    await this.page.locator("main h1").waitFor();
+    await until(async () => (await this.page.locator("[aria-busy]").count()) === 0, `${target} is there`);
+  }
+
+  async signIn(as = token) {
+    await this.open("/");
+    await this.page.getByLabel("Token").fill(as);
+    await this.page.getByRole("button", { name: "Sign in" }).click();
+    await this.heading("Overview");
+    return this;
+  }
+
+  heading(name) { return this.page.getByRole("heading", { level: 1, name }).waitFor(); }
+  button(name, within = this.page) { return within.getByRole("button", { name, exact: typeof name === "string" }); }
+  dialog() { return this.page.getByRole("dialog"); }
+  rows(label) { return this.page.getByRole("region", { name: label, exact: true }).locator("tbody tr"); }
+  badge(text) { return this.page.locator(".badge", { hasText: text }).first().waitFor(); }
+}
+
+export class Browser {
+  complaints = [];
+
+  constructor(stack) { this.stack = stack; }
+
+  async launch() {
+    this.chromium = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+    return this;
+  }
+
+  /// As another person would have it: with cookies of its own.
+  async page(options = {}) {
+    const context = await this.chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(waitMs);
+    const page = await context.newPage();
+    page.on("pageerror", (error) => this.complaints.push(`error: ${error.stack}`));
+    page.on("console", (message) => { if (/Content Security Policy|Refused to/.test(message.text())) this.complaints.push(message.text()); });
+    page.on("request", (request) => { if (!request.url().startsWith(this.stack.url) && !/^(data|blob):/.test(request.url())) this.complaints.push(`asked elsewhere: ${request.url()}`); });
+    return new Sight(page, this.stack);
+  }
+
+  async close() { await this.chromium?.close(); }
+
+  /// No error, no refusal of the policy, no request elsewhere.
+  nothingComplained() { assert.deepEqual(this.complaints, []); }
+}
+
+/// When a job is in this state.
+export const inState = (stack, id, wanted) => until(async () => (await stack.call("GET", `/v1/jobs/${id}`)).state === wanted, `${id} is ${wanted}`);
