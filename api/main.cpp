@@ -15,6 +15,7 @@
 #include "common/process/config.h"
 #include "common/process/failures.h"
 #include "common/process/process.h"
+#include "common/rpc/call_trace.h"
 #include "common/service/other_hosts.h"
 #include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
@@ -142,7 +143,9 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   const auto begun = std::chrono::steady_clock::now();
   service::RequestSpan span(tracer, request);
   const auto refusal = limits.admit_address(request);
-  auto response = refusal ? refuse_address(request, *refusal) : co_await routes.serve(request);
+  auto trace = tracer.on() ? request.trace : TraceContext();
+  auto response =
+      refusal ? refuse_address(request, *refusal) : co_await rpc::in_trace(std::move(trace), routes.serve(request));
   limits.answered_address(request, response);
   const auto taken = std::chrono::steady_clock::now() - begun;
   meter.record(request, response.status, taken);
