@@ -15,6 +15,7 @@
 #include "common/process/config.h"
 #include "common/process/failures.h"
 #include "common/process/process.h"
+#include "common/rpc/call_trace.h"
 #include "common/service/other_hosts.h"
 #include "common/service/request_limits.h"
 #include "common/service/request_meter.h"
@@ -142,7 +143,9 @@ Task<http::Response> serve_metered(ApiRoutes& routes, service::RequestLimits& li
   const auto begun = std::chrono::steady_clock::now();
   service::RequestSpan span(tracer, request);
   const auto refusal = limits.admit_address(request);
-  auto response = refusal ? refuse_address(request, *refusal) : co_await routes.serve(request);
+  auto trace = tracer.on() ? request.trace : TraceContext();
+  auto response =
+      refusal ? refuse_address(request, *refusal) : co_await rpc::in_trace(std::move(trace), routes.serve(request));
   limits.answered_address(request, response);
   const auto taken = std::chrono::steady_clock::now() - begun;
   meter.record(request, response.status, taken);
@@ -163,8 +166,11 @@ Result<void> seed_stores(const std::string& path, SeedStores stores, http::Serve
   auto seed = TRY(read_seed(path));
   const auto sown = asio::co_spawn(server.executor(), sow(stores, std::move(seed)), asio::use_future).get();
   if (!sown) return fail(ErrorCode::kConfigInvalid, "seed_file: " + path + ": " + sown.error().message);
-  spdlog::info("seeded file={} tables={} entities={} queues={} messages={} blobs={} feeds={} indexes={}", path,
-               sown->tables, sown->entities, sown->queues, sown->messages, sown->blobs, sown->feeds, sown->indexes);
+  spdlog::info(
+      "seeded file={} tables={} entities={} queues={} messages={} blobs={} feeds={} consumers={} on_change={} "
+      "indexes={}",
+      path, sown->tables, sown->entities, sown->queues, sown->messages, sown->blobs, sown->feeds, sown->consumers,
+      sown->on_changes, sown->indexes);
   return {};
 }
 
@@ -186,6 +192,7 @@ Result<void> run(const ApiSettings& settings) {
   const auto tokens = TRY(load_tokens(settings, data));
   auto callbacks = TRY(jobs::CallbackPolicy::create(settings.callback_hosts, settings.callback_private_hosts,
                                                     settings.callback_http_hosts));
+  const auto seed_callbacks = callbacks;
   asio::thread_pool files(kFileThreads);
   auto directories = TRY(jobs::open_directories(settings.archive_directories, files.get_executor()));
   auto clock = make_system_clock();
@@ -231,7 +238,10 @@ Result<void> run(const ApiSettings& settings) {
   }
   if (!settings.seed_file.empty()) {
     indexes::IndexStore indexes(tables, *clock, *random);
-    TRY(seed_stores(settings.seed_file, {tables, queues, blobs, indexes}, *server));
+    feeds::ConsumerStore consumers(tables, *clock);
+    feeds::OnChangeStore on_changes(tables, *clock, *random);
+    TRY(seed_stores(settings.seed_file, {tables, queues, blobs, indexes, consumers, on_changes, seed_callbacks},
+                    *server));
   }
   service::RequestMeter meter(metrics);
   const auto of_connections = std::make_shared<process::Figures>([&] { return service::connection_figures(*server); });

@@ -54,6 +54,7 @@ void declare_settings(process::Settings& settings, WorkerConfig& config) {
 WorkerOptions worker_options(const WorkerConfig& config) {
   WorkerOptions options;
   options.runner.worker_name = config.name;
+  options.runner.traces = !config.tracing.otlp_endpoint.empty();
   options.runner.lease = std::chrono::seconds(config.lease_s);
   options.runner.retry.base = std::chrono::milliseconds(config.retry_base_ms);
   options.runner.retry.cap = std::chrono::milliseconds(std::max(config.retry_cap_ms, config.retry_base_ms));

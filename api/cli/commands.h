@@ -61,5 +61,6 @@ void add_poison_commands(const Commands& program);
 void add_queue_commands(const Commands& program);
 void add_schedule_commands(const Commands& program);
 void add_table_commands(const Commands& program);
+void add_table_past(const Commands& tables);
 
 }  // namespace tidemark::cli

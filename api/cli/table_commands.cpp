@@ -203,6 +203,7 @@ void add_table_commands(const Commands& program) {
   tables.add("list", "the names of all tables", list_tables);
   add_import(tables);
   add_query(tables);
+  add_table_past(tables);
 }
 
 }  // namespace tidemark::cli

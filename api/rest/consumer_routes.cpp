@@ -3,6 +3,7 @@
 #include "api/rest/feed_pages.h"
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
+#include "feeds/tokens/start_token.h"
 #include "feeds/tokens/token.h"
 #include "jobs/spec/spec_members.h"
 
@@ -69,7 +70,7 @@ Answer put_consumer(Api& api, http::Request& request, std::string both) {
   std::string after = "now";
   const bool reset = in.text("after", after);
   CO_TRY(refuse_problems(in));
-  auto token = CO_TRY(co_await token_for(api, name.table, std::move(after)));
+  auto token = CO_TRY(co_await feeds::token_for(api.tables, name.table, std::move(after)));
   auto stored = CO_TRY(co_await api.consumers.put(name.table, std::move(name.group), std::move(token), reset));
   co_return co_await answer_consumer(api, stored.created ? 201 : 200, std::move(name.table),
                                      std::move(stored.consumer));

@@ -61,14 +61,6 @@ void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time n
   if (status.gone) out["expired"] = true;
 }
 
-Task<Result<std::string>> token_for(Api& api, std::string table, std::string after) {
-  const auto status = CO_TRY(co_await api.tables.feed(table, {}));
-  const auto start = CO_TRY(feeds::parse_start(table, after));
-  if (start.start == table_store::FeedStart::kOldest) co_return feeds::token_of(table, status.oldest);
-  if (start.start == table_store::FeedStart::kNow) co_return feeds::token_of(table, status.end);
-  co_return after;
-}
-
 std::string page_members(std::string_view table, const FeedPage& page) {
   std::string out = R"("changes":[)";
   for (const auto& change : page.changes) {

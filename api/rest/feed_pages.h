@@ -33,8 +33,6 @@ std::string page_members(std::string_view table, const table_store::FeedPage& pa
 Task<Result<nlohmann::json>> read_json_object(http::Request& request);
 /// kInvalidInput if anything was wrong or unknown.
 Result<void> refuse_problems(jobs::SpecMembers& in);
-/// The token that "oldest" or "now" stands for at present, or the token itself, if it is one of the table's feed.
-Task<Result<std::string>> token_for(Api& api, std::string table, std::string after);
 /// Members "lag" and, if changes are lost, "expired".
 void add_lag(nlohmann::json& out, const table_store::PlaceStatus& status, Time now);
 

@@ -27,6 +27,7 @@ json to_json(const FeedStatus& status, Time now) {
   out["table"] = status.table;
   out["changes"] = status.kept.changes;
   out["bytes"] = status.kept.bytes;
+  out["completeSince"] = to_iso8601(Time(Ticks(status.oldest.version)));
   out["oldest"] = feeds::token_of(status.table, status.oldest);
   out["end"] = feeds::token_of(status.table, status.end);
   if (status.kept.oldest) {

@@ -4,13 +4,13 @@
 #include "api/rest/parameters.h"
 #include "api/rest/render.h"
 #include "common/base/encoding.h"
+#include "feeds/tokens/start_token.h"
 #include "feeds/tokens/token.h"
 
 namespace tidemark::api {
 namespace {
 
 using feeds::OnChange;
-using feeds::OnChangeDefinition;
 using nlohmann::json;
 
 struct Name {
@@ -59,31 +59,13 @@ Answer answer_one(Api& api, unsigned http_status, OnChange on_change) {
   co_return json_response(http_status, CO_TRY(co_await show(api, std::move(on_change))));
 }
 
-/// What the definition needs must be kept, and its endpoint allowed.
-Result<void> check(const Api& api, const OnChangeDefinition& definition, const table_store::ChangeFeed& feed) {
-  std::vector<std::string> problems;
-  if (definition.webhook) {
-    const auto url = jobs::parse_callback_url(definition.webhook->url);
-    const auto admitted = url ? api.callbacks.admit(*url) : Result<void>(fail(url.error()));
-    if (!admitted) problems.push_back("webhook: " + admitted.error().message);
-  }
-  const bool filters = !definition.filter.empty();
-  const bool old_missing = (definition.old_values || filters) && !feed.old_values;
-  const bool new_missing = (definition.new_values || filters) && !feed.new_values;
-  if (old_missing || new_missing) {
-    problems.push_back(std::string(filters ? "a filter needs the old and the new values" : "these values are needed") +
-                       ": declare the feed with \"values\":\"both\"");
-  }
-  if (problems.empty()) return {};
-  return jobs::invalid(ErrorCode::kOnChangeInvalid, "The declaration is not valid: ", problems);
-}
-
 Answer put_on_change(Api& api, http::Request& request, std::string both) {
   auto name = CO_TRY(name_in(both));
   const auto body = CO_TRY(co_await request.body->read_all(kMaxBodyBytes));
   auto asked = CO_TRY(feeds::parse_on_change(body));
-  CO_TRY(check(api, asked.definition, CO_TRY(co_await api.tables.feed(name.table, {})).feed));
-  auto start = CO_TRY(co_await token_for(api, name.table, std::move(asked.after)));
+  CO_TRY(
+      feeds::check_on_change(asked.definition, CO_TRY(co_await api.tables.feed(name.table, {})).feed, api.callbacks));
+  auto start = CO_TRY(co_await feeds::token_for(api.tables, name.table, std::move(asked.after)));
   if (!asked.definition.queue.empty()) CO_TRY(co_await api.queues.ensure_queue(asked.definition.queue));
   auto stored = CO_TRY(co_await api.on_changes.put(std::move(name.table), std::move(name.name),
                                                    std::move(asked.definition), std::move(start)));
@@ -113,7 +95,7 @@ Answer resume_on_change(Api& api, http::Request& request, std::string both) {
   std::string after;
   in.text("after", after);
   CO_TRY(refuse_problems(in));
-  if (!after.empty()) after = CO_TRY(co_await token_for(api, name.table, std::move(after)));
+  if (!after.empty()) after = CO_TRY(co_await feeds::token_for(api.tables, name.table, std::move(after)));
   auto resumed = CO_TRY(co_await api.on_changes.resume(std::move(name.table), std::move(name.name), std::move(after)));
   co_return co_await answer_one(api, 202, std::move(resumed));
 }

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/json.h"
+#include "feeds/tokens/start_token.h"
 #include "indexes/store/declare.h"
+#include "jobs/spec/spec_members.h"
 #include "table_store/odata/odata_json.h"
 
 namespace tidemark::api {
@@ -59,6 +61,46 @@ Result<table_store::ChangeFeed> read_feed(const std::string& where, const json& 
   return *feed;
 }
 
+/// Those of one table, by their names.
+template <class Thing>
+Result<std::map<std::string, Thing>> read_of_table(const std::string& where, const json& given,
+                                                   bool (*is_name)(std::string_view),
+                                                   Result<Thing> (*read)(const json& given)) {
+  if (!given.is_object()) return wrong(where, "must be an object, with a member for each name");
+  std::map<std::string, Thing> out;
+  for (const auto& [name, one] : given.items()) {
+    const auto place = where + "." + name;
+    if (!is_name(name)) {
+      return wrong(place, "a name has 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first");
+    }
+    auto thing = read(one);
+    if (!thing) return wrong(place, thing.error());
+    out.emplace(name, std::move(*thing));
+  }
+  return out;
+}
+
+Result<std::string> read_consumer(const json& given) {
+  if (!given.is_object()) return fail(ErrorCode::kConfigInvalid, "must be an object, such as {\"after\": \"oldest\"}");
+  jobs::SpecMembers in(given);
+  std::string after = "now";
+  in.text("after", after);
+  in.refuse_unknown();
+  if (!in.problems().empty()) return jobs::invalid(ErrorCode::kConfigInvalid, "", in.problems());
+  if (after != "now" && after != "oldest") return fail(ErrorCode::kConfigInvalid, "after: is now or oldest");
+  return after;
+}
+
+Result<feeds::OnChangeRequest> read_on_change(const json& given) { return feeds::parse_on_change(text_of(given)); }
+
+Result<std::map<std::string, std::string>> read_consumers(const std::string& where, const json& given) {
+  return read_of_table(where, given, &feeds::is_group_name, &read_consumer);
+}
+
+Result<std::map<std::string, feeds::OnChangeRequest>> read_on_changes(const std::string& where, const json& given) {
+  return read_of_table(where, given, &feeds::is_on_change_name, &read_on_change);
+}
+
 Result<indexes::Definition> read_index(const std::string& where, const json& given) {
   if (!indexes::is_index_name(where.substr(where.find('.') + 1))) {
     return wrong(where, "an index's name has 1 to 63 letters, digits and '-', a letter first");
@@ -97,6 +139,12 @@ class Sowing {
     for (auto& [name, messages] : seed_.queues) CO_TRY(co_await queue(name, messages));
     for (auto& [name, blobs] : seed_.containers) CO_TRY(co_await container(name, blobs));
     for (const auto& [name, feed] : seed_.feeds) CO_TRY(co_await follow(name, feed));
+    for (const auto& [table, groups] : seed_.consumers) {
+      for (const auto& [group, after] : groups) CO_TRY(co_await consumer(table, group, after));
+    }
+    for (const auto& [table, declared] : seed_.on_changes) {
+      for (const auto& [name, request] : declared) CO_TRY(co_await on_change(table, name, request));
+    }
     for (auto& [name, definition] : seed_.indexes) CO_TRY(co_await index(name, std::move(definition)));
     co_return done_;
   }
@@ -157,6 +205,30 @@ class Sowing {
     co_return Result<void>();
   }
 
+  Task<Result<void>> consumer(std::string table, std::string group, std::string after) {
+    const auto where = "consumers." + table + "." + group;
+    auto token = CO_TRY(made(where, co_await feeds::token_for(stores_.tables, table, after)));
+    const auto stored =
+        CO_TRY(made(where, co_await stores_.consumers.put(table, group, std::move(token), /*reset=*/false)));
+    done_.consumers += stored.created ? 1 : 0;
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> on_change(std::string table, std::string name, feeds::OnChangeRequest request) {
+    const auto where = "onChange." + table + "." + name;
+    const auto there = co_await stores_.on_changes.get(table, name);
+    if (there) co_return Result<void>();
+    if (!there.failed_with(ErrorCode::kOnChangeNotFound)) co_return wrong(where, there.error());
+    const auto status = CO_TRY(made(where, co_await stores_.tables.feed(table, {})));
+    CO_TRY(made(where, feeds::check_on_change(request.definition, status.feed, stores_.callbacks)));
+    auto token = CO_TRY(made(where, co_await feeds::token_for(stores_.tables, table, request.after)));
+    const auto& queue = request.definition.queue;
+    if (!queue.empty()) CO_TRY(made(where, co_await stores_.queues.ensure_queue(queue)));
+    CO_TRY(made(where, co_await stores_.on_changes.put(table, name, std::move(request.definition), std::move(token))));
+    ++done_.on_changes;
+    co_return Result<void>();
+  }
+
   Task<Result<void>> index(std::string name, indexes::Definition definition) {
     const auto where = "indexes." + name;
     if (CO_TRY(made(where, co_await stores_.indexes.find(name)))) co_return Result<void>();
@@ -177,10 +249,11 @@ Result<Seed> parse_seed(std::string_view text) {
   const auto whole = read_json(text);
   if (!whole) return fail(ErrorCode::kConfigInvalid, whole.error().message);
   if (!whole->is_object()) return fail(ErrorCode::kConfigInvalid, "it must be a JSON object");
-  constexpr std::string_view kMembers[] = {"tables", "queues", "containers", "feeds", "indexes"};
+  constexpr std::string_view kMembers[] = {"tables",    "queues",   "containers", "feeds",
+                                           "consumers", "onChange", "indexes"};
   for (const auto& [name, given] : whole->items()) {
     if (std::ranges::find(kMembers, name) == std::end(kMembers)) {
-      return wrong(name, "is not one of tables, queues, containers, feeds and indexes");
+      return wrong(name, "is not one of tables, queues, containers, feeds, consumers, onChange and indexes");
     }
   }
   Seed seed;
@@ -188,6 +261,8 @@ Result<Seed> parse_seed(std::string_view text) {
   TRY(read_all(*whole, "queues", seed.queues, &read_messages));
   TRY(read_all(*whole, "containers", seed.containers, &read_blobs));
   TRY(read_all(*whole, "feeds", seed.feeds, &read_feed));
+  TRY(read_all(*whole, "consumers", seed.consumers, &read_consumers));
+  TRY(read_all(*whole, "onChange", seed.on_changes, &read_on_changes));
   TRY(read_all(*whole, "indexes", seed.indexes, &read_index));
   return seed;
 }

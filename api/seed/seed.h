@@ -4,6 +4,8 @@
 //    "queues":     {"letters": ["text of a message"]},
 //    "containers": {"pictures": {"folder/a.txt": "its text"}},
 //    "feeds":      {"People": {"values": "both"}},                   as PUT /v1/tables/NAME/feed takes it
+//    "consumers":  {"People": {"mailer": {"after": "oldest"}}},      as PUT /v1/tables/NAME/consumers/GROUP takes it
+//    "onChange":   {"People": {"told": {"queue": "letters"}}},       as PUT /v1/tables/NAME/onChange/ID takes it
 //    "indexes":    {"by-name": {"kind": "copies", ...}}}              as PUT /v1/indexes/NAME takes it
 //
 // Whatever is there already is left as it is, so that the same file may be used at every start.
@@ -13,8 +15,11 @@
 #include <vector>
 
 #include "blob_store/client/blob_client.h"
+#include "feeds/consumers/consumer_store.h"
 #include "feeds/definition/feed_json.h"
+#include "feeds/on_change/on_change_store.h"
 #include "indexes/store/index_store.h"
+#include "jobs/callbacks/callback_policy.h"
 #include "queue_service/client/queue_client.h"
 #include "table_store/client/table_client.h"
 
@@ -31,6 +36,9 @@ struct Seed {
   std::map<std::string, std::vector<std::string>> queues;
   std::map<std::string, std::map<std::string, std::string>> containers;
   std::map<std::string, table_store::ChangeFeed> feeds;
+  /// By table and group: where it begins.
+  std::map<std::string, std::map<std::string, std::string>> consumers;
+  std::map<std::string, std::map<std::string, feeds::OnChangeRequest>> on_changes;
   std::map<std::string, indexes::Definition> indexes;
 };
 
@@ -44,10 +52,14 @@ struct SeedStores {
   queue_service::QueueClient& queues;
   blob_store::BlobClient& blobs;
   indexes::IndexStore& indexes;
+  feeds::ConsumerStore& consumers;
+  feeds::OnChangeStore& on_changes;
+  const jobs::CallbackPolicy& callbacks;
 };
 /// How many of each were made.
 struct Seeded {
-  std::size_t tables = 0, entities = 0, queues = 0, messages = 0, containers = 0, blobs = 0, feeds = 0, indexes = 0;
+  std::size_t tables = 0, entities = 0, queues = 0, messages = 0, containers = 0, blobs = 0, feeds = 0, consumers = 0,
+              on_changes = 0, indexes = 0;
 };
 /// Makes what is not there. It may be repeated, and then goes on where it ended; only messages are put once, when their
 /// queue is made. The stores must outlive it. kConfigInvalid, with a message that says what could not be made.

@@ -38,8 +38,9 @@ void log_failed_request(std::string_view request_id, std::string_view operation,
       error);
 }
 
-void log_failed_call(std::string_view method, const Error& error) {
-  if (is_ours(error)) log_failure(fmt::format("internal call failed method={}", method), error);
+void log_failed_call(std::string_view method, const Error& error, const TraceContext& trace) {
+  if (!is_ours(error)) return;
+  log_failure(fmt::format("internal call failed method={}{}", method, trace_for_log(trace)), error);
 }
 
 void log_refused_key(const std::string& public_key, const std::string& address) {

@@ -13,8 +13,9 @@ namespace tidemark::process {
 /// "request failed request_id=... operation="..." trace_id=... code=... detail="..."", for errors that are ours.
 void log_failed_request(std::string_view request_id, std::string_view operation, const Error& error,
                         const TraceContext& trace = {});
-/// The same of a call from another process of the stack: "internal call failed method=... code=... detail="..."".
-void log_failed_call(std::string_view method, const Error& error);
+/// The same of a call from another process of the stack: "internal call failed method=... trace_id=... code=...
+/// detail="..."".
+void log_failed_call(std::string_view method, const Error& error, const TraceContext& trace = {});
 /// "refused a link of another machine key=... address=...".
 void log_refused_key(const std::string& public_key, const std::string& address);
 /// "background task failed task=... code=... detail="..."". For tasks that continue after a failure.

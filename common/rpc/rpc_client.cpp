@@ -9,6 +9,7 @@
 
 #include "common/base/encoding.h"
 #include "common/base/mutex.h"
+#include "common/rpc/call_trace.h"
 #include "common/rpc/connection_watch.h"
 #include "common/rpc/rpc_socket.h"
 #include "common/rpc/rpc_wire.h"
@@ -39,6 +40,7 @@ struct Call {
   SteadyClock::time_point due;  // by when it must be sent, and then its deadline
   Executor executor;            // counts as work, so that the caller's context runs on until the reply
   Completion complete;
+  std::unique_ptr<const TraceContext> trace;  // null: it belongs to none that is recorded
   bool sent = false;
 };
 
@@ -204,7 +206,7 @@ class Link {
       if (found != calls_.end()) {
         auto& call = found->second;
         // Once the first frame is taken, the rest of the message is.
-        if (!socket_->send(encode_request_head(call.id), true)) return;
+        if (!socket_->send(encode_request_head(call.id, call.trace.get()), true)) return;
         socket_->send(call.method, true);
         socket_->send(call.payload, false);
         call.sent = true;
@@ -334,6 +336,7 @@ class ZmqTransport final : public Transport {
       const auto now = SteadyClock::now();
       call.deadline = now + std::chrono::duration_cast<SteadyClock::duration>(longest);
       call.due = now + std::chrono::duration_cast<SteadyClock::duration>(unsent);
+      call.trace = take_trace(executor);
       call.executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
       call.complete = [handler = std::move(handler)](Result<std::string> result) mutable {
         std::move(handler)(std::move(result));

@@ -72,17 +72,26 @@ class Answer {
   std::uint64_t id_;
 };
 
-Task<void> serve_one(std::shared_ptr<const Dispatch> dispatch, FailureHook failed, Answer answer, std::string method,
-                     std::string payload) {
+/// What serves calls. Outlives the server while calls run.
+struct Serving {
+  Dispatch dispatch;
+  TracedDispatch traced;
+  FailureHook failed;
+};
+
+/// `trace`: null if the call belongs to none.
+Task<void> serve_one(std::shared_ptr<const Serving> serving, std::unique_ptr<const TraceContext> trace, Answer answer,
+                     std::string method, std::string payload) {
   Result<std::string> result;
   try {
-    result = co_await (*dispatch)(method, std::move(payload));
+    result = trace && serving->traced ? co_await serving->traced(*trace, method, std::move(payload))
+                                      : co_await serving->dispatch(method, std::move(payload));
   } catch (const std::exception& e) {
     result = fail(error_for_log(ErrorCode::kInternalError, std::string("exception: ") + e.what()));
   } catch (...) {
     result = fail(error_for_log(ErrorCode::kInternalError, "exception: of an unknown type"));
   }
-  if (!result && failed != nullptr) failed(method, result.error());
+  if (!result && serving->failed != nullptr) serving->failed(method, result.error(), trace ? *trace : TraceContext());
   answer.send(std::move(result));
 }
 
@@ -107,7 +116,7 @@ class ZmqServer final : public Server {
             std::unique_ptr<Door> door)
       : options_(options),
         executor_(std::move(executor)),
-        dispatch_(std::make_shared<const Dispatch>(std::move(dispatch))),
+        serving_(std::make_shared<const Serving>(std::move(dispatch), options_.traced, options_.failed)),
         tcp_address_(door->tcp_address),
         listener_(std::move(listener)),
         door_(std::move(door)),
@@ -212,7 +221,7 @@ class ZmqServer final : public Server {
   void take(Socket::Message message, bool stopping) {
     auto& [identity, head, method, payload, more1, more2, more3] = message.frames;
     if (!admits(message.user)) return;
-    const auto request = decode_request_head(head);
+    auto request = decode_request_head(head);
     bool well_formed = message.count == 4 && request && is_valid_method(method);
     // Two calls under one id could not be told apart.
     if (!well_formed || in_flight_.contains({identity, request->id})) {
@@ -223,10 +232,11 @@ class ZmqServer final : public Server {
       send(identity, request->id, fail(std::move(same.error())));
       return;
     }
-    accept(std::move(message), request->id, stopping);
+    auto trace = request->trace ? std::make_unique<const TraceContext>(std::move(request->trace)) : nullptr;
+    accept(std::move(message), request->id, std::move(trace), stopping);
   }
 
-  void accept(Socket::Message message, std::uint64_t id, bool stopping) {
+  void accept(Socket::Message message, std::uint64_t id, std::unique_ptr<const TraceContext> trace, bool stopping) {
     auto& [identity, head, method, payload, more1, more2, more3] = message.frames;
     if (stopping) return refuse(identity, id, ErrorCode::kUnavailable);
     if (payload.size() > options_.max_message_bytes) return refuse(identity, id, ErrorCode::kRequestBodyTooLarge);
@@ -240,7 +250,7 @@ class ZmqServer final : public Server {
     calls_.fetch_add(1);
     Answer answer(box_, std::move(identity), id);
     kRequestRead.reach();
-    auto task = serve_one(dispatch_, options_.failed, std::move(answer), std::move(method), std::move(payload));
+    auto task = serve_one(serving_, std::move(trace), std::move(answer), std::move(method), std::move(payload));
     asio::co_spawn(executor_, std::move(task), asio::detached);
   }
 
@@ -265,7 +275,7 @@ class ZmqServer final : public Server {
 
   const ServerOptions options_;
   const Executor executor_;
-  const std::shared_ptr<const Dispatch> dispatch_;
+  const std::shared_ptr<const Serving> serving_;
   const std::shared_ptr<ReplyBox> box_ = std::make_shared<ReplyBox>();
   const std::string tcp_address_;
   Listener listener_;

@@ -8,6 +8,8 @@
 namespace tidemark::rpc {
 namespace {
 
+constexpr std::size_t kTraceParentBytes = 55;
+
 /// An error as the body of a reply.
 struct ErrorText {
   std::string message, detail;
@@ -16,14 +18,28 @@ struct ErrorText {
 
 }  // namespace
 
-std::string encode_request_head(std::uint64_t id) { return encode_id(id).append(TIDEMARK_VERSION); }
+std::string encode_request_head(std::uint64_t id, const TraceContext* trace) {
+  auto head = encode_id(id).append(TIDEMARK_VERSION);
+  if (trace != nullptr) head.append(1, '\0').append(traceparent_of(*trace)).append(trace->state);
+  return head;
+}
 
 std::optional<RequestHead> decode_request_head(std::string_view frame) {
   constexpr std::size_t kIdBytes = sizeof(std::uint64_t);
-  if (frame.size() < kIdBytes || frame.size() > kIdBytes + kMaxBuildBytes) return std::nullopt;
+  if (frame.size() < kIdBytes || frame.size() > kIdBytes + kMaxBuildBytes + 1 + kTraceParentBytes + kMaxTraceState) {
+    return std::nullopt;
+  }
   const auto id = decode_id(frame.substr(0, kIdBytes));
   if (!id) return std::nullopt;
-  return RequestHead{*id, frame.substr(kIdBytes)};
+  const auto rest = frame.substr(kIdBytes);
+  const auto end = std::min(rest.find('\0'), rest.size());
+  if (end > kMaxBuildBytes) return std::nullopt;
+  if (end == rest.size()) return RequestHead{*id, rest};
+  const auto trace = rest.substr(end + 1);
+  auto context =
+      parse_trace(trace.substr(0, kTraceParentBytes), trace.substr(std::min(kTraceParentBytes, trace.size())));
+  if (!context) return std::nullopt;
+  return RequestHead{*id, rest.substr(0, end), std::move(*context)};
 }
 
 Result<void> check_build(std::string_view build) {

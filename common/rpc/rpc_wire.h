@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/base/error.h"
+#include "common/base/trace_context.h"
 
 namespace tidemark::rpc {
 
@@ -18,12 +19,15 @@ inline constexpr std::size_t kMaxMessageBytes = 16UL << 20;
 /// Room for status and framing beyond the largest payload; larger messages are cut off by ZeroMQ itself.
 inline constexpr std::size_t kFrameSlackBytes = 64UL << 10;
 
-/// The first frame of a request: its id, and the version of the program that asks.
+/// The first frame of a request: its id, and the version of the program that asks; then, if the request belongs to a
+/// trace, a zero byte, its traceparent and its tracestate.
 struct RequestHead {
   std::uint64_t id = 0;
   std::string_view build;
+  TraceContext trace = {};
 };
-std::string encode_request_head(std::uint64_t id);
+/// `trace`: null if there is none.
+std::string encode_request_head(std::uint64_t id, const TraceContext* trace);
 std::optional<RequestHead> decode_request_head(std::string_view frame);
 /// kUnavailable for a request of another version.
 Result<void> check_build(std::string_view build);

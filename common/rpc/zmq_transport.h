@@ -1,6 +1,7 @@
 // RPC by ZeroMQ: ROUTER and DEALER, over ipc:// sockets of mode 0600 on one machine, and over tcp:// with CURVE between
 // machines. Each server and client has a background thread.
-//   request frames:  [identity] id:u64 build | method | payload   reply frames: [identity] id:u64 | status:u16 | body
+//   request frames:  [identity] id:u64 build [0 trace] | method | payload
+//   reply frames:    [identity] id:u64 | status:u16 | body
 //   status 0: body is the reply; otherwise an ErrorCode number and body = message, detail, fields (bytes.h)
 // `build` is the version of the caller's program: what calls look like may differ between versions, so a server answers
 // only its own.
@@ -12,18 +13,24 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "common/base/trace_context.h"
 #include "common/rpc/curve_keys.h"
 #include "common/rpc/key_gate.h"
 #include "common/rpc/transport.h"
 
 namespace tidemark::rpc {
 
-/// Told of every call that ended in an error, on the thread that served it.
-using FailureHook = void (*)(std::string_view method, const Error& error);
+/// Told of every call that ended in an error, on the thread that served it. `trace`: see TracedDispatch; may be empty.
+using FailureHook = void (*)(std::string_view method, const Error& error, const TraceContext& trace);
+
+/// Serves the calls that belong to a trace which is recorded (call_trace.h). `parent` is the span of the caller.
+using TracedDispatch =
+    std::function<Task<Result<std::string>>(TraceContext parent, std::string method, std::string payload)>;
 
 /// How a server listens for other machines.
 struct TcpListening {
@@ -43,6 +50,7 @@ struct ServerOptions {
   /// Runs on the server's executor.
   UndeliveredHook undelivered = {};
   FailureHook failed = nullptr;
+  TracedDispatch traced = {};            // empty: such calls are like all others
   std::optional<TcpListening> tcp = {};  // beside `endpoint`
 };
 

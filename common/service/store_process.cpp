@@ -9,6 +9,7 @@
 #include "common/process/failures.h"
 #include "common/process/process.h"
 #include "common/rpc/zmq_transport.h"
+#include "common/service/call_span.h"
 #include "common/service/disk_watch.h"
 #include "common/service/engine_metrics.h"
 #include "common/service/maintenance.h"
@@ -298,14 +299,14 @@ Result<void> RunningStore::run() {
 }
 
 Result<void> RunningStore::serve_internally() {
-  internal_ =
-      TRY(rpc::serve({.endpoint = internal_endpoint(ground_.data.string(), description_.folder),
-                      .max_in_flight = static_cast<std::size_t>(settings_.max_internal_calls),
-                      .undelivered = store_->undelivered(),
-                      .failed = &process::log_failed_call,
-                      .tcp = std::move(ground_.tcp)},
-                     server_.executor(),
-                     maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face()))))));
+  auto dispatch = maintenance_.beside(quotas_.beside(signer_.beside(analytics_.beside(store_->internal_face()))));
+  internal_ = TRY(rpc::serve({.endpoint = internal_endpoint(ground_.data.string(), description_.folder),
+                              .max_in_flight = static_cast<std::size_t>(settings_.max_internal_calls),
+                              .undelivered = store_->undelivered(),
+                              .failed = &process::log_failed_call,
+                              .traced = with_spans(*ground_.tracer, dispatch),
+                              .tcp = std::move(ground_.tcp)},
+                             server_.executor(), dispatch));
   const auto show = [this](auto read) {
     figures_.push_back(std::make_shared<process::Figures>(std::move(read)));
     ground_.metrics.add(figures_.back());

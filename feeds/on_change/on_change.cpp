@@ -2,6 +2,7 @@
 
 #include "common/base/json.h"
 #include "feeds/definition/feed_json.h"
+#include "jobs/callbacks/callback_policy.h"
 #include "jobs/spec/spec_members.h"
 #include "queue_service/model/queue_rules.h"
 #include "table_store/model/filter.h"
@@ -81,6 +82,25 @@ json to_json(const OnChangeDefinition& definition) {
   jobs::SpecMembers to(out);
   definition_members(to, copy);
   return out;
+}
+
+Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
+                             const jobs::CallbackPolicy& callbacks) {
+  std::vector<std::string> problems;
+  if (definition.webhook) {
+    const auto url = jobs::parse_callback_url(definition.webhook->url);
+    const auto admitted = url ? callbacks.admit(*url) : Result<void>(fail(url.error()));
+    if (!admitted) problems.push_back("webhook: " + admitted.error().message);
+  }
+  const bool filters = !definition.filter.empty();
+  const bool old_missing = (definition.old_values || filters) && !feed.old_values;
+  const bool new_missing = (definition.new_values || filters) && !feed.new_values;
+  if (old_missing || new_missing) {
+    problems.push_back(std::string(filters ? "a filter needs the old and the new values" : "these values are needed") +
+                       ": declare the feed with \"values\":\"both\"");
+  }
+  if (problems.empty()) return {};
+  return jobs::invalid(ErrorCode::kOnChangeInvalid, kWhat, problems);
 }
 
 bool is_on_change_name(std::string_view name) {

@@ -8,6 +8,11 @@
 
 #include "common/base/error.h"
 #include "jobs/spec/on_end.h"
+#include "table_store/model/feed.h"
+
+namespace tidemark::jobs {
+class CallbackPolicy;
+}
 
 namespace tidemark::feeds {
 
@@ -32,6 +37,9 @@ Result<OnChangeRequest> parse_on_change(std::string_view text);
 /// Of a stored row.
 Result<OnChangeDefinition> parse_on_change_definition(const nlohmann::json& body);
 nlohmann::json to_json(const OnChangeDefinition& definition);
+/// What it needs must be kept, and its endpoint allowed. kOnChangeInvalid, with every problem.
+Result<void> check_on_change(const OnChangeDefinition& definition, const table_store::ChangeFeed& feed,
+                             const jobs::CallbackPolicy& callbacks);
 /// 1 to 63 letters, digits, '.', '_' and '-', a letter or digit first.
 bool is_on_change_name(std::string_view name);
 

@@ -143,6 +143,8 @@ class BackupTest(unittest.TestCase):
         new = sum(part["newBytes"] for part in second["manifest"]["parts"])
         self.assertGreater(whole, 4 * len(LARGE))
         self.assertLess(new, 200_000)
+        for name, child in self.stack.children.items():
+            self.assertNotIn(" warning ", child.log(1 << 20), f"a backup is nothing to warn of: {name}")
         blobs.delete("files", "f0")
         other = self.restored(second["name"])
         other.start("blob_store")

@@ -17,6 +17,8 @@ SEED = {
     "queues": {"letters": ["first", "second"], "nothing": []},
     "containers": {"pictures": {"folder/a.txt": "its text"}},
     "feeds": {"People": {"values": "both"}},
+    "consumers": {"People": {"mailer": {"after": "oldest"}, "later": {}}},
+    "onChange": {"People": {"told": {"queue": "changes", "values": "new", "after": "oldest"}}},
     "indexes": {"by-name": {"kind": "lists", "source": "People", "by": ["Name"], "destination": "ByName"}},
 }
 
@@ -55,6 +57,16 @@ class SeedTest(unittest.TestCase):
         self.assertEqual(api.call("GET", "/v1/indexes/by-name")["definition"]["by"], ["Name"])
         self.assertEqual(api.call("GET", "/v1/tables/People/feed")["values"], "both")
 
+        self.assertEqual((made["consumers"], made["on_change"]), ("2", "1"))
+        groups = {each["group"]: each for each in api.call("GET", "/v1/tables/People/consumers")["consumers"]}
+        self.assertEqual(sorted(groups), ["later", "mailer"])
+        told = api.call("GET", "/v1/tables/People/onChange/told")
+        self.assertEqual((told["definition"]["queue"], told["state"]), ("changes", "running"))
+        self.assertEqual(self.queues.length("changes"), 0)
+
+        api.call("PUT", "/v1/tables/People/consumers/mailer", {"after": "now"})
+        set_since = api.call("GET", "/v1/tables/People/consumers/mailer")["token"]
+        api.call("DELETE", "/v1/tables/People/consumers/later")
         self.tables.put("People", {"PartitionKey": "p", "RowKey": "ann", "Name": "Other"})
         self.tables.delete("People", "p", "bob")
         self.blobs.put("pictures", "folder/a.txt", b"another")
@@ -64,6 +76,8 @@ class SeedTest(unittest.TestCase):
         made = self.start_api()
         self.assertEqual((made["tables"], made["entities"], made["messages"], made["blobs"], made["feeds"],
                           made["indexes"]), ("0", "1", "0", "0", "1", "0"))
+        self.assertEqual((made["consumers"], made["on_change"]), ("1", "0"))
+        self.assertEqual(ApiClient(self.stack.ports["api"]).call("GET", "/v1/tables/People/consumers/mailer")["token"], set_since)
         self.assertEqual(self.tables.get("People", "p", "ann")["Name"], "Other")
         self.assertEqual(self.tables.get("People", "p", "bob")["Name"], "Bob")
         self.assertEqual(self.blobs.get("pictures", "folder/a.txt"), b"another")
@@ -90,7 +104,14 @@ class SeedTest(unittest.TestCase):
         self.refused({"queues": {"letters": [1]}}, "queues.letters: must be a list of texts")
         self.refused({"containers": {"pictures": {"a": 1}}}, "containers.pictures: must be an object of texts")
         self.refused({"indexes": {"by-name": {"kind": "odd"}}}, "indexes.by-name: ")
+        self.refused({"consumers": {"People": []}}, "consumers.People: must be an object")
+        self.refused({"consumers": {"People": {"a b": {}}}}, "consumers.People.a b: a name has")
+        self.refused({"consumers": {"People": {"mailer": {"after": "AQIA"}}}}, "consumers.People.mailer: after: is now or oldest")
+        self.refused({"consumers": {"People": {"mailer": 5}}}, "consumers.People.mailer: must be an object")
+        self.refused({"onChange": {"People": {"told": {}}}}, "onChange.People.told: ")
         # What only the stores know.
+        self.refused({"consumers": {"People": {"mailer": {}}}}, "consumers.People.mailer: ")
+        self.refused({"onChange": {"People": {"told": {"queue": "changes"}}}}, "onChange.People.told: ")
         self.refused({"tables": {"No good": []}}, "tables.No good: ")
         self.refused({"queues": {"NoGood": []}}, "queues.NoGood: ")
         self.refused({"indexes": {"by-name": SEED["indexes"]["by-name"]}}, "indexes.by-name: ")

@@ -96,6 +96,38 @@ class TraceTest(unittest.TestCase):
         shown = job_if_known(self.api, job)
         self.assertEqual(shown["spec"]["traceparent"], parent(span=request["spanId"]))
 
+    def calls_below(self, span):
+        """The spans of the stores' internal calls, and which store it was."""
+        return {(each["service"], each["name"]) for each in self.collector.spans() if each["parentSpanId"] == span["spanId"]
+                and each["service"] in ("table_store", "queue_service", "blob_store")}
+
+    def test_calls_to_the_stores_are_below_what_makes_them(self):
+        trace = "e" * 32
+        self.tables.put("Source", {"PartitionKey": "calls", "RowKey": "r"})
+        self.submit({"kind": "delete", "source": "Source", "partitionKey": "calls", "rowKey": "r"}, traceparent=parent(trace))
+        delivery, = self.await_one("deliver delete", trace)
+        request, = self.await_one("POST v1/jobs", trace)
+        # The record is read and written and the entity removed; the operation is closed, and the message deleted.
+        work = {("table_store", f"table.{name}") for name in ("get", "mutate", "close")} | {("queue_service", "queue.complete")}
+        wait_until(lambda: work <= self.calls_below(delivery), "the calls of the delivery")
+        wait_until(lambda: {("queue_service", "queue.put"), ("table_store", "table.mutate")} <= self.calls_below(request),
+                   "the calls of the request")
+        for span in self.collector.spans():
+            if span["name"].startswith(("table.", "queue.", "blob.")):
+                self.assertEqual(span["kind"], 2)
+                self.assertIn({"key": "rpc.method", "value": {"stringValue": span["name"]}}, span["attributes"])
+
+    def test_calls_of_what_is_not_sampled_are_not_told(self):
+        quiet, loud = "f" * 32, "9" * 32
+        for trace, sampled in ((quiet, False), (loud, True)):
+            self.tables.put("Source", {"PartitionKey": "quiet", "RowKey": trace})
+            job = self.submit({"kind": "delete", "source": "Source", "partitionKey": "quiet", "rowKey": trace},
+                              traceparent=parent(trace, sampled=sampled))
+            wait_until(lambda: (found := job_if_known(self.api, job)) and ended(found), "the job")
+        delivery, = self.await_one("deliver delete", loud)
+        wait_until(lambda: self.calls_below(delivery), "the calls of the delivery")
+        self.assertEqual([span for span in self.collector.spans() if span["traceId"] == quiet], [])
+
     def test_requests_to_the_stores(self):
         trace = "a" * 32
         for name, path in (("table_store", "Tables"), ("queue_service", "?comp=list"), ("blob_store", "?comp=list")):
@@ -118,7 +150,7 @@ class TraceTest(unittest.TestCase):
         client.send("GET", "/devstoreaccount1/Tables", {"traceparent": parent(loud)})
         self.await_one("QueryTables", loud)
         self.assertEqual({span["traceId"] for span in self.collector.spans()} & {quiet}, set())
-        self.assertTrue({span["traceId"] for span in self.collector.spans()} <= {TRACE, loud, "a" * 32, "d" * 32})
+        self.assertTrue({span["traceId"] for span in self.collector.spans()} <= {TRACE, loud, *(digit * 32 for digit in "ade9")})
 
     def test_a_message_of_ones_own_may_carry_a_trace(self):
         trace = "d" * 32

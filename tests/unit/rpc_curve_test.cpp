@@ -59,7 +59,7 @@ struct RawClient {
   }
   void ask(const std::string& address) const {
     ::zmq_connect(socket, address.c_str());
-    const auto head = encode_request_head(1);
+    const auto head = encode_request_head(1, nullptr);
     ::zmq_send(socket, head.data(), head.size(), ZMQ_SNDMORE);
     ::zmq_send(socket, "echo", 4, ZMQ_SNDMORE);
     ::zmq_send(socket, "x", 1, 0);

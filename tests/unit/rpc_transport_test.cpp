@@ -116,7 +116,7 @@ TEST_F(Rpc, ErrorsTravelWhole) {
 TEST_F(Rpc, ServerIsToldOfCallsThatFail) {
   static std::vector<std::string> told;
   told.clear();
-  options_.failed = [](std::string_view method, const Error& error) {
+  options_.failed = [](std::string_view method, const Error& error, const TraceContext&) {
     told.push_back(std::string(method) + ": " + error.detail);
   };
   start_server();

@@ -17,6 +17,7 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
   plain.priority = spec.priority;
   plain.retry_base_ms = spec.retry_base_ms;
   plain.retry_cap_ms = spec.retry_cap_ms;
+  plain.trace = spec.trace;
   if (plain != spec) return std::nullopt;
   auto reach = jobs::reach_of(spec);
   const bool one = reach.selection.entity && !reach.from.archive && !reach.to.archive;
@@ -32,10 +33,10 @@ std::optional<table_store::Move> small_move(const jobs::JobSpec& spec) {
 
 }  // namespace
 
-std::optional<SmallJob> small_job(const queue_service::Message& message) {
+std::optional<SmallJob> small_job(const queue_service::Message& message, bool traces) {
   if (message.epoch != 1 || !message.annotation.empty()) return std::nullopt;
   auto parsed = jobs::parse_job_message(message.text);
-  if (!parsed) return std::nullopt;
+  if (!parsed || (traces && parsed->spec.trace.sampled)) return std::nullopt;
   auto move = small_move(parsed->spec);
   if (!move) return std::nullopt;
   SmallJob job;

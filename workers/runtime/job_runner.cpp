@@ -1,5 +1,7 @@
 #include "workers/runtime/job_runner.h"
 
+#include "common/rpc/call_trace.h"
+#include "jobs/spec/job_trace.h"
 #include "jobs/spec/names.h"
 #include "workers/runtime/fail_points.h"
 
@@ -68,7 +70,12 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
                                           options_.lease, taken);
   run.lease->start(co_await asio::this_coro::executor);
 
-  run.report.end = co_await steps(run);
+  read_message(run);
+  TraceContext trace;
+  if (options_.traces && run.spec) {
+    trace = jobs::delivery_trace(run.spec->trace, run.story.job_id, run.message.epoch);
+  }
+  run.report.end = co_await rpc::in_trace(std::move(trace), steps(run));
   // Whatever happened, no renewal may outlive the run: it would hide a message that was given back.
   co_await run.lease->stop();
   run.report.job_id = run.story.job_id;
@@ -79,7 +86,7 @@ Task<RunReport> JobRunner::run(queue_service::Message message, Time taken, std::
   co_return std::move(run.report);
 }
 
-Task<RunEnd> JobRunner::steps(Run& run) {
+void JobRunner::read_message(Run& run) {
   auto parsed = jobs::parse_job_message(run.message.text);
   run.story.job_id = job_id_of(run.message, parsed, run.story);
   if (parsed) {
@@ -88,6 +95,9 @@ Task<RunEnd> JobRunner::steps(Run& run) {
   } else {
     run.unreadable = std::move(parsed.error());
   }
+}
+
+Task<RunEnd> JobRunner::steps(Run& run) {
   if (run.story.giving_up) co_return co_await move_to_poison(run, jobs::poison_record_of(run.message));
   if (!run.spec) co_return co_await claim(run);
   if (run.spec->not_before && *run.spec->not_before > run.started) {

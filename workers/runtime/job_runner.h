@@ -21,6 +21,7 @@ struct RunnerOptions {
   std::string worker_name;
   Duration lease = std::chrono::seconds(30);
   RetryPolicy retry;
+  bool traces = false;  // spans are made: calls of a job whose trace is recorded carry it
 };
 
 /// How a delivery ended, for logs and metrics.
@@ -53,6 +54,7 @@ class JobRunner {
 
  private:
   struct Run;  // one delivery's state
+  static void read_message(Run& run);
   Task<RunEnd> steps(Run& run);
   /// How long a job is put off if its kind is paused or a limit is reached.
   Duration next_look();

@@ -78,7 +78,7 @@ Task<void> WorkerLoop::take_all(std::size_t lane, std::vector<queue_service::Mes
   std::vector<SmallJob> small;
   std::vector<queue_service::Message> others;
   for (auto& message : messages) {
-    if (auto job = small_job(message)) {
+    if (auto job = small_job(message, options_.runner.traces)) {
       small.push_back(std::move(*job));
     } else {
       others.push_back(std::move(message));
