@@ -3,12 +3,9 @@ set(in_postgres /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../support/postgres.p
 function(tidemark_postgres_test name)
   add_test(NAME postgres_${name} COMMAND ${in_postgres} ${ARGN})
   set_tests_properties(postgres_${name} PROPERTIES LABELS postgres TIMEOUT 400
-    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_OPERATIONS=1000;TIDEMARK_CRASH_SECONDS=10")
+    ENVIRONMENT "TIDEMARK_BIN=${CMAKE_BINARY_DIR}/bin;TIDEMARK_SOURCE=${PROJECT_SOURCE_DIR};TIDEMARK_CRASH_SECONDS=10")
 endfunction()
 
-foreach(suite table_service_test table_changes_test queue_test blob_test)
-  tidemark_postgres_test(${suite} $<TARGET_FILE:${suite}> --gtest_brief=1)
-endforeach()
 foreach(store table queue blob)
   tidemark_postgres_test(crash_${store} /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/../crash/${store}_crash_test.py RandomKillTest)
 endforeach()
